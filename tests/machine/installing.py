@@ -44,6 +44,11 @@ class Site:
                 named = ["--id", system, "--default-user", USER, "--scratch", str(self.lab.work)]
                 self.lab.appliance.typed("image", "import", file, *named)
 
+    def forget(self, system: Debian) -> None:
+        """Delete a system image, all its versions."""
+        tags = [each["tag"] for each in self.lab.json("image", "list") if each["name"] == system]
+        self.lab.appliance.command("image", "delete", *(f"{system}:{tag}" for tag in tags))
+
     def machine(self, number: int, firmware: Firmware = "bios", **more: Any) -> Machine:
         """Plug in machine `number`, off, with an empty disk.
 

@@ -24,88 +24,96 @@ def home() -> Iterator[Site]:
         yield made
 
 
-@rotation.mark(NO_PHONE_HOME, SHORT)
-def test_a_disk_without_a_system_never_phones_home(home: Site, tmp_path: Path) -> None:
-    """The first failures of one boot: what the appliance itself finds, and what the worker and the action find."""
-    number = 1
-    home.lab.push(number)
+@pytest.fixture
+def nothing(home: Site, tmp_path: Path) -> Site:
+    """With a system image that is small and boots nothing, but wants a disk like another."""
     archive = tmp_path / "image.tar"
     system_image(archive, NO_SYSTEM)
     home.lab.load(archive)
-    parameters = {"device_1": mac(number), "image": NO_SYSTEM, "disk": "only", "seed": "none", "boot_timeout": "40"}
-    with home.machine(number, memory=1536) as machine:
-        workflow = home.creates(parameters)
+    return home
+
+
+@rotation.mark(NO_PHONE_HOME, SHORT)
+def test_a_disk_without_a_system_never_phones_home(nothing: Site) -> None:
+    number = 1
+    nothing.lab.push(number)
+    parameters = {"device_1": mac(number), "image": NO_SYSTEM, "disk": "only", "seed": "none", "boot_timeout": "30"}
+    with nothing.machine(number, memory=1536) as machine:
+        workflow = nothing.creates(parameters)
         machine.power_on()
-        ended = home.lab.ended(workflow)
+        ended = nothing.lab.ended(workflow)
     assert ended.state is State.FAILED
-    told = home.lab.appliance.command("workflow", "state", workflow)
+    told = nothing.lab.appliance.command("workflow", "state", workflow)
     assert "NeverPhonedHome" in told
     assert "retry --from" in told
 
 
 @rotation.mark(NO_DISK, SHORT)
-def test_what_is_wrong_with_image_and_disks_is_said_before_anything_is_written(home: Site) -> None:
+def test_a_disk_that_cannot_be_the_right_one_is_refused_and_stays_as_it_is(nothing: Site) -> None:
     number = 11
-    home.add("debian-13")
-    home.lab.push(number)
-    right, more = second_disk(home.lab.work, "right", 4 * GIB)
-    small, also = second_disk(home.lab.work, "small", GIB)
-    (image,) = (each for each in home.lab.json("image", "list") if each["name"] == "debian-13")
-    waits = home.begins("debian-13", number)
-    home.lab.appliance.command("image", "delete", f"debian-13:{image['tag']}")
-    with home.machine(number, extra=(*more, *also), disk_size=4 * GIB) as machine:
+    nothing.lab.push(number)
+    right, more = second_disk(nothing.lab.work, "right", 4 * GIB)
+    small, also = second_disk(nothing.lab.work, "small", GIB)
+    command = nothing.begins(NO_SYSTEM, number)
+    with nothing.machine(number, memory=1536, extra=(*more, *also), disk_size=4 * GIB) as machine:
         machine.power_on()
-        refused = home.fails(waits, machine)
+        refused = nothing.fails(command, machine)
         assert "DiskAmbiguous" in refused
         assert all(name in refused for name in ("/dev/vda", "/dev/vdb", "/dev/vdc", "right", "small")), refused
         assert "serial=" in refused
 
         # The worker is there and waits: no boot is needed for the next.
-        assert "no system image 'debian-13' is kept here" in home.fails(home.begins("debian-13", number), machine)
-        home.add("debian-13")
-        refused = home.fails(home.begins("debian-13", number, "--disk", "serial=small"), machine)
+        refused = nothing.fails(nothing.begins(NO_SYSTEM, number, "--disk", "serial=small"), machine)
         assert "DiskTooSmall" in refused
         assert "use a larger disk" in refused
-        refused = home.fails(home.begins("debian-13", number, "--disk", "serial=none"), machine)
+        refused = nothing.fails(nothing.begins(NO_SYSTEM, number, "--disk", "serial=none"), machine)
         assert "NoSuchDisk" in refused
-        assert [each.stat().st_blocks for each in (machine.disk, right, small)] == [0, 0, 0]
-
-        waits = home.begins("debian-13", number, "--disk", "serial=right")
-        until(lambda: "is on /dev/" in home.logs(home.workflow(waits)), "the image on its disk")
-        machine.power_off()
-        home.lab.appliance.command("workflow", "cancel", home.workflow(waits))
-        home.over(waits, None)
-    # Nothing was ever written to the others: their files have no block.
-    assert [machine.disk.stat().st_blocks, small.stat().st_blocks] == [0, 0]
-    assert right.stat().st_blocks > 0
-
-    token = token_on(right)
-    home.lab.push(number + 1)
-    with neighbour(home.lab, number + 1) as other:
-        assert other.ask(f"/metadata/{token}/user-data").status == 403
-    assert any(Stage.METADATA_REFUSED in each for each in home.timeline(number + 1))
-    assert any(Stage.METADATA_STOLEN in each for each in home.timeline(number))
+    # Nothing was ever written: the files have no block.
+    assert [each.stat().st_blocks for each in (machine.disk, right, small)] == [0, 0, 0]
 
 
 @rotation.mark(NO_IMAGE, SHORT)
-def test_an_image_that_is_gone_when_its_machine_comes_is_named(home: Site) -> None:
-    number = 13
-    home.add("debian-13")
-    home.lab.push(number)
-    waits = home.begins("debian-13", number)
-    (image,) = (each for each in home.lab.json("image", "list") if each["name"] == "debian-13")
-    home.lab.appliance.command("image", "delete", f"debian-13:{image['tag']}")
-    with home.machine(number) as machine:
+def test_an_image_that_is_gone_when_its_machine_comes_is_named(nothing: Site) -> None:
+    number = 21
+    nothing.lab.push(number)
+    waits = nothing.begins(NO_SYSTEM, number)
+    nothing.forget(NO_SYSTEM)
+    with nothing.machine(number, memory=1536) as machine:
         machine.power_on()
-        refused = home.fails(waits, machine)
-    assert "ImageNotFound" in refused
-    assert "tinkbox image" in refused
+        refused = nothing.fails(waits, machine)
+        assert "ImageNotFound" in refused
+        assert "tinkbox image" in refused
+        refused = nothing.fails(nothing.begins(NO_SYSTEM, number), machine)
+        assert f"no system image '{NO_SYSTEM}' is kept here" in refused
     assert machine.disk.stat().st_blocks == 0
 
 
 @pytest.mark.campaign
+def test_a_token_that_another_machine_shows_is_refused_and_both_are_told_of_it(home: Site) -> None:
+    """The token of a machine of several disks, of which one is named."""
+    number = 31
+    home.add("debian-13")
+    home.lab.push(number)
+    right, more = second_disk(home.lab.work, "the-right", 4 * GIB)
+    command = home.begins("debian-13", number, "--disk", "serial=the-right")
+    with home.machine(number, extra=more) as machine:
+        machine.power_on()
+        until(lambda: "is on /dev/" in home.logs(home.workflow(command)), "the image on its disk")
+    home.lab.appliance.command("workflow", "cancel", home.workflow(command))
+    home.over(command, None)
+    # The other one has no block: nothing was ever written there.
+    assert machine.disk.stat().st_blocks == 0
+    assert right.stat().st_blocks > 0
+    home.lab.push(number + 1)
+    with neighbour(home.lab, number + 1) as other:
+        assert other.ask(f"/metadata/{token_on(right)}/user-data").status == 403
+    assert any(Stage.METADATA_REFUSED in each for each in home.timeline(number + 1))
+    assert any(Stage.METADATA_STOLEN in each for each in home.timeline(number))
+
+
+@pytest.mark.campaign
 def test_a_module_of_cloud_init_that_fails_is_named(home: Site, tmp_path: Path) -> None:
-    number = 21
+    number = 41
     home.add("debian-13")
     home.lab.push(number)
     user_data = tmp_path / "user-data"
@@ -122,7 +130,7 @@ def test_a_module_of_cloud_init_that_fails_is_named(home: Site, tmp_path: Path) 
 
 @pytest.mark.campaign
 def test_a_system_without_network_never_phones_home(home: Site) -> None:
-    number = 31
+    number = 51
     home.add("debian-13")
     home.lab.push(number)
     user_data = "#cloud-config\nbootcmd: [[sh, -c, 'ip link set eth0 down; ip link set ens3 down; true']]\n"

@@ -10,7 +10,7 @@ import pytest
 from examples.demo.operator import Command
 from examples.lab.machine import Machine
 from tests.machine.installing import Site, bootable, seeded, site
-from tests.machine.lab import PATIENCE, hostname, shown, until
+from tests.machine.lab import hostname, shown, until
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 

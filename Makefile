@@ -199,7 +199,7 @@ campaign: $(BEFORE_TESTED) packages-arm64
 	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
-bench: packages-test packages-bench $(LAB)
+bench: packages-test packages-bench packages-systems $(LAB) $(BUILD)/system-images/debian-13.qcow2
 	@$(BIN)/python -m tests.bench
 
 clean:

@@ -11,6 +11,8 @@ from examples.demo.appliance import Appliance
 from examples.lab.network import Network
 
 LAST_LINES = 10
+# What ssh ends with by itself, and what `timeout` ends with.
+NO_LOGIN, OUT_OF_TIME = 255, 124
 
 
 class OperatorFailed(Exception):
@@ -89,28 +91,28 @@ class Operator:
         """As a person types it, who stands in the right folder."""
         return " ".join(each.name if isinstance(each, Path) else each for each in words)
 
-    def logs_in(self, where: str, timeout: float) -> str:
-        """What `hostname` prints there; raises OperatorFailed when nobody is let in for `timeout` seconds."""
-        self._say(f"$ ssh -i {self._key.name} {where} hostname")
+    def logs_in(self, where: str, timeout: float, command: str = "hostname") -> str:
+        """What a command prints there; raises OperatorFailed when it fails, or nobody is let in for `timeout` seconds."""
+        self._say(f"$ ssh -i {self._key.name} {where} {command}")
         options = [
             "StrictHostKeyChecking=accept-new",
             f"UserKnownHostsFile={self._hosts}",
             "BatchMode=yes",
             "IdentitiesOnly=yes",
         ]
-        command = [
+        words = [
             "ssh",
             "-i",
             str(self._key),
             *(f"-o{each}" for each in options),
             "-oConnectTimeout=10",
             where,
-            "hostname",
+            command,
         ]
         deadline = time.monotonic() + timeout
         while (left := deadline - time.monotonic()) > 0:
             done = subprocess.run(
-                ["timeout", str(math.ceil(left)), *self._network.inside(command)],
+                ["timeout", str(math.ceil(left)), *self._network.inside(words)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -118,5 +120,8 @@ class Operator:
             if done.returncode == 0:
                 self._say(f"  {done.stdout.strip()}")
                 return done.stdout.strip()
+            if done.returncode not in (NO_LOGIN, OUT_OF_TIME):
+                said = f"{done.stdout}{done.stderr}".strip()[-300:]
+                raise OperatorFailed(f"{where}: {command!r} ended with {done.returncode}: {said}")
             time.sleep(1)
         raise OperatorFailed(f"{where} lets nobody in: {done.stderr.strip()[-300:]}")

@@ -51,14 +51,17 @@ def built(path: str) -> Path:
     return there
 
 
-def until(done: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
-    """Look until there is something to see, and return it; fails after `timeout` seconds, or when an emulator died."""
+def until(done: Callable[[], T], what: str, timeout: float = PATIENCE, every: float = LOOK_EVERY) -> T:
+    """Look until there is something to see, and return it; fails after `timeout` seconds, or when an emulator died.
+
+    `every` is the time between two looks.
+    """
     deadline = time.monotonic() + timeout
     while not (seen := done()):
         for lab in open_labs:
             lab.check()
         assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
-        time.sleep(LOOK_EVERY)
+        time.sleep(every)
     return seen
 
 
@@ -323,6 +326,19 @@ def laboratory(
             raise
 
 
+def tagged(network: Network, number: int, address: str) -> str:
+    """Give the network's host an interface on the tagged network `number`, by its name; not every kernel has VLANs."""
+    name = f"{network.interface}.{number}"
+    words = [sys.executable, "-m", "tests.integration.boot.tagging", network.interface, str(number)]
+    process = network.start(["env", f"--chdir={ROOT}", *words], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    (parent,) = json.loads(network.run(["ip", "-j", "link", "show", network.interface]))
+    network.run(["ip", "link", "set", name, "address", parent["address"], "up"])
+    network.run(["ip", "address", "add", address, "dev", name])
+    return name
+
+
 def shown(machine: Machine, text: str) -> int:
     """How many lines with this text the console has shown since the machine was powered on."""
     return sum(text in line for line in machine.console.lines)
@@ -341,11 +357,17 @@ def hostname(number: int) -> str:
 
 
 def hardware(
-    number: int, *, arch: str = "x86_64", allow_pxe: bool = True, ip: dict[str, str] | Literal["own"] | None = "own"
+    number: int,
+    *,
+    arch: str = "x86_64",
+    allow_pxe: bool = True,
+    ip: dict[str, str] | Literal["own"] | None = "own",
+    second: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The hardware document of machine `number`: the demo's, with another identity.
 
-    Its address is `address(number)`, or what `ip` says; None: none is reserved.
+    Its address is `address(number)`, or what `ip` says; None: none is reserved.  `second` is the key `dhcp` of its second
+    network card.
     """
     document: dict[str, Any] = json.loads((ROOT / "examples" / "demo" / "hardware.json").read_text())
     document["id"] = f"0eba0bf8-3772-4b4a-ab9f-{number:012}"
@@ -356,6 +378,8 @@ def hardware(
     else:
         interface["dhcp"]["ip"] = ip or {}
     interface["netboot"]["allow_pxe"] = allow_pxe
+    if second is not None:
+        document["network"]["interfaces"].append({"dhcp": second})
     return document
 
 

@@ -44,7 +44,7 @@ def _grown_in_file(disk: Disk, area: Area) -> str:
         copy.truncate(area.length)
         for place in range(0, area.length, _BLOCK):
             content = disk.read(area.place + place, min(_BLOCK, area.length - place))
-            if any(content):
+            if content != bytes(len(content)):
                 os.pwrite(copy.fileno(), content, place)
         said = _grown(copy.name, area)
         for place in range(0, area.length, _BLOCK):

@@ -85,7 +85,7 @@ class StreamCopy:
                 "DiskTooSmall",
                 f"the image needs {size(self.size)} or more, {target.disk.path} has {size(target.disk.capacity)}",
             )
-        if any(raw):
+        if raw != bytes(len(raw)):
             target.put(place, raw)
             self._pieces.append(Piece(place, len(raw), hashlib.sha256(raw).hexdigest()))
         else:

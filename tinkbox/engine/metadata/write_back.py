@@ -6,7 +6,7 @@ What decides something is committed before it is answered.  The same again gets 
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from tinkbox.engine.boot.booting import Booting
@@ -30,6 +30,12 @@ from tinkbox.wire.metadata.write_back import BAD, PhoneHome, Report
 # A first boot of cloud-init reports some two hundred events within a minute.
 REPORTS: Final = Rate(burst=600, a_second=5)
 REMEMBERED: Final = 8192
+KEYS_LOST: Final = ModuleFailure(
+    module="init-network/config-ssh",
+    result="FAIL",
+    message="its host keys are empty files, so nobody can log in; did power fail when they were made?",
+    at=datetime.min.replace(tzinfo=UTC),
+)
 _log = logging.getLogger(__name__)
 
 
@@ -61,7 +67,9 @@ class WriteBack:
             keys = told.host_keys or before.host_keys
             hostname = told.hostname or before.hostname
             phoned_at = before.phoned_at or now
-            return replace(before, phoned_at=phoned_at, address=address, hostname=hostname, host_keys=keys)
+            after = replace(before, phoned_at=phoned_at, address=address, hostname=hostname, host_keys=keys)
+            # cloud-init makes them once, and calls it a success ever after.
+            return with_failure(after, replace(KEYS_LOST, at=now)) if told.keys_lost else after
 
         name = called(shown.hardware)
         before, after = await self._take(shown, change)

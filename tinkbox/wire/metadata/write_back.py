@@ -25,11 +25,15 @@ _ORDER: Final = ("ed25519", "ecdsa", "rsa", "dsa")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneHome:
-    """A system is up; `host_keys` are those of its ssh server, the best first."""
+    """A system is up; `host_keys` are those of its ssh server, the best first.
+
+    `keys_lost` tells that it has files for them and none in them, as after a power cut in the moment that they were made.
+    """
 
     instance_id: str = ""
     hostname: str = ""
     host_keys: tuple[HostKey, ...] = ()
+    keys_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,8 @@ def decode_phone_home(body: bytes) -> PhoneHome:
         instance_id=one_line(fields.get("instance_id", ""), MAX_NAME),
         hostname=one_line(fields.get("fqdn", "") or fields.get("hostname", ""), MAX_NAME),
         host_keys=tuple(found),
+        # Of a key that has no file at all cloud-init says N/A.
+        keys_lost=not found and any(_KEY_FIELD.match(name) and not text.strip() for name, text in fields.items()),
     )
 
 

@@ -44,8 +44,9 @@ class Installed:
     async def shown(self) -> Shown:
         return await self.box.installed_systems.shown(self.token, self.address)
 
-    async def phone_home(self, *keys: HostKey) -> None:
-        told = PhoneHome(instance_id="i", hostname="node7", host_keys=keys or KEYS)
+    async def phone_home(self, *keys: HostKey, lost: bool = False) -> None:
+        host_keys = () if lost else keys or KEYS
+        told = PhoneHome(instance_id="i", hostname="node7", host_keys=host_keys, keys_lost=lost)
         await self.box.write_back.phoned_home(await self.shown(), told, self.address)
 
     async def report(self, name: str, result: str = "SUCCESS", description: str = "", *, ended: bool = True) -> None:

@@ -95,6 +95,18 @@ async def test_a_failed_module_fails_the_action_with_its_name_and_that_the_syste
     assert "scripts_user (modules-final) failed: running config-scripts_user" in details
 
 
+async def test_a_system_whose_host_keys_are_empty_files_is_not_called_well(box: Appliance) -> None:
+    system = await going(box)
+    await system.report("modules-config")
+    await system.phone_home(lost=True)
+    await system.report("modules-final")
+    reason, message = await system.outcome()
+    assert reason == Reason.CLOUD_INIT_FAILED
+    assert message.startswith(
+        "cloud-init failed in ssh (init-network): 'its host keys are empty files, so nobody can log in"
+    )
+
+
 async def test_a_system_whose_cloud_init_ends_without_a_phone_home_is_up_as_well(box: Appliance) -> None:
     system = await going(box)
     await system.report("modules-final")

@@ -34,6 +34,15 @@ def test_what_is_no_key_is_left_out(text: str) -> None:
     assert decode_phone_home(urlencode({"pub_key_rsa": text}).encode()).host_keys == ()
 
 
+@pytest.mark.parametrize(
+    ("rsa", "ed25519", "lost"),
+    [("", "", True), ("N/A", "", True), ("N/A", "N/A", False), ("", key("ssh-ed25519")[0], False)],
+)
+def test_keys_in_files_without_content_are_lost(rsa: str, ed25519: str, lost: bool) -> None:
+    form = urlencode({"pub_key_rsa": rsa, "pub_key_ed25519": ed25519, "fqdn": ""})
+    assert decode_phone_home(form.encode()).keys_lost == lost
+
+
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"=&=&", b"{}"])
 def test_a_phone_home_that_tells_nothing_is_one(body: bytes) -> None:
     assert decode_phone_home(body).host_keys == ()

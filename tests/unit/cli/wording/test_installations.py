@@ -92,10 +92,12 @@ def test_the_end_of_a_success_is_what_the_last_action_said_and_how_to_log_in() -
         "node7", workflow("SUCCESS", action("image", "SUCCESS"), action("b", "SUCCESS", **said(UP))), machine()
     )
     assert (line.over, line.succeeded) == (True, True)
-    assert farewell(line, "172.30.0.99", "debian") == [UP, "ssh debian@172.30.0.11"]
+    assert str(line) == UP
+    assert farewell(line, "172.30.0.99", "debian") == ["ssh debian@172.30.0.11"]
     plain = Line(machine="node7", text="is installed", change="", over=True, succeeded=True)
-    assert farewell(plain, "172.30.0.99", "debian") == ["is installed", "ssh debian@172.30.0.99"]
-    assert farewell(plain, "", "debian") == farewell(plain, "172.30.0.99", "") == ["is installed"]
+    assert str(plain) == "node7: is installed"
+    assert farewell(plain, "172.30.0.99", "debian") == ["ssh debian@172.30.0.99"]
+    assert farewell(plain, "", "debian") == farewell(plain, "172.30.0.99", "") == []
 
 
 def test_the_end_of_a_failure_is_why_and_what_helps() -> None:

@@ -94,7 +94,8 @@ def without_news(answer: Any) -> Any:
         return [without_news(each) for each, news in zip(answer, made, strict=True) if not news]
     if isinstance(answer, dict):
         told = {name: without_news(value) for name, value in answer.items() if (name, value) not in NEWS}
-        # What an action says is quoted now.
+        # What an action says is quoted now, and what to do names the commands that there are now.
+        assert told.pop("remedy", "something")
         return {**told, **({"detail": told["detail"].replace("'", "")} if "detail" in told else {})}
     return answer
 

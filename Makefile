@@ -82,7 +82,7 @@ $(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
 	touch $@
 
 loaders: $(LOADERS)
-tinkbox/boot/loaders/ipxe-arm64.efi: packaging/ipxe.py | packages-build
+tinkbox/boot/loaders/ipxe-arm64.efi: packaging/ipxe.py packaging/pinned.py | packages-build
 	$(PYTHON) packaging/ipxe.py --output $@ --cache $(BUILD)/debs
 # What is signed for Secure Boot: shim, and the GRUB that it starts.
 tinkbox/boot/loaders/grubx64.efi: packaging/loaders.py | packages-build
@@ -95,7 +95,7 @@ tinkbox/boot/loaders/undionly.kpxe: | packages-build
 
 # What distributions sign their images with.  The licence of the last package is what is laid there last.
 keys: $(KEYS)
-$(KEYS): packaging/keys.py $(BIN)/.ready
+$(KEYS): packaging/keys.py packaging/pinned.py $(BIN)/.ready
 	$(BIN)/python packaging/keys.py --output $(@D) --cache $(BUILD)/debs
 
 # What the worker puts into containers: the helper, and tools for those who look into a held one.

@@ -7,15 +7,14 @@ it; only the loader and its licence are taken out of it, and nothing is installe
 """
 
 import argparse
-import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
+
+from pinned import fetched
 
 PACKAGE = "ipxe_1.21.1+git20250501.dad20602+dfsg-1_all.deb"
 SHA256 = "eeaca79dbde0fb86c102bf1d362c6f6a67ed0ddab38b3dd12e1b332339f5dd99"
@@ -26,7 +25,6 @@ POOLS = (
 )
 LOADER = "usr/lib/ipxe/ipxe-arm64.efi"
 LICENCE = "usr/share/doc/ipxe/copyright"
-SECONDS = 60
 
 
 def main() -> None:
@@ -48,25 +46,7 @@ def main() -> None:
 
 def cached(path: Path, pools: Sequence[str]) -> Path:
     """The pinned package, downloaded unless it is there; raises LookupError when no pool has just it."""
-    if path.is_file() and digest(path.read_bytes()) == SHA256:
-        return path
-    failures = []
-    for pool in pools:
-        try:
-            with urllib.request.urlopen(f"{pool}/{path.name}", timeout=SECONDS) as answer:
-                content = answer.read()
-        except (urllib.error.URLError, OSError) as error:
-            failures.append(f"{pool}: {error}")
-            continue
-        if digest(content) == SHA256:
-            path.write_bytes(content)
-            return path
-        failures.append(f"{pool}: another file of that name")
-    raise LookupError("; ".join(failures))
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return fetched(path, SHA256, pools, path.name)
 
 
 if __name__ == "__main__":

@@ -7,22 +7,19 @@ WANTED are taken, picked by their fingerprint, and its licence.  A key becomes t
 """
 
 import argparse
-import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pinned import fetched
 from pysequoia import Cert
 
 # The second keeps what the first one drops when Debian moves on.
 MIRRORS = ("http://deb.debian.org/debian", "https://snapshot.debian.org/archive/debian/20261101T000000Z")
-SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,22 +80,10 @@ def main() -> None:
 
 def cached(package: Package, cache: Path) -> Path:
     """The package's file, downloaded unless it is there; raises LookupError when no mirror has just it."""
-    path = cache / package.file
-    if path.is_file() and digest(path.read_bytes()) == package.sha256:
-        return path
-    failures = []
-    for mirror in MIRRORS:
-        try:
-            with urllib.request.urlopen(f"{mirror}/{package.pool}", timeout=SECONDS) as answer:
-                content = answer.read()
-        except OSError as error:
-            failures.append(f"{mirror}: {error}")
-            continue
-        if digest(content) == package.sha256:
-            path.write_bytes(content)
-            return path
-        failures.append(f"{mirror}: another file of that name")
-    raise LookupError(f"{'; '.join(failures)}: is the package mirror reachable from here?")
+    try:
+        return fetched(cache / package.file, package.sha256, MIRRORS, package.pool)
+    except LookupError as error:
+        raise LookupError(f"{error}: is the package mirror reachable from here?") from None
 
 
 def take(archive: Path, package: Package, output: Path) -> None:
@@ -117,10 +102,6 @@ def keys_in(path: Path) -> Iterator[tuple[str, str]]:
     """The keys of a file: fingerprint, and the key armoured."""
     for key in Cert.split_file(str(path)):
         yield key.fingerprint.upper(), str(key)
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "packaging"))  # for what its programs share
 
 
 def program(name: str) -> ModuleType:

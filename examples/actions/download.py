@@ -10,7 +10,7 @@ import re
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException, HTTPResponse
 
 from failure import Failure
@@ -20,10 +20,39 @@ SILENCE_SECONDS = 60
 PAUSE_SECONDS = 2
 TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)\Z")
+# Below the path comes a token, which opens the machine's secrets to whoever reads it.
+_TOKEN = re.compile(r"(/metadata/)[^/]+")
 
 
 class Broken(Exception):
     """This connection failed; another may do better."""
+
+
+def opened(url: str, headers: Mapping[str, str], missing: str = "ImageNotFound") -> HTTPResponse:
+    """The answer of a web server; raises Broken where another try may help, else Failure, with `missing` for what is not there."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", **headers})
+    try:
+        response: HTTPResponse = urllib.request.urlopen(request, timeout=SILENCE_SECONDS)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in TEMPORARY:
+            raise Broken(f"the server answered {error.code} {error.reason}") from None
+        reason = missing if error.code in {404, 410} else "DownloadRefused"
+        raise Failure(reason, f"{shown(url)}: the server answered {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise Failure("CertificateRefused", f"{shown(url)}: {error.reason.verify_message}") from None
+        raise Broken(f"no connection ({error.reason})") from None
+    except (OSError, HTTPException) as error:
+        raise Broken(f"no answer ({error!r})") from None
+    except ValueError as error:
+        raise Failure("InvalidParameter", f"{shown(url)} is no address: {error}") from None
+    return response
+
+
+def shown(url: str) -> str:
+    """An address as people are told it."""
+    return _TOKEN.sub(r"\1…", url)
 
 
 class Download:
@@ -94,28 +123,12 @@ class Download:
             raise Broken(f"the connection ended after {self.received} of {self.total} bytes")
 
     def _request(self) -> HTTPResponse:
-        headers = {"Accept-Encoding": "identity", "User-Agent": self._agent}
+        headers = {"User-Agent": self._agent}
         if self.received:
             headers["Range"] = f"bytes={self.received}-"
             if self._entity:
                 headers["If-Range"] = self._entity
-        try:
-            response: HTTPResponse = urllib.request.urlopen(
-                urllib.request.Request(self._url, headers=headers), timeout=SILENCE_SECONDS
-            )
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code in TEMPORARY:
-                raise Broken(f"the server answered {error.code} {error.reason}") from None
-            reason = "ImageNotFound" if error.code in {404, 410} else "DownloadRefused"
-            raise Failure(reason, f"{self._url}: the server answered {error.code} {error.reason}") from None
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, ssl.SSLCertVerificationError):
-                raise Failure("CertificateRefused", f"{self._url}: {error.reason.verify_message}") from None
-            raise Broken(f"no connection ({error.reason})") from None
-        except (OSError, HTTPException) as error:
-            raise Broken(f"no answer ({error!r})") from None
-        return response
+        return opened(self._url, headers)
 
     def _first_answer(self, response: HTTPResponse) -> None:
         self.total = response.length

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import zstandard
 from block_map import Frame
+from download import Broken
 from failure import Failure
 from progress import Progress
 from registry import SystemImage
-from server import Broken, Server
+from server import Server
 from sizes import MIB, size
 from target import Target
 from threads import each

@@ -5,8 +5,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from download import shown
 from failure import Failure
-from server import Server, shown
+from server import Server
 
 MOST = 3 << 20
 KINDS = ("cidata", "config-2", "url", "none")

@@ -1,31 +1,17 @@
 """Documents and ranges of blobs from a web server, over as many connections as it takes."""
 
 import re
-import ssl
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from typing import TypeVar
 
-from download import SILENCE_SECONDS, TEMPORARY
+from download import Broken, opened, shown
 from failure import Failure
 from patience import Patience
 
 AGENT = "tinkbox-install-image"
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
-# Below the path comes a token, which opens the machine's secrets to whoever reads it.
-_TOKEN = re.compile(r"(/metadata/)[^/]+")
 T = TypeVar("T")
-
-
-def shown(url: str) -> str:
-    """An address as people are told it."""
-    return _TOKEN.sub(r"\1…", url)
-
-
-class Broken(Exception):
-    """This connection failed; another may do better."""
 
 
 class Server:
@@ -36,7 +22,7 @@ class Server:
         """All of a document of at most `most` bytes; raises Failure, with the reason `missing` when there is none."""
 
         def read() -> bytes:
-            with _opened(url, {"Accept": accept}, missing) as response:
+            with opened(url, {"User-Agent": AGENT, "Accept": accept}, missing) as response:
                 content = bytes(_read(response, most + 1, exactly=False))
                 if len(content) > most:
                     raise Failure("DownloadRefused", f"{shown(url)} has more than {most} bytes")
@@ -58,7 +44,7 @@ class Server:
             came = False
             place = start + sum(lengths[:done])
             end = start + sum(lengths) - 1
-            with _opened(url, {"Range": f"bytes={place}-{end}"}, "ImageNotFound") as response:
+            with opened(url, {"User-Agent": AGENT, "Range": f"bytes={place}-{end}"}) as response:
                 _check_range(response, url, place, end, total)
                 while done < len(lengths):
                     piece = _read(response, lengths[done])
@@ -82,29 +68,6 @@ class Server:
             else:
                 self._patience.something_came()
                 return answer
-
-
-def _opened(url: str, headers: Mapping[str, str], missing: str) -> HTTPResponse:
-    headers = {"Accept-Encoding": "identity", "User-Agent": AGENT, **headers}
-    try:
-        response: HTTPResponse = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=SILENCE_SECONDS
-        )
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in TEMPORARY:
-            raise Broken(f"the server answered {error.code} {error.reason}") from None
-        reason = missing if error.code in {404, 410} else "DownloadRefused"
-        raise Failure(reason, f"{shown(url)}: the server answered {error.code} {error.reason}") from None
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise Failure("CertificateRefused", f"{shown(url)}: {error.reason.verify_message}") from None
-        raise Broken(f"no connection ({error.reason})") from None
-    except (OSError, HTTPException) as error:
-        raise Broken(f"no answer ({error!r})") from None
-    except ValueError as error:
-        raise Failure("InvalidParameter", f"{shown(url)} is no address: {error}") from None
-    return response
 
 
 def _read(response: HTTPResponse, length: int, *, exactly: bool = True) -> bytearray:

@@ -46,7 +46,7 @@ def proxy(value: Any, default: str) -> str:
     return found
 
 
-@reader(f"up to {MAX_PORTS} ports, in a list")
+@reader(f"up to {MAX_PORTS} ports, in a list", shown=lambda ports: str(list(ports)))
 def ports(value: Any, _: tuple[int, ...]) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MAX_PORTS:
         raise Invalid(f"expected a list of up to {MAX_PORTS} ports, such as [50061], not {value!r}")

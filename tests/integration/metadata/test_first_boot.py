@@ -1,5 +1,7 @@
 """cloud-init of Debian 12 and 13 against an appliance: what it asks, what it makes of the answers, what it tells."""
 
+import re
+from email import message_from_string
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,22 @@ def test_nocloud_gives_a_system_its_name_its_keys_and_its_files_and_it_phones_ho
 
 
 @pytest.mark.parametrize("suite", SUITES)
+def test_all_that_a_first_boot_wrote_is_synced_before_it_phones_home(suite: str, tmp_path: Path) -> None:
+    with first_boot(tmp_path, "runcmd: [touch /etc/from-runcmd]") as lab:
+        source = "nocloud-net" if suite == "bookworm" else "nocloud"
+        booted = boot(suite, lab.host, tmp_path, f"ro ds={source};s={lab.url}/", "datasource_list: [NoCloud]\n")
+        assert (booted.errors, booted.complaints, lab.ended()[0]) == ([], {}, "SUCCESS")
+    begun = re.findall(
+        r"Running command \['[^']*/scripts/([\w-]+)'|start: modules-final/config-(phone-home|phone_home)", booted.log
+    )
+    assert [script or module.replace("_", "-") for script, module in begun] == [
+        "runcmd",
+        "zzzz-sync-before-phone-home",
+        "phone-home",
+    ]
+
+
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("where", ["token", "address"])
 def test_ec2_gives_the_same_by_token_and_by_address(suite: str, where: str, tmp_path: Path) -> None:
     with first_boot(tmp_path) as lab:
@@ -111,7 +129,12 @@ def test_our_network_config_is_valid_by_cloud_inits_schema(mode: int, vlan: str,
 @pytest.mark.parametrize("suite", SUITES)
 def test_our_vendor_data_is_valid_by_cloud_inits_schema(suite: str, tmp_path: Path) -> None:
     defaults = Defaults(timezone="Europe/Berlin", proxy="http://p:3128", ca=(CERTIFICATE,))
-    assert schema_problems(suite, tmp_path, "cloud-config", vendor_data(instance(defaults=defaults))) == ""
+    (own,) = (
+        str(each.get_payload())
+        for each in message_from_string(vendor_data(instance(defaults=defaults))).walk()
+        if each.get_content_type() == "text/cloud-config"
+    )
+    assert schema_problems(suite, tmp_path, "cloud-config", own) == ""
 
 
 def test_vendor_data_of_ours_and_of_a_document_both_count(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ ConditionPathExists=!/var/lib/tinkbox-phoned-home
 [Service]
 Type=oneshot
 RemainAfterExit=yes
+ExecStartPre=/usr/bin/sync
 ExecStart=/usr/bin/curl -sSf --retry {tries} --retry-delay 5 --retry-all-errors --data-urlencode hostname={hostname} \
 --data-urlencode pub_key_ed25519@/etc/ssh/ssh_host_ed25519_key.pub {url}
 ExecStartPost=/usr/bin/touch /var/lib/tinkbox-phoned-home

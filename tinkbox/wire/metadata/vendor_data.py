@@ -17,6 +17,15 @@ TRIES: Final = 10
 # A system reports in each of its boots, wherever it is by then: at the end of a stage it waits for three failures at most.
 _PATIENCE: Final = {"timeout": 3, "retries": 1}
 _HEAD: Final = "#cloud-config\n"
+# cloud-init runs vendors' scripts before the user's, those by name, and phones home after both.
+_SYNC: Final = """\
+#!/bin/sh
+# Nothing that this first boot wrote may be lost once the system has phoned home: sync after the last of the user's scripts.
+scripts=/var/lib/cloud/instance/scripts
+mkdir -p "$scripts"
+printf '#!/bin/sh\\nexec sync\\n' > "$scripts/zzzz-sync-before-phone-home"
+chmod 755 "$scripts/zzzz-sync-before-phone-home"
+"""
 # How a part has to be told that is no cloud-config, by its beginning in lower case (cloud-init's `INCLUSION_TYPES_MAP`).
 _TYPES: Final = (
     ("#cloud-config-archive", "text/cloud-config-archive"),
@@ -33,12 +42,11 @@ _TYPES: Final = (
 
 def vendor_data(instance: Instance) -> str:
     """All of it for one system."""
-    own, theirs = _HEAD + dumped(_own(instance)), instance.vendor_data
-    if not theirs.strip():
-        return own
+    theirs = instance.vendor_data
     if theirs.startswith("H4sI"):
         return theirs  # gzip: nothing is put into it
-    return _message([_part(own, 1), _part(theirs, 2)])
+    texts = [_HEAD + dumped(_own(instance)), _SYNC if instance.url else "", theirs]
+    return _message([_part(text, number) for number, text in enumerate(filter(str.strip, texts), start=1)])
 
 
 def dumped(value: Any) -> str:

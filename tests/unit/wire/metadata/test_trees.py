@@ -20,6 +20,11 @@ def at(path: str, **more: object) -> str:
     return file.body.decode()
 
 
+def parts_of(message: str) -> dict[str, str]:
+    """The texts of a MIME message by their kind."""
+    return {each.get_content_type(): str(each.get_payload()) for each in message_from_string(message).walk()}
+
+
 @pytest.mark.parametrize("version", ["2009-04-04", "2016-09-02", "2018-09-24", "2021-03-23", "latest"])
 @pytest.mark.parametrize(
     ("path", "answer"),
@@ -70,7 +75,7 @@ def test_nocloud_has_its_four_files() -> None:
     assert at("user-data", user_data="") == ""
     assert yaml.safe_load(at("network-config"))["version"] == 2
     assert at("network-config", network={"version": 1, "config": []}) == "version: 1\nconfig: []\n"
-    told = yaml.safe_load(at("vendor-data"))
+    told = yaml.safe_load(parts_of(at("vendor-data"))["text/cloud-config"])
     assert told["phone_home"] == {"url": f"{URL}/phone-home", "post": "all", "tries": 10}
     assert told["reporting"]["tinkbox"] == {
         "type": "webhook",
@@ -87,7 +92,8 @@ def test_openstack_has_its_five_files(version: str) -> None:
     meta = json.loads(at(f"openstack/{version}/meta_data.json"))
     assert (meta["hostname"], meta["public_keys"]["key-1"]) == ("node7", KEYS[1])
     assert at(f"openstack/{version}/user_data") == "#cloud-config\n{}\n"
-    assert json.loads(at(f"openstack/{version}/vendor_data.json"))["cloud-init"].startswith("#cloud-config")
+    vendor = json.loads(at(f"openstack/{version}/vendor_data.json"))["cloud-init"]
+    assert parts_of(vendor)["text/cloud-config"].startswith("#cloud-config")
     assert json.loads(at(f"openstack/{version}/vendor_data2.json")) == {}
     (network,) = json.loads(at(f"openstack/{version}/network_data.json"))["networks"]
     assert (network["type"], network["ip_address"]) == ("ipv4", "172.30.0.5")
@@ -147,6 +153,13 @@ def test_by_address_there_are_no_secrets_unless_asked_for() -> None:
     assert "crypted_root_password" in json.loads(hegel(instance(), secrets=True).body)
 
 
+def test_what_a_first_boot_wrote_is_on_the_disk_before_it_phones_home() -> None:
+    told = parts_of(vendor_data(instance()))
+    assert yaml.safe_load(told["text/cloud-config"])["phone_home"]["url"] == f"{URL}/phone-home"
+    assert "sync" in told["text/x-shellscript"]
+    assert list(parts_of(vendor_data(instance(url="")))) == ["multipart/mixed", "text/cloud-config"]
+
+
 def test_vendor_data_of_others_stays_as_it_is_beside_ours() -> None:
     theirs = "#cloud-config\nruncmd: [reboot]\n"
     told = vendor_data(instance(vendor_data=theirs))
@@ -159,7 +172,13 @@ def test_vendor_data_that_is_a_message_is_a_part_of_ours() -> None:
     theirs = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/x-shellscript\n\n#!/bin/sh\n--x--\n"
     parts = list(message_from_string(vendor_data(instance(vendor_data=theirs))).walk())
     kinds = [each.get_content_type() for each in parts]
-    assert kinds == ["multipart/mixed", "text/cloud-config", "multipart/mixed", "text/x-shellscript"]
+    assert kinds == [
+        "multipart/mixed",
+        "text/cloud-config",
+        "text/x-shellscript",
+        "multipart/mixed",
+        "text/x-shellscript",
+    ]
     assert parts[-1].get_payload() == "#!/bin/sh"
     packed = "H4sIAAAA"
     assert vendor_data(instance(vendor_data=packed)) == packed
@@ -167,7 +186,7 @@ def test_vendor_data_that_is_a_message_is_a_part_of_ours() -> None:
 
 def test_the_appliances_defaults_are_vendor_data() -> None:
     defaults = Defaults(timezone="Europe/Berlin", proxy="http://p:3128", ca=("-----BEGIN CERTIFICATE-----\n",))
-    told = yaml.safe_load(vendor_data(instance(defaults=defaults)))
+    told = yaml.safe_load(parts_of(vendor_data(instance(defaults=defaults)))["text/cloud-config"])
     assert (told["timezone"], told["apt"]["http_proxy"]) == ("Europe/Berlin", "http://p:3128")
     assert told["ca_certs"]["trusted"] == ["-----BEGIN CERTIFICATE-----\n"]
 

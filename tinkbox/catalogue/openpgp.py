@@ -89,9 +89,9 @@ def signed_document(content: bytes, keys: Sequence[Key], now: datetime) -> tuple
     usable = [key for key in _usable(keys, now) if key.modern]
     try:
         told = verify(bytes=content, store=lambda _: [key.certificate for key in usable])
+        signer = _signer(told, usable, now)
     except RuntimeError:
         raise Invalid("no trusted key signed it, or it was changed since") from None
-    signer = _signer(told, usable, now)
     if told.bytes is None or signer is None:
         raise Invalid("no trusted key signed it")
     return told.bytes, signer
@@ -133,9 +133,9 @@ def _modern(content: bytes | Path, whole: bytes, _: bytes, key: Key, now: dateti
             raise Invalid(f"its signature expired on {signature.expiration:%Y-%m-%d}")
         known: dict[str, Any] = {"bytes": content} if isinstance(content, bytes) else {"file": str(content)}
         told = verify(**known, store=lambda _: [key.certificate], signature=signature)
+        return _signer(told, [key], now) is not None
     except RuntimeError:
         return False
-    return _signer(told, [key], now) is not None
 
 
 def _old(content: bytes | Path, _: bytes, body: bytes, key: Key, now: datetime) -> bool:
@@ -171,9 +171,13 @@ def _signer(told: Any, keys: Sequence[Key], now: datetime) -> Key | None:
 
 
 def _refuse_ended(key: Key, signing_key: str, now: datetime) -> None:
-    """Raise Invalid for a subkey that ended: pysequoia asks only whether it was valid when it signed."""
+    """Raise Invalid for a subkey that ended: pysequoia asks only whether it was valid when it signed.
+
+    It believes the key's file, of which pysequoia has verified what made the subkey valid then.
+    """
     subkey: Packet | None = None
-    bindings: list[tuple[datetime, datetime | None]] = []  # when made, and when the subkey ends by it
+    ends: datetime | None = None
+    bound = False
     for packet in PacketPile.from_bytes(bytes(key.certificate)):
         if packet.tag == Tag.PublicSubkey:
             subkey = packet if str(packet.fingerprint).upper() == signing_key else None
@@ -181,10 +185,9 @@ def _refuse_ended(key: Key, signing_key: str, now: datetime) -> None:
             continue
         elif packet.signature_type == SignatureType.SubkeyRevocation:
             raise Invalid(f"the subkey {signing_key} of {key}, which signed it, was revoked")
-        elif subkey.key_created is not None and packet.signature_created is not None:
-            lasts = packet.key_validity_period
-            bindings.append((packet.signature_created, subkey.key_created + lasts if lasts else None))
-    _, ends = max(bindings, key=lambda each: each[0], default=(now, None))
+        elif not bound and packet.signature_type == SignatureType.SubkeyBinding:  # the newest comes first
+            bound, lasts = True, packet.key_validity_period
+            ends = subkey.key_created + lasts if subkey.key_created and lasts else None
     if ends is not None and ends <= now:
         raise Invalid(f"the subkey {signing_key} of {key}, which signed it, expired on {ends:%Y-%m-%d}")
 
@@ -202,6 +205,8 @@ def _weakly_certified(certificate: Cert, fingerprint: str) -> tuple[datetime | N
     """When a key that pysequoia does not take expires, and whose it is; raises Invalid."""
     try:
         user, ends = weakly_certified(bytes(certificate))
-    except Invalid as refusal:
-        raise Invalid(f"the file of key {fingerprint} holds no key to believe: {refusal}") from None
+    except (Invalid, RuntimeError) as refusal:  # pysequoia writes no packet of a key that it does not know
+        raise Invalid(
+            f"the file of key {fingerprint} holds no key to believe: {str(refusal).splitlines()[0]}"
+        ) from None
     return (datetime.fromtimestamp(ends, UTC) if ends else None), user

@@ -104,6 +104,16 @@ def test_a_subkey_that_ended_since_it_signed_proves_nothing(signature: bytes, wh
         signer_of(DOCUMENT, signature, [key(SUBKEYS)], NOW)
 
 
+def test_a_damaged_file_of_a_key_does_not_prolong_it() -> None:
+    for content, signature in ((SUBKEYS, BY_ENDED_SUBKEY), (VOUCHED, BY_VOUCHED)):
+        whole = bytes(Cert.from_bytes(content))
+        for place in range(0, len(whole), 3):
+            changed = bytearray(whole)
+            changed[place] ^= 0x81
+            with pytest.raises(Invalid):
+                signer_of(DOCUMENT, signature, [read_key(bytes(changed), key(content).fingerprint)], NOW)
+
+
 def test_a_signature_of_the_future_is_refused() -> None:
     with pytest.raises(
         Invalid, match=r"its signature was made on 2026-.*, which is still to come: check this host's clock"

@@ -155,6 +155,8 @@ def rsa_signature(
     told = {kind & ~_CRITICAL: value for kind, value in subpackets}
     if _CREATED not in told:
         raise Invalid("the signature does not say when it was made")
+    if any(len(told.get(kind, bytes(4))) != 4 for kind in (_CREATED, _EXPIRES, _KEY_EXPIRES)):
+        raise Invalid("the signature is damaged")
     if any(kind & _CRITICAL and kind & ~_CRITICAL not in _KNOWN for kind, _ in subpackets):
         raise Invalid("the signature has a condition that is not known here")
     return RsaSignature(

@@ -128,6 +128,17 @@ def test_a_condition_that_is_not_known_is_not_passed_over() -> None:
         rsa_signature(bytes(body))
 
 
+@pytest.mark.parametrize("kind", [2, 3])
+@pytest.mark.parametrize("length", [0, 3, 8, 40])
+def test_a_time_beyond_all_times_is_refused(kind: int, length: int) -> None:
+    body = signatures(BY_OLD)[0].body
+    created = b"\x05\x02\x60\0\0\0" if kind != 2 else b""
+    told = created + bytes([length + 1, kind]) + b"\xff" * length
+    body = body[:4] + len(told).to_bytes(2, "big") + told + body[6 + int.from_bytes(body[4:6], "big") :]
+    with pytest.raises(Invalid, match="the signature is damaged"):
+        signer_of(DOCUMENT, b"\xc2\xff" + len(body).to_bytes(4, "big") + body, [OLD_KEY], NOW)
+
+
 def test_an_image_is_not_read_for_any_number_of_signatures() -> None:
     assert signer_of(DOCUMENT, BY_OLD * MAX_SIGNATURES, [OLD_KEY], NOW) == OLD_KEY
     with pytest.raises(Invalid, match="there are 17 signatures, and 16 are the most"):

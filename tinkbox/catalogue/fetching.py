@@ -87,7 +87,7 @@ async def fetch(
 
 
 def order_of(found: Found, choices: Choices) -> Order:
-    proven = found.verified is Verified.SIGNED or bool(found.image_signature)
+    proven = found.verified is Verified.SIGNED or bool(found.image_signature or choices.digest)
     return Order(
         url=found.url, digest=found.digest, size=found.size, plain=proven or choices.source.startswith("http://")
     )

@@ -79,7 +79,11 @@ def newest_issue(folders: Folders) -> CatalogueFile:
     newest = built_in()
     for path in (folder / ISSUE for folder in folders.all):
         if path.is_file():
-            issue = verified(_read(path), _read(path.with_name(f"{ISSUE}.sig")), folders, str(path))
+            try:
+                issue = verified(_read(path), _read(path.with_name(f"{ISSUE}.sig")), folders, str(path))
+            except (Invalid, NotFound) as refusal:
+                way_out = f"install a newer issue with `tinkbox image catalogue --install`, or remove {path}"
+                raise Invalid(f"{path} is not used: {refusal}: {way_out}") from None
             newest = max(newest, issue, key=lambda each: each.serial)
     return newest
 
@@ -87,9 +91,9 @@ def newest_issue(folders: Folders) -> CatalogueFile:
 def install(content: bytes, signature: bytes, folders: Folders, name: str) -> CatalogueFile:
     """Keep a newer issue; raises Invalid for one that no trusted key signed, Conflict for one that is not newer."""
     issue = verified(content, signature, folders, name)
-    there = newest_issue(folders)
-    if issue.serial <= there.serial:
-        raise Conflict(f"{name} has serial {issue.serial}, and serial {there.serial} is here: it is not newer")
+    there = max(built_in().serial, *(_serial(folder / ISSUE) for folder in folders.all))
+    if issue.serial <= there:
+        raise Conflict(f"{name} has serial {issue.serial}, and serial {there} is here: it is not newer")
     folders.own.mkdir(parents=True, exist_ok=True)
     # The signature first: a catalogue with another's signature is refused, and can be installed again.
     _write(folders.own / f"{ISSUE}.sig", signature)
@@ -125,6 +129,14 @@ def trusted_keys(folders: Folders) -> Sequence[bytes]:
                 raise Invalid(f"{name}, line {number}: expected `ed25519`, a public key in base64, and a name")
             keys.append(base64.b64decode(key[1]))
     return keys
+
+
+def _serial(path: Path) -> int:
+    """The serial of an issue as it lies there, believed or not; 0 where there is none to read."""
+    try:
+        return read_catalogue(_read(path).decode("utf-8", "replace"), str(path)).serial
+    except (Invalid, NotFound):
+        return 0
 
 
 def _signature(content: bytes) -> bytes | None:

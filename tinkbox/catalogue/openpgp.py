@@ -11,15 +11,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from pysequoia import Cert, Sig, verify
-from pysequoia.packet import PacketPile, SignatureType, Tag
+from pysequoia.packet import Packet, PacketPile, SignatureType, Tag
 
-from tinkbox.catalogue.openpgp_packets import PUBLIC_KEY, RsaSignature, packets, rsa_signature, signatures
+from tinkbox.catalogue.openpgp_packets import (
+    PUBLIC_KEY,
+    RsaSignature,
+    packets,
+    rsa_signature,
+    signatures,
+    weakly_certified,
+)
 from tinkbox.model.errors import Invalid, Unavailable
 
 FOLDER: Final = resources.files("tinkbox.catalogue") / "keys"
 MAX_SIGNATURE: Final = 64 << 10
 MAX_KEY: Final = 256 << 10
-PIECE: Final = 1 << 20
+CLOCK_SKEW: Final = timedelta(minutes=30)
 _CLEAR: Final = b"-----BEGIN PGP SIGNED MESSAGE-----"
 
 
@@ -67,8 +74,8 @@ def read_key(content: bytes, fingerprint: str) -> Key:
     try:
         expires, modern = certificate.expiration, True
         user = str(certificate.user_ids[0]) if certificate.user_ids else ""
-    except RuntimeError:  # certified with SHA-1
-        (expires, user), modern = _told_with_sha1(certificate), False
+    except RuntimeError:
+        expires, user, modern = *_weakly_certified(certificate, fingerprint), False
     revoked = certificate.is_revoked
     return Key(
         fingerprint=fingerprint, user=user, expires=expires, revoked=revoked, modern=modern, certificate=certificate
@@ -82,9 +89,9 @@ def signed_document(content: bytes, keys: Sequence[Key], now: datetime) -> tuple
     usable = [key for key in _usable(keys, now) if key.modern]
     try:
         told = verify(bytes=content, store=lambda _: [key.certificate for key in usable])
+        signer = _signer(told, usable, now)
     except RuntimeError:
         raise Invalid("no trusted key signed it, or it was changed since") from None
-    signer = _signer(told, usable)
     if told.bytes is None or signer is None:
         raise Invalid("no trusted key signed it")
     return told.bytes, signer
@@ -105,13 +112,9 @@ def signer_of(content: bytes | Path, signature: bytes, keys: Sequence[Key], now:
             try:
                 if check(content, packet.whole, packet.body, key, now):
                     return key
-            except _Expired as expired:
-                why = str(expired)
+            except Invalid as refusal:
+                why = str(refusal)
     raise Invalid(why)
-
-
-class _Expired(Exception):
-    pass
 
 
 def _usable(keys: Sequence[Key], now: datetime) -> Sequence[Key]:
@@ -127,12 +130,12 @@ def _modern(content: bytes | Path, whole: bytes, _: bytes, key: Key, now: dateti
     try:
         signature = Sig.from_bytes(whole)
         if signature.expiration is not None and signature.expiration <= now:
-            raise _Expired(f"its signature expired on {signature.expiration:%Y-%m-%d}")
+            raise Invalid(f"its signature expired on {signature.expiration:%Y-%m-%d}")
         known: dict[str, Any] = {"bytes": content} if isinstance(content, bytes) else {"file": str(content)}
         told = verify(**known, store=lambda _: [key.certificate], signature=signature)
+        return _signer(told, [key], now) is not None
     except RuntimeError:
         return False
-    return _signer(told, [key]) is not None
 
 
 def _old(content: bytes | Path, _: bytes, body: bytes, key: Key, now: datetime) -> bool:
@@ -141,8 +144,11 @@ def _old(content: bytes | Path, _: bytes, body: bytes, key: Key, now: datetime) 
     if signature is None:
         return False
     made = datetime.fromtimestamp(signature.created, UTC)
-    if signature.expires and made + timedelta(seconds=signature.expires) <= now:
-        raise _Expired(f"its signature expired on {made + timedelta(seconds=signature.expires):%Y-%m-%d}")
+    ends = made + timedelta(seconds=signature.expires)
+    if signature.expires and ends <= now:
+        raise Invalid(f"its signature expired on {ends:%Y-%m-%d}")
+    if made > now + CLOCK_SKEW:
+        raise Invalid(f"its signature was made on {made:%Y-%m-%d}, which is still to come: check this host's clock")
     public = next(each.body for each in packets(bytes(key.certificate)) if each.tag == PUBLIC_KEY)
     return signature.made_by(public, _hashed(content, signature))
 
@@ -154,9 +160,36 @@ def _hashed(content: bytes | Path, signature: RsaSignature) -> "hashlib._Hash":
         return hashlib.file_digest(file, signature.algorithm)
 
 
-def _signer(told: Any, keys: Sequence[Key]) -> Key | None:
-    certificates: set[str] = {each.certificate.upper() for each in told.valid_sigs}
-    return next((key for key in keys if key.fingerprint in certificates), None)
+def _signer(told: Any, keys: Sequence[Key], now: datetime) -> Key | None:
+    """Who of `keys` made a signature that pysequoia found valid; raises Invalid when that was a subkey that ended since."""
+    for signature in told.valid_sigs:
+        for key in keys:
+            if key.fingerprint == signature.certificate.upper():
+                _refuse_ended(key, signature.signing_key.upper(), now)
+                return key
+    return None
+
+
+def _refuse_ended(key: Key, signing_key: str, now: datetime) -> None:
+    """Raise Invalid for a subkey that ended: pysequoia asks only whether it was valid when it signed.
+
+    It believes the key's file, of which pysequoia has verified what made the subkey valid then.
+    """
+    subkey: Packet | None = None
+    ends: datetime | None = None
+    bound = False
+    for packet in PacketPile.from_bytes(bytes(key.certificate)):
+        if packet.tag == Tag.PublicSubkey:
+            subkey = packet if str(packet.fingerprint).upper() == signing_key else None
+        elif subkey is None or packet.tag != Tag.Signature:
+            continue
+        elif packet.signature_type == SignatureType.SubkeyRevocation:
+            raise Invalid(f"the subkey {signing_key} of {key}, which signed it, was revoked")
+        elif not bound and packet.signature_type == SignatureType.SubkeyBinding:  # the newest comes first
+            bound, lasts = True, packet.key_validity_period
+            ends = subkey.key_created + lasts if subkey.key_created and lasts else None
+    if ends is not None and ends <= now:
+        raise Invalid(f"the subkey {signing_key} of {key}, which signed it, expired on {ends:%Y-%m-%d}")
 
 
 def _made_by(signature: bytes) -> str:
@@ -168,17 +201,12 @@ def _made_by(signature: bytes) -> str:
     return ""
 
 
-def _told_with_sha1(certificate: Cert) -> tuple[datetime | None, str]:
-    """When a key expires and whose it is, by its newest certification of itself."""
-    created: datetime | None = None
-    newest: Any = None
-    user = ""
-    for packet in PacketPile.from_bytes(bytes(certificate)):
-        if packet.tag == Tag.PublicKey:
-            created = packet.key_created
-        elif packet.tag == Tag.UserID:
-            user = user or packet.user_id or ""
-        elif packet.tag == Tag.Signature and packet.signature_type != SignatureType.SubkeyBinding:
-            newest = packet if newest is None or packet.signature_created >= newest.signature_created else newest
-    lasts = newest.key_validity_period if newest is not None else None
-    return (created + lasts if created is not None and lasts else None), user
+def _weakly_certified(certificate: Cert, fingerprint: str) -> tuple[datetime | None, str]:
+    """When a key that pysequoia does not take expires, and whose it is; raises Invalid."""
+    try:
+        user, ends = weakly_certified(bytes(certificate))
+    except (Invalid, RuntimeError) as refusal:  # pysequoia writes no packet of a key that it does not know
+        raise Invalid(
+            f"the file of key {fingerprint} holds no key to believe: {str(refusal).splitlines()[0]}"
+        ) from None
+    return (datetime.fromtimestamp(ends, UTC) if ends else None), user

@@ -1,7 +1,7 @@
 """The little of OpenPGP (RFC 4880) that has to be read here: where signatures are in a file, and old keys with their signatures.
 
 Some publishers sign with RSA keys that they certified themselves with SHA-1, long ago; pysequoia takes no such key.  Ours are
-pinned by their fingerprint, so what a key says of itself proves nothing that has to be proved: what counts is that this key
+pinned by their fingerprint, so a key's word about itself is needed for one thing only: when it ends.  What counts is that this key
 signed, with a hash that is sound today.
 """
 
@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,12 +18,20 @@ from tinkbox.model.errors import Invalid
 
 SIGNATURE: Final = 2
 PUBLIC_KEY: Final = 6
+USER_ID: Final = 13
+# Each costs reading the whole image once.
+MAX_SIGNATURES: Final = 16
 LEAST_BITS: Final = 2048
 _ARMOUR: Final = re.compile(rb"-----BEGIN PGP SIGNATURE-----\r?\n(.*?)-----END PGP SIGNATURE-----", re.DOTALL)
 _RSA: Final = (1, 3)  # the second is for signatures only
-_HASHES: Final = {8: "sha256", 9: "sha384", 10: "sha512"}
+_SOUND: Final[Mapping[int, str]] = {8: "sha256", 9: "sha384", 10: "sha512"}
+_WEAK: Final[Mapping[int, str]] = {2: "sha1"}
 _BINARY_DOCUMENT: Final = 0
-_CREATED, _EXPIRES = 2, 3
+_CERTIFICATIONS: Final = range(0x10, 0x14)
+_CRITICAL: Final = 0x80
+_CREATED, _EXPIRES, _KEY_EXPIRES, _ISSUER, _KEY_FLAGS, _SIGNER, _ISSUER_FINGERPRINT = 2, 3, 9, 16, 27, 28, 33
+# Of others that are marked as critical, a reader has to know what they mean for the signature.
+_KNOWN: Final = (_CREATED, _EXPIRES, _KEY_EXPIRES, _KEY_FLAGS, _ISSUER, _SIGNER, _ISSUER_FINGERPRINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +43,23 @@ class Packet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RsaSignature:
-    """A signature of version 4 over a binary document; `expires` counts seconds after `created`, 0 for never."""
+    """A signature of version 4.
+
+    `expires` counts seconds after `created`, and `key_expires` after the creation of the key that it certifies, 0 for never.
+    """
 
     algorithm: str
     hashed: bytes
     number: bytes
     created: int
     expires: int
+    key_expires: int
 
     def made_by(self, key: bytes, document: "hashlib._Hash") -> bool:
-        """Whether the key with this packet's body signed what `document`, of our algorithm, took in so far."""
+        """Whether the key with this packet's body signed what `document`, of our algorithm, took in so far.
+
+        Raises Invalid for what is no key for that.
+        """
         modulus, exponent = rsa_key(key)
         digest = document.copy()
         digest.update(self.hashed + b"\x04\xff" + len(self.hashed).to_bytes(4, "big"))
@@ -64,6 +79,8 @@ def signatures(content: bytes) -> tuple[Packet, ...]:
     found = tuple(packets(content))
     if not found or any(each.tag != SIGNATURE for each in found):
         raise Invalid("this is no file of OpenPGP signatures")
+    if len(found) > MAX_SIGNATURES:
+        raise Invalid(f"there are {len(found)} signatures, and {MAX_SIGNATURES} are the most")
     return found
 
 
@@ -95,29 +112,60 @@ def rsa_key(body: bytes) -> tuple[int, int]:
     """Modulus and exponent of a public key's body; raises Invalid for another kind of key, or a short one."""
     if len(body) < 6 or body[0] != 4 or body[5] not in _RSA:
         raise Invalid("the key is no RSA key of version 4")
-    modulus, rest = _number(body[6:])
-    exponent, _ = _number(rest)
-    if len(modulus) * 8 < LEAST_BITS:
+    digits, rest = _number(body[6:])
+    modulus, exponent = int.from_bytes(digits, "big"), int.from_bytes(_number(rest)[0], "big")
+    if modulus.bit_length() < LEAST_BITS:
         raise Invalid(f"the key has less than {LEAST_BITS} bits")
-    return int.from_bytes(modulus, "big"), int.from_bytes(exponent, "big")
+    return modulus, exponent
 
 
-def rsa_signature(body: bytes) -> RsaSignature | None:
+def weakly_certified(certificate: bytes) -> tuple[str, int]:
+    """Whose an RSA key is, and when it ends (seconds since 1970, 0 for never), by the newest certification of itself.
+
+    Raises Invalid unless that is really its own, and with SHA-1: any other key is for pysequoia to judge.
+    """
+    key, user = b"", b""
+    newest: tuple[RsaSignature, bytes] | None = None
+    for packet in packets(certificate):
+        if packet.tag == PUBLIC_KEY:
+            key = packet.body
+        elif packet.tag != SIGNATURE:
+            user = packet.body if packet.tag == USER_ID else b""
+        elif user and (signature := rsa_signature(packet.body, _CERTIFICATIONS, {**_SOUND, **_WEAK})) is not None:
+            told = b"\x99" + len(key).to_bytes(2, "big") + key + b"\xb4" + len(user).to_bytes(4, "big") + user
+            later = newest is None or signature.created >= newest[0].created
+            if later and signature.made_by(key, hashlib.new(signature.algorithm, told)):
+                newest = signature, user
+    if newest is None or newest[0].algorithm not in _WEAK.values() or newest[0].expires:
+        raise Invalid("the key does not certify itself")
+    lasts = newest[0].key_expires
+    return newest[1].decode("utf-8", "replace"), int.from_bytes(key[1:5], "big") + lasts if lasts else 0
+
+
+def rsa_signature(
+    body: bytes, kinds: Collection[int] = (_BINARY_DOCUMENT,), hashes: Mapping[int, str] = _SOUND
+) -> RsaSignature | None:
     """None for a signature of any other kind; raises Invalid for a damaged one."""
-    if len(body) < 6 or body[0] != 4 or body[1] != _BINARY_DOCUMENT or body[2] not in _RSA or body[3] not in _HASHES:
+    if len(body) < 6 or body[0] != 4 or body[1] not in kinds or body[2] not in _RSA or body[3] not in hashes:
         return None
     end = 6 + int.from_bytes(body[4:6], "big")
     unhashed = int.from_bytes(body[end : end + 2], "big")
     number, _ = _number(body[end + 2 + unhashed + 2 :])
-    told = dict(_subpackets(body[6:end]))
+    subpackets = tuple(_subpackets(body[6:end]))
+    told = {kind & ~_CRITICAL: value for kind, value in subpackets}
     if _CREATED not in told:
         raise Invalid("the signature does not say when it was made")
+    if any(len(told.get(kind, bytes(4))) != 4 for kind in (_CREATED, _EXPIRES, _KEY_EXPIRES)):
+        raise Invalid("the signature is damaged")
+    if any(kind & _CRITICAL and kind & ~_CRITICAL not in _KNOWN for kind, _ in subpackets):
+        raise Invalid("the signature has a condition that is not known here")
     return RsaSignature(
-        algorithm=_HASHES[body[3]],
+        algorithm=hashes[body[3]],
         hashed=body[:end],
         number=number,
         created=int.from_bytes(told[_CREATED], "big"),
         expires=int.from_bytes(told.get(_EXPIRES, b""), "big"),
+        key_expires=int.from_bytes(told.get(_KEY_EXPIRES, b""), "big"),
     )
 
 
@@ -130,7 +178,7 @@ def _subpackets(content: bytes) -> Iterator[tuple[int, bytes]]:
             length = 0
         if not length or place + length > len(content):
             raise Invalid("the signature is damaged")
-        yield content[place] & 0x7F, content[place + 1 : place + length]
+        yield content[place], content[place + 1 : place + length]
         place += length
 
 

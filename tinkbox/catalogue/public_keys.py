@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _HASHES: Final[Mapping[str, hashes.HashAlgorithm]] = {
+    "sha1": hashes.SHA1(),  # noqa: S303  how old keys certified themselves
     "sha256": hashes.SHA256(),
     "sha384": hashes.SHA384(),
     "sha512": hashes.SHA512(),

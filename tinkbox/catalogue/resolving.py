@@ -129,6 +129,12 @@ class Resolver:
         digest = sums.digests.get(name) or (sums.digests.get(UNNAMED) if len(sums.digests) == 1 else None)
         if digest is None:
             raise NotFound(f"{place} has no checksum of {name}")
+        if sums.verified is Verified.SIGNED and name not in sums.digests:
+            # Whoever serves it could take what was signed for another image.
+            raise Invalid(
+                f"{place} is signed, and does not say that its checksum is of {name}: "
+                "take `signature` out of the entry, or have the file's name signed"
+            )
         return _proven(entry, version, url, digest, sums)
 
     async def _by_stream(self, entry: Entry, resolver: Stream) -> Found:

@@ -8,7 +8,7 @@ from tinkbox.model.errors import Invalid
 
 MAX_LINE: Final = 1024
 _ALGORITHMS: Final[Mapping[int, str]] = {64: "sha256", 128: "sha512"}
-_GNU: Final = re.compile(r"\\?([0-9a-fA-F]{64}|[0-9a-fA-F]{128})(?:[ \t]+\*?(?:\./)?(\S+))?\Z")
+_GNU: Final = re.compile(r"([0-9a-fA-F]{64}|[0-9a-fA-F]{128})(?:[ \t]+\*?(?:\./)?(\S+))?\Z")
 _BSD: Final = re.compile(r"SHA(?:256|512) \((?:\./)?([^()]+)\) = ([0-9a-fA-F]{64}|[0-9a-fA-F]{128})\Z")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,254}\Z")
 # In place of a name in a file that is nothing but the digest of the one it stands beside.
@@ -21,7 +21,7 @@ def parse_sums(content: bytes) -> Mapping[str, str]:
     What is no such line is left alone, as is a name that is more than a name.  Raises Invalid for a file that has two digests of one kind.
     """
     found: dict[tuple[str, str], str] = {}
-    for line in content.decode("utf-8", "replace").splitlines():
+    for line in content.decode("utf-8", "replace").split("\n"):
         named = _line(line.strip()) if len(line) <= MAX_LINE else None
         if named is None:
             continue
@@ -50,6 +50,10 @@ def newest(names: Mapping[str, re.Match[str]]) -> str:
 
 def order(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
     """What matches are put in order by: 3.9 comes before 3.10."""
-    text = "\0".join(group or "" for group in match.groups()) if match.groups() else match[0]
+    return order_of_version("\0".join(group or "" for group in match.groups()) if match.groups() else match[0])
+
+
+def order_of_version(text: str) -> tuple[tuple[int, int, str], ...]:
+    """The same for a text."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return tuple((1, int(part[:18]), "") if part[0].isdigit() else (0, 0, part) for part in parts)

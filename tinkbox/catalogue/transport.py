@@ -153,7 +153,7 @@ def _moved(place: str, location: str, *, plain: bool) -> str:
     if scheme == "http" and urlsplit(place).scheme == "https" and not plain:
         raise Invalid(
             f"{place} redirects from HTTPS to {target[:200]}, where anybody on the way can change it: "
-            "give another place with `image fetch --source`, or the image's digest with `--digest`"
+            "give both the image's URL and its digest, with `image fetch --source URL --digest sha256:…`"
         )
     return target
 

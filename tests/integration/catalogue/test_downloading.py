@@ -123,10 +123,12 @@ async def test_a_redirect_to_another_host_is_followed(client: Client) -> None:
     assert found.url == f"{client.mirror.url}{PATH}"
 
 
-async def test_an_image_is_followed_to_plain_http_only_when_it_is_signed(client: Client) -> None:
+async def test_an_image_is_followed_to_plain_http_only_when_it_is_proven_otherwise(client: Client) -> None:
     client.mirror.publish({PATH: File(place=f"{client.mirror.plain}/real"), "/real": IMAGE})
     with pytest.raises(Invalid, match=r"redirects from HTTPS to http://.*--source"):
         await client.bring(client.entry())
+    found, _ = await client.bring(client.entry(), Choices(digest=DIGEST))
+    assert found.verified is Verified.SUMS
     client.mirror.publish({"/SUMS.sig": client.publisher.detached(client.mirror.files["/SUMS"].content)})
     found, _ = await client.bring(client.entry(signature=client.signed()))
     assert found.verified is Verified.SIGNED

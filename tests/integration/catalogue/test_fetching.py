@@ -115,6 +115,26 @@ def test_a_version_that_is_here_stays_as_it_is(tinkbox: Tinkbox, lab: FakeApplia
     assert "POST /v1/images" not in dict(lab.asked)
 
 
+def test_a_version_that_is_here_as_another_file_is_told(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:
+    lab.answers["GET /v1/images"] = [{"name": "lab", "tag": "20261101", "digest": "sha256:1", "size": 1}]
+    for digest, same in ((DIGEST, True), (f"sha512:{'0' * 128}", True), (f"sha256:{'0' * 64}", False)):
+        lab.answers["GET /v1/system-images"] = [
+            {"id": "lab", "tags": ["20261101"], "config": {"version": "20261101", "source": {"digest": digest}}}
+        ]
+        printed = tinkbox("image", "fetch", "lab", "--digest", DIGEST)
+        assert printed.status == (0 if same else 1)
+        assert same or f"its digest was {digest}, and now it is {DIGEST}" in printed.err
+    assert client.mirror.ranges(f"/{NAME}") == []
+
+
+def test_a_version_that_is_older_than_one_here_is_fetched_with_a_warning(tinkbox: Tinkbox, lab: FakeAppliance) -> None:
+    here = {"name": "lab", "digest": "sha256:1", "size": 1}
+    lab.answers["GET /v1/images"] = [{**here, "tag": each} for each in ("9", "20261102", "latest")]
+    printed = tinkbox("image", "fetch", "lab")
+    assert printed.status == 0
+    assert printed.err.startswith("tinkbox: lab:20261101 is older than 20261102, which is here: ")
+
+
 def test_an_archive_is_saved_where_there_is_no_appliance(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
     lab.away = True
     printed = tinkbox("image", "fetch", "lab", "--save", str(tmp_path / "lab.tar"), "--keep-download")

@@ -127,6 +127,23 @@ async def test_the_newest_of_a_listing_is_found_by_its_numbers(client: Client) -
     assert (found.version, found.digest, found.size) == ("3.10", DIGEST, len(IMAGE))
 
 
+async def test_a_signed_checksum_without_a_name_does_not_prove_another_image(client: Client) -> None:
+    # What the publisher signed for another architecture, served beside this one.
+    other = f"{hashlib.sha256(b'lab for arm').hexdigest()}\n".encode()
+    client.mirror.publish(
+        {"/list": b'"v1/"', "/lab.raw.sha256": other, "/lab.raw.sha256.sig": client.publisher.detached(other)}
+    )
+    resolver = f"""{{kind: listing, page: {client.mirror.url}/list, newest: '"v(?P<version>[0-9]+)/"',
+        file: "{client.mirror.url}/lab.raw", sums: "{{file}}.sha256"}}"""
+    with pytest.raises(Invalid, match=r"sha256 is signed, and does not say that its checksum is of lab\.raw"):
+        await client.find(client.entry(resolver, client.signed()))
+    named = f"{DIGEST[7:]}  lab.raw\n".encode()
+    client.mirror.publish(
+        {"/lab.raw": IMAGE, "/lab.raw.sha256": named, "/lab.raw.sha256.sig": client.publisher.detached(named)}
+    )
+    assert (await client.find(client.entry(resolver, client.signed()))).verified is Verified.SIGNED
+
+
 async def test_an_image_without_checksums_is_taken_only_unverified_or_by_its_digest(client: Client) -> None:
     client.mirror.publish({"/versions": b'["v1.2.0", "v1.10.1", "v1.11.0-beta.0"]', "/v1.10.1.raw": IMAGE})
     entry = client.entry(

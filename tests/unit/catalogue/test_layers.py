@@ -72,6 +72,30 @@ def test_an_issue_that_was_changed_where_it_lies_is_not_used(folders: Folders) -
         load(folders)
 
 
+@pytest.mark.parametrize("fault", ["interrupted", "no signature", "another issuer", "older"])
+def test_an_issue_that_is_not_believed_any_more_can_be_replaced(folders: Folders, fault: str) -> None:
+    content, newer = issue(9), issue(10, "newer")
+    install(content, ISSUER.sign(content), folders, "new.yaml")
+    issuer = ISSUER
+    if fault == "interrupted":
+        (folders.own / "catalogue.yaml.sig").write_bytes(ISSUER.sign(newer))
+    elif fault == "no signature":
+        (folders.own / "catalogue.yaml.sig").unlink()
+    else:
+        issuer = Ed25519PrivateKey.from_private_bytes(b"\2" * 32)
+        public = issuer.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        (folders.shared / "catalogue.keys").write_text(f"ed25519 {base64.b64encode(public).decode()}\n")
+    with pytest.raises((Invalid, NotFound), match=r"catalogue\.yaml.*: install a newer issue with"):
+        load(folders)
+    if fault == "older":
+        newer = issue(9, "older")
+        with pytest.raises(Conflict, match="serial 9 is here"):
+            install(newer, issuer.sign(newer), folders, "new.yaml")
+        return
+    install(newer, issuer.sign(newer), folders, "new.yaml")
+    assert load(folders).entry("x").title == "newer"
+
+
 def test_a_key_file_names_its_wrong_line(folders: Folders) -> None:
     (folders.shared / "catalogue.keys").write_text("# ours\nrsa AAAA\n")
     with pytest.raises(Invalid, match=r"catalogue\.keys, line 2: expected `ed25519`"):

@@ -14,15 +14,20 @@ from pysequoia import ArmorKind, Cert, SignatureMode, Tsk, armor, sign
 from tests.unit.catalogue.openpgp_samples import (
     BY_BOTH,
     BY_ENDED,
+    BY_ENDED_SUBKEY,
     BY_OLD,
+    BY_REVOKED_SUBKEY,
+    BY_VOUCHED,
     DOCUMENT,
     ENDED,
     ENDED_BY_LASTING,
     LASTING,
     OLD,
+    SUBKEYS,
+    VOUCHED,
 )
 from tinkbox.catalogue.openpgp import MAX_SIGNATURE, Key, load_keys, read_key, signed_document, signer_of
-from tinkbox.catalogue.openpgp_packets import rsa_key, rsa_signature, signatures
+from tinkbox.catalogue.openpgp_packets import MAX_SIGNATURES, packets, rsa_key, rsa_signature, signatures
 from tinkbox.model.errors import Invalid, Unavailable
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -75,6 +80,77 @@ def test_what_has_expired_is_refused_with_the_day() -> None:
         signer_of(DOCUMENT, BY_OLD, [replace(key(OLD), revoked=True)], NOW)
 
 
+def test_the_word_of_another_key_does_not_prolong_an_old_one() -> None:
+    vouched = key(VOUCHED)
+    with pytest.raises(Invalid, match=r"\(old <old@x>\) expired on 2021-12-31"):
+        signer_of(DOCUMENT, BY_VOUCHED, [vouched], NOW)
+    assert signer_of(DOCUMENT, BY_VOUCHED, [vouched], datetime(2021, 6, 1, tzinfo=UTC)) == vouched
+
+
+@pytest.mark.parametrize("content", [OLD, VOUCHED, LASTING, ENDED])
+def test_a_key_without_its_own_certification_is_refused(content: bytes) -> None:
+    first, user, *rest = packets(bytes(Cert.from_bytes(content)))
+    changed = rest[0].whole[:-1] + bytes([rest[0].whole[-1] ^ 1])
+    for left in ([], [changed], [each.whole for each in rest[1:]]):
+        with pytest.raises(Invalid, match="holds no key to believe: "):
+            key(b"".join([first.whole, user.whole, *left]))
+
+
+@pytest.mark.parametrize(
+    ("signature", "why"), [(BY_ENDED_SUBKEY, "expired on 2024-12-31"), (BY_REVOKED_SUBKEY, "was revoked")]
+)
+def test_a_subkey_that_ended_since_it_signed_proves_nothing(signature: bytes, why: str) -> None:
+    with pytest.raises(Invalid, match=rf"the subkey [0-9A-F]{{40}} of .*\(mod <mod@x>\), which signed it, {why}"):
+        signer_of(DOCUMENT, signature, [key(SUBKEYS)], NOW)
+
+
+def test_a_damaged_file_of_a_key_does_not_prolong_it() -> None:
+    for content, signature in ((SUBKEYS, BY_ENDED_SUBKEY), (VOUCHED, BY_VOUCHED)):
+        whole = bytes(Cert.from_bytes(content))
+        for place in range(0, len(whole), 3):
+            changed = bytearray(whole)
+            changed[place] ^= 0x81
+            with pytest.raises(Invalid):
+                signer_of(DOCUMENT, signature, [read_key(bytes(changed), key(content).fingerprint)], NOW)
+
+
+def test_a_signature_of_the_future_is_refused() -> None:
+    with pytest.raises(
+        Invalid, match=r"its signature was made on 2026-.*, which is still to come: check this host's clock"
+    ):
+        signer_of(DOCUMENT, BY_OLD, [OLD_KEY], datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_a_condition_that_is_not_known_is_not_passed_over() -> None:
+    body = bytearray(signatures(BY_OLD)[0].body)
+    body[6 + 1] = 0x80 | 20  # in place of the first subpacket: a notation that is critical
+    with pytest.raises(Invalid, match="has a condition that is not known here"):
+        rsa_signature(bytes(body))
+
+
+@pytest.mark.parametrize("kind", [2, 3])
+@pytest.mark.parametrize("length", [0, 3, 8, 40])
+def test_a_time_beyond_all_times_is_refused(kind: int, length: int) -> None:
+    body = signatures(BY_OLD)[0].body
+    created = b"\x05\x02\x60\0\0\0" if kind != 2 else b""
+    told = created + bytes([length + 1, kind]) + b"\xff" * length
+    body = body[:4] + len(told).to_bytes(2, "big") + told + body[6 + int.from_bytes(body[4:6], "big") :]
+    with pytest.raises(Invalid, match="the signature is damaged"):
+        signer_of(DOCUMENT, b"\xc2\xff" + len(body).to_bytes(4, "big") + body, [OLD_KEY], NOW)
+
+
+def test_an_image_is_not_read_for_any_number_of_signatures() -> None:
+    assert signer_of(DOCUMENT, BY_OLD * MAX_SIGNATURES, [OLD_KEY], NOW) == OLD_KEY
+    with pytest.raises(Invalid, match="there are 17 signatures, and 16 are the most"):
+        signer_of(DOCUMENT, BY_OLD * (MAX_SIGNATURES + 1), [OLD_KEY], NOW)
+
+
+def test_a_key_that_cannot_check_a_signature_leaves_it_to_the_others() -> None:
+    # The certificate is one that no RSA signature can be held against.
+    odd = replace(key(LASTING), modern=False)
+    assert signer_of(DOCUMENT, BY_OLD, [odd, OLD_KEY], NOW) == OLD_KEY
+
+
 @pytest.mark.parametrize(
     "signature",
     [b"", b"junk", b"\xff", BY_OLD[:-1], BY_OLD + b"\x00", b"\xc8\xff\xff\xff\xff\xff", OLD, base64.b64encode(BY_OLD)],
@@ -107,7 +183,17 @@ def test_a_clear_signed_document_gives_what_was_signed() -> None:
     mine = key(bytes(secret.extract_certificate()))
     content = sign(secret.signer(), b"- one\ntwo\n", mode=SignatureMode.CLEAR)
     assert signed_document(content + b"and more\n", [mine], NOW) == (b"- one\ntwo\n", mine)
-    for wrong in (content.replace(b"two", b"ten"), b"- one\ntwo\n", sign(secret.signer(), b"x")):
+    stranger = sign(Tsk.generate("x").signer(), b"three\n", mode=SignatureMode.CLEAR)
+    for around in (b"\n" + content, content + stranger, content.replace(b"\n\n", b"\nthree\n\n", 1)):
+        assert signed_document(around, [mine], NOW)[0] == b"- one\ntwo\n"
+    for wrong in (
+        content.replace(b"two", b"ten"),
+        b"- one\ntwo\n",
+        sign(secret.signer(), b"x"),
+        stranger + content,
+        content.replace(b"\n", b"\n-----BEGIN PGP SIGNED MESSAGE-----\n\nthree\n", 1),
+        b"-----BEGIN PGP SIGNED MESSAGE-----three\n\n" + sign(secret.signer(), b"x"),
+    ):
         with pytest.raises(Invalid):
             signed_document(wrong, [mine], NOW)
 

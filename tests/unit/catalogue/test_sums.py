@@ -25,6 +25,8 @@ A, B = "a" * 64, "b" * 128
         ("<html>\n\n  -----BEGIN PGP\nHash: SHA256\n", {}),
         (f"{A}  ../one.img\n{A}  a/one.img\n{A}  .hidden\n{A}  a b.img\n", {}),
         (f"{A}  {'x' * 2000}\n", {}),
+        (f"{B}  evil.txt\u2028{A}  one.img\n{B}  evil.txt\x0c{A}  one.img\n\\{A}  one.img\n", {}),
+        (f"{A}  copy-of-one.img\n{A}  one.img.txt\n", {"copy-of-one.img": f"sha256:{A}", "one.img.txt": f"sha256:{A}"}),
         (f"{A}  one.img\n{A}  one.img\n", {"one.img": f"sha256:{A}"}),
     ],
 )

@@ -4,7 +4,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
 from tinkbox.cli.nouns.image_import import SCRATCH, ended_in_order
 from tinkbox.cli.nouns.image_show import PROOFS
+from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict
 from tinkbox.model.sizes import show_size
@@ -39,6 +40,14 @@ class Places:
     scratch: Path = Path(SCRATCH)
     save: Path | None = None
     keep_download: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """What the appliance has: `tags` by id, and of a version of a system image the digest of the file that it was made from."""
+
+    tags: Set[tuple[str, str]]
+    digests: Mapping[tuple[str, str], str]
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -93,20 +102,25 @@ def bring(
     from tinkbox.catalogue.fetching import Choices
 
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
-    kept = [] if places.save else ask(chosen, lambda operator: operator.images.all())
+    kept, systems = ([], []) if places.save else ask(chosen, _kept)
     ids = {each.id for each in entries}
     for image in kept:
         if image["name"] in ids and image.get("kind", "system") != "system":
             raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
-    tags = {(image["name"], image["tag"]) for image in kept}
+    here = Here(
+        tags={(image["name"], image["tag"]) for image in kept},
+        digests={(each["id"], each["config"]["version"]): each["config"]["source"]["digest"] for each in systems},
+    )
     with ended_in_order():
         for entry in entries:
-            _bring(chosen, entry, choices or Choices(), places, tags)
+            _bring(chosen, entry, choices or Choices(), places, here)
 
 
-def _bring(
-    chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, tags: "set[tuple[str, str]]"
-) -> None:
+async def _kept(operator: "Operator") -> "tuple[Sequence[Document], Sequence[Document]]":
+    return await operator.images.all(), await operator.images.systems()
+
+
+def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, here: Here) -> None:
     from asyncio import run
 
     from tinkbox.catalogue.fetching import about
@@ -114,7 +128,7 @@ def _bring(
     from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import described, pack
 
-    brought = run(_brought(entry, choices, tags))
+    brought = run(_brought(entry, choices, here))
     if brought is None:
         return
     found, download, forget = brought
@@ -137,7 +151,7 @@ def _bring(
 
 
 async def _brought(
-    entry: "Entry", choices: "Choices", tags: "set[tuple[str, str]]"
+    entry: "Entry", choices: "Choices", here: Here
 ) -> "tuple[Found, Download, Callable[[], None]] | None":
     """The newest image of an entry with its file; None when it is here already."""
     from tinkbox.catalogue.downloading import Downloads
@@ -152,8 +166,9 @@ async def _brought(
     async with Web() as web:
         resolver = Resolver(web, now, keys, lenient=choices.unverified or bool(choices.digest))
         found = given(entry, choices) if choices.complete else decided(await resolver.newest(entry), choices)
-        if (found.entry.id, found.version) in tags:
-            print(f"{found.reference} is here already{_not_latest(found, tags)}")
+        if (found.entry.id, found.version) in here.tags:
+            _refuse_other(found, here)
+            print(f"{found.reference} is here already{_not_latest(found, here)}")
             return None
         found = await resolver.told(found)
         size = f", {show_size(found.size)}" if found.size else ""
@@ -164,13 +179,36 @@ async def _brought(
             found, download = await fetch(downloads, found, choices, now, progress, keys)
         ended = entry.end_of_life
         late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
-        for doubt in (*found.doubts, *late):
+        for doubt in (*found.doubts, *_older(found, here), *late):
             print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
         return found, download, lambda: downloads.forget(order)
 
 
-def _not_latest(found: "Found", tags: "set[tuple[str, str]]") -> str:
-    if (found.entry.id, LATEST) in tags:
+def _refuse_other(found: "Found", here: Here) -> None:
+    """Raise Conflict for a version that is here as another file."""
+    kept = here.digests.get((found.entry.id, found.version), "")
+    if kept.partition(":")[0] == found.digest.partition(":")[0] and kept != found.digest:
+        raise Conflict(
+            f"{found.reference} is here, made from another file: its digest was {kept}, and now it is {found.digest}. "
+            f"Its publisher replaced it, or one of the two is not from its publisher: to fetch it again, "
+            f"`tinkbox image delete {found.reference}` first"
+        )
+
+
+def _older(found: "Found", here: Here) -> Sequence[str]:
+    """What to say of a version that is older than one that is here."""
+    from tinkbox.catalogue.sums import order_of_version
+
+    versions = [tag for name, tag in here.tags if name == found.entry.id and tag != LATEST]
+    newest = max((*versions, found.version), key=order_of_version)
+    if newest == found.version:
+        return ()
+    why = "its publisher took that back, or somebody shows you what is not the newest"
+    return (f"{found.reference} is older than {newest}, which is here: {why}",)
+
+
+def _not_latest(found: "Found", here: Here) -> str:
+    if (found.entry.id, LATEST) in here.tags:
         return ""
     return f", and no version is the latest: name it {found.reference}"
 

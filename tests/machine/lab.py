@@ -332,7 +332,8 @@ def tagged(network: Network, number: int, address: str) -> str:
     words = [sys.executable, "-m", "tests.integration.boot.tagging", network.interface, str(number)]
     process = network.start(["env", f"--chdir={ROOT}", *words], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
+    with process.stdout as said:
+        assert said.readline() == b"ready\n"
     (parent,) = json.loads(network.run(["ip", "-j", "link", "show", network.interface]))
     network.run(["ip", "link", "set", name, "address", parent["address"], "up"])
     network.run(["ip", "address", "add", address, "dev", name])

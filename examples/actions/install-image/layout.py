@@ -10,6 +10,8 @@ from partitions import MIB, NoPartitionFree, Partition, Table, TableDamaged
 from sizes import size
 
 SEED = 8 * MIB
+# An MBR does not tell its sectors; BIOS, for which it is, knows no others.
+_MBR_SECTOR = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ def least_size(head: bytes, sector: int) -> int:
 
 def exact(head: bytes, image_size: int, capacity: int, sector: int) -> Layout:
     """The layout of the image itself.  Raises Failure with DiskTooSmall or WrongSectorSize."""
-    made_for = sector_size(head) or sector
+    made_for = sector_size(head) or (_MBR_SECTOR if _has_mbr(head) else sector)
     if made_for != sector:
         raise Failure(
             "WrongSectorSize",
@@ -111,6 +113,13 @@ def _table(head: bytes, image_size: int, sector: int) -> Table | None:
     if gpt.partitions and max(one.last for one in gpt.partitions) >= image_size // sector:
         raise TableDamaged("its GPT has partitions behind the end of the image")
     return gpt
+
+
+def _has_mbr(head: bytes) -> bool:
+    try:
+        return parse_mbr(head, _MBR_SECTOR, 1 << 60) is not None
+    except TableDamaged:
+        return True
 
 
 def _last(table: Table) -> Partition:

@@ -12,7 +12,7 @@ def main() -> None:
     try:
         install(of_image2disk(os.environ))
     except Failure as failure:
-        if failure.reason == "DiskTooSmall":  # templates of former releases know it so
+        if failure.reason == "DiskTooSmall":  # what it was called in every release, and may be waited for
             raise Failure("ImageTooLarge", str(failure)) from None
         raise
 

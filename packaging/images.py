@@ -4,7 +4,7 @@
 
 Each folder under examples/actions and examples/services has an image.toml: packages, files, entrypoint, and what of
 PRUNED it needs after all (`keep`); a service's also says what was built elsewhere (`copies`), the ports it listens on and
-its health check.  With `--architecture aarch64` they are for machines with arm64.  The result is what `docker save` would
+its health check.  An image that is the `same_as` another has its layer too, and is started by its own entrypoint.  With `--architecture aarch64` they are for machines with arm64.  The result is what `docker save` would
 write, for `tinkbox image load` and `docker load`.
 """
 
@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ PRUNED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What an image.toml says; `files` are relative to its folder and end up in `folder`, such as /action.
+    """What an image.toml says; `files`, patterns relative to its folder, end up in `folder`, such as /action.
 
     `keep` are patterns as in PRUNED: what they find stays.  `copies` are files of the project by where they belong in the
     image.  `architecture` is what Debian and Docker call the processor.
@@ -87,6 +87,12 @@ class Declaration:
     def reference(self) -> str:
         return f"{self.name}:{self.tag}"
 
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What its layer is made from: images in which this is equal have the same one."""
+        copies = tuple(sorted(self.copies.items()))
+        return self.packages, self.files, self.keep, self.folder, copies, self.architecture
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -97,13 +103,18 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     made_for = architecture(arguments.architecture) if arguments.architecture else of_this_machine()
+    layers: dict[tuple[object, ...], bytes] = {}
     for name in arguments.images:
         image = declaration(named(name), made_for)
         archive = arguments.output / f"{name}.tar"
-        with tempfile.TemporaryDirectory(prefix=f"tinkbox-{name}-") as scratch:
-            root = Path(scratch)
-            root_file_system(image, root, arguments.cache)
-            save([layer(root, everything(root))], image, archive)
+        if image.content not in layers:
+            with tempfile.TemporaryDirectory(prefix=f"tinkbox-{name}-") as scratch:
+                root = Path(scratch)
+                root_file_system(image, root, arguments.cache)
+                layers[image.content] = layer(root, everything(root))
+        partial = archive.with_suffix(".partial")
+        save([layers[image.content]], image, partial)
+        partial.replace(archive)
         print(f"{archive}: {image.reference}, {archive.stat().st_size / (1 << 20):.1f} MiB")
 
 
@@ -116,11 +127,14 @@ def named(name: str) -> Path:
 def declaration(folder: Path, made_for: Architecture = X86_64) -> Declaration:
     """Read a folder's image.toml."""
     entry = tomllib.loads((folder / "image.toml").read_text())
+    if same_as := entry.get("same_as"):
+        other = declaration(folder.parent / same_as, made_for)
+        return replace(other, name=folder.name, entrypoint=tuple(entry["entrypoint"]))
     return Declaration(
         name=folder.name,
         tag=entry["tag"],
         packages=tuple(entry["packages"]),
-        files=tuple(folder / name for name in entry["files"]),
+        files=tuple(file for pattern in entry["files"] for file in matching(folder, pattern)),
         entrypoint=tuple(entry["entrypoint"]),
         keep=tuple(entry.get("keep", ())),
         folder=FOLDERS[folder.parent.name],
@@ -129,6 +143,14 @@ def declaration(folder: Path, made_for: Architecture = X86_64) -> Declaration:
         healthcheck=tuple(entry.get("healthcheck", ())),
         architecture=made_for.debian,
     )
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """The files that a pattern means, in an order of their own; raises FileNotFoundError when it means none."""
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise FileNotFoundError(f"{folder / 'image.toml'}: there is no {pattern}")
+    return found
 
 
 def root_file_system(image: Declaration, root: Path, cache: Path) -> None:

@@ -116,9 +116,14 @@ class Gpt:
         return packed(zlib.crc32(packed(0))).ljust(self.sector, b"\0")
 
 
+def sector_size(head: bytes) -> int:
+    """The size of a sector by where a disk that begins so has its GPT; 0 when it has none."""
+    return next((size for size in SECTORS if head[size : size + 8] == SIGNATURE), 0)
+
+
 def parse_gpt(head: bytes) -> Gpt | None:
     """The table of a disk that begins so; None when it has none.  Raises TableDamaged."""
-    sector = next((size for size in SECTORS if head[size : size + 8] == SIGNATURE), 0)
+    sector = sector_size(head)
     if not sector:
         return None
     header = head[sector : 2 * sector]

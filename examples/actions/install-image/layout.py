@@ -4,12 +4,14 @@ import hashlib
 from dataclasses import dataclass
 
 from failure import Failure
-from gpt import Gpt, parse_gpt
+from gpt import Gpt, parse_gpt, sector_size
 from mbr import parse_mbr
 from partitions import MIB, NoPartitionFree, Partition, Table, TableDamaged
 from sizes import size
 
 SEED = 8 * MIB
+# An MBR does not tell its sectors; BIOS, for which it is, knows no others.
+_MBR_SECTOR = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,29 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
+def least_size(head: bytes, sector: int) -> int:
+    """How many bytes an image that begins so has, by its partitions; 0 when it does not tell."""
+    try:
+        table = parse_gpt(head) or parse_mbr(head, sector, 1 << 60)
+    except TableDamaged:
+        table = None
+    return max(((partition.last + 1) * table.sector for partition in table.partitions), default=0) if table else 0
+
+
+def exact(head: bytes, image_size: int, capacity: int, sector: int) -> Layout:
+    """The layout of the image itself.  Raises Failure with DiskTooSmall or WrongSectorSize."""
+    made_for = sector_size(head) or (_MBR_SECTOR if _has_mbr(head) else sector)
+    if made_for != sector:
+        raise Failure(
+            "WrongSectorSize",
+            f"the image is made for disks with sectors of {made_for} bytes, this one has {sector}: "
+            "use an image for such disks, or another disk",
+        )
+    if image_size > capacity:
+        raise Failure("DiskTooSmall", f"the image needs {size(image_size)}, the disk has {size(capacity)}")
+    return Layout()
+
+
 def plan(
     head: bytes, image_size: int, capacity: int, sector: int, *, grow: bool, seed: str, identity: bytes = b""
 ) -> Layout:
@@ -39,8 +64,7 @@ def plan(
     `seed` is the name of the seed partition, empty for none; `identity` makes its GUID.  Raises Failure with
     DiskTooSmall, WrongSectorSize, NoPartitionTable or NoPartitionFree.
     """
-    if image_size > capacity:
-        raise Failure("DiskTooSmall", f"the image needs {size(image_size)}, the disk has {size(capacity)}")
+    exact(head, image_size, capacity, sector)
     try:
         table = _table(head, image_size, sector)
     except TableDamaged as damage:
@@ -86,15 +110,16 @@ def _table(head: bytes, image_size: int, sector: int) -> Table | None:
     gpt = parse_gpt(head)
     if gpt is None:
         return parse_mbr(head, sector, image_size // sector)
-    if gpt.sector != sector:
-        raise Failure(
-            "WrongSectorSize",
-            f"the image is made for disks with sectors of {gpt.sector} bytes, this one has {sector}: "
-            "use an image for such disks, or another disk",
-        )
     if gpt.partitions and max(one.last for one in gpt.partitions) >= image_size // sector:
         raise TableDamaged("its GPT has partitions behind the end of the image")
     return gpt
+
+
+def _has_mbr(head: bytes) -> bool:
+    try:
+        return parse_mbr(head, _MBR_SECTOR, 1 << 60) is not None
+    except TableDamaged:
+        return True
 
 
 def _last(table: Table) -> Partition:

@@ -1,47 +1,43 @@
-"""What the action is asked to do; see README.md for its variables."""
+"""What the action is asked to do, by either of its names; see the README of each for its variables."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from failure import Failure, required
 from seed import KINDS
-from variables import flag, number
-
-_HEX = re.compile(r"[0-9a-f]{64}\Z")
+from stream import WebImage
+from variables import digest, flag, number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """`seed` is None when the image decides; `patience` and `interval` are in seconds."""
+    """`web` is None for a system image of the appliance; `seed` is None when the image decides.
+
+    `exact` means that the disk gets the image's own bytes, and no other part of it is touched.  `patience` and
+    `interval` are in seconds.
+    """
 
     image: str
+    web: WebImage | None
     disk: Path
     appliance: str
     metadata: str
     seed: str | None
     grow: bool
     boot_entry: bool
-    sha256: str
+    exact: bool
     patience: float
     interval: float
 
-    @property
-    def is_url(self) -> bool:
-        return self.image.lower().startswith(("http://", "https://"))
 
-
-def parameters(environment: Mapping[str, str]) -> Parameters:
-    """Read the action's environment; raises Failure."""
+def of_install_image(environment: Mapping[str, str]) -> Parameters:
+    """Read the environment of `install-image`; raises Failure."""
     known = dict(environment)
-    (image,) = required(known, "IMAGE")
-    disk = known.get("TINKBOX_DISK") or known.get("DEST_DISK")
-    if not disk:
-        raise Failure(
-            "MissingParameter",
-            "say which disk: write `disk: smallest` or the like beside the action's image, or set DEST_DISK",
-        )
+    image, web = _image(known)
+    disk = _disk(known)
+    if web is None:
+        required(known, "TINKBOX_SERVER")
     metadata = known.get("TINKBOX_METADATA", "")
     seed = known.get("SEED", "").lower() or (None if metadata else "none")
     if seed is not None and seed not in KINDS:
@@ -50,28 +46,85 @@ def parameters(environment: Mapping[str, str]) -> Parameters:
         raise Failure(
             "MissingParameter", f"SEED={seed} needs TINKBOX_METADATA, which this machine's workflow does not have"
         )
-    sha256 = known.get("IMG_SHA256", "").lower().removeprefix("sha256:")
-    if sha256 and not _HEX.match(sha256):
-        raise Failure("InvalidParameter", f"IMG_SHA256 is no sha256 digest of 64 hexadecimal digits: {sha256}")
-    wanted = Parameters(
+    return Parameters(
         image=image,
-        disk=Path(disk),
+        web=web,
+        disk=disk,
         appliance=known.get("TINKBOX_SERVER", ""),
         metadata=metadata,
         seed=seed,
         grow=flag(known, "GROW") is not False,
         boot_entry=flag(known, "BOOT_ENTRY") is not False,
-        sha256=sha256,
-        patience=60.0 * number(known, "RETRY_DURATION_MINUTES", "10")
-        if flag(known, "RETRY_ENABLED") is not False
-        else 0.0,
-        interval=float(number(known, "PROGRESS_INTERVAL_SECONDS", "3")),
+        exact=False,
+        patience=_patience(known, retries=True),
+        interval=_interval(known),
     )
-    if not wanted.is_url:
-        if sha256:
+
+
+def of_image2disk(environment: Mapping[str, str]) -> Parameters:
+    """Read the environment of `image2disk`; raises Failure."""
+    known = dict(environment)
+    (url,) = required(known, "IMG_URL")
+    return Parameters(
+        image=url,
+        web=_web(known, "IMG_URL"),
+        disk=_disk(known),
+        appliance="",
+        metadata="",
+        seed="none",
+        grow=False,
+        boot_entry=False,
+        exact=True,
+        patience=_patience(known, retries=False),
+        interval=_interval(known),
+    )
+
+
+def _image(known: dict[str, str]) -> tuple[str, WebImage | None]:
+    name, url = known.get("IMAGE", ""), known.get("IMG_URL", "")
+    if name and url:
+        raise Failure("InvalidParameter", "IMAGE and IMG_URL are both set: keep the one with the image you want")
+    if url:
+        return url, _web(known, "IMG_URL")
+    if name.lower().startswith(("http://", "https://")):
+        return name, _web(known, "IMAGE")
+    required(known, "IMAGE")
+    for variable in ("IMG_SHA256", "IMG_SIZE", "COMPRESSED"):
+        if known.get(variable):
             raise Failure(
                 "InvalidParameter",
-                f"IMG_SHA256 is for a URL; write {image.partition('@')[0]}@sha256:… to pin a system image",
+                f"{variable} is for a URL; write {name.partition('@')[0]}@sha256:… to pin a system image",
             )
-        required(known, "TINKBOX_SERVER")
-    return wanted
+    return name, None
+
+
+def _web(known: dict[str, str], variable: str) -> WebImage:
+    url = known[variable]
+    if not url.lower().startswith(("http://", "https://")):
+        raise Failure("InvalidParameter", f"{variable} is no http or https address: {url}")
+    return WebImage(
+        url=url,
+        compressed=flag(known, "COMPRESSED"),
+        sha256=digest(known, "IMG_SHA256"),
+        size=number(known, "IMG_SIZE") if known.get("IMG_SIZE") else None,
+    )
+
+
+def _disk(known: dict[str, str]) -> Path:
+    disk = known.get("TINKBOX_DISK") or known.get("DEST_DISK")
+    if not disk:
+        raise Failure(
+            "MissingParameter",
+            "say which disk: write `disk: smallest` or the like beside the action's image, or set DEST_DISK",
+        )
+    return Path(disk)
+
+
+def _patience(known: dict[str, str], *, retries: bool) -> float:
+    wanted = flag(known, "RETRY_ENABLED")
+    minutes = number(known, "RETRY_DURATION_MINUTES", "10")
+    return 60.0 * minutes if (retries if wanted is None else wanted) else 0.0
+
+
+def _interval(known: dict[str, str]) -> float:
+    return float(number(known, "PROGRESS_INTERVAL_SECONDS", "3"))

@@ -2,15 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from decompression import beginning, compression, decompressed
+from decompression import KINDS, beginning, compression, decompressed
 from download import Download
 from failure import Failure
 from frames import Piece
-from gpt import parse_gpt
-from image_start import LONGEST, refuse_web_page
-from mbr import parse_mbr
-from partitions import TableDamaged
+from image_start import LONGEST, refuse_other_formats, refuse_web_page
 from progress import Progress
 from sizes import MIB, size
 from target import Target
@@ -19,15 +17,27 @@ PIECE = 4 * MIB
 _SYNCED_EVERY = 64
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebImage:
+    """`compressed` is None when its bytes tell; `sha256` is that of the file, `size` that of the disk in it."""
+
+    url: str
+    compressed: bool | None = None
+    sha256: str = ""
+    size: int | None = None
+
+
 class StreamCopy:
-    def __init__(self, url: str, download: Download, sha256: str) -> None:
-        self._url = url
+    """`least` is how many bytes the image has at least, as far as that is known; `size` how many came."""
+
+    def __init__(self, image: WebImage, download: Download) -> None:
+        self._image = image
         self._download = download
-        self._sha256 = sha256
         self._raw: Iterator[bytes] = iter(())
         self._chunks: Iterator[bytes] = iter(())
         self._pieces: list[Piece] = []
         self._zeros: list[tuple[int, int]] = []
+        self.least = 0
         self.size = 0
 
     @property
@@ -37,23 +47,24 @@ class StreamCopy:
 
     def start(self, length: int) -> bytes:
         """The first bytes of the image; nothing is written.  Raises Failure for what is none."""
+        image = self._image
+        as_it_comes = image.compressed is False
         came, self._chunks = beginning(self._download.chunks(), LONGEST)
         kind = compression(came)
         if not came:
-            raise Failure("ImageEmpty", f"{self._url} is empty")
-        refuse_web_page(self._url, self._download.content_type, kind, came)
+            raise self._empty()
+        refuse_web_page(image.url, self._download.content_type, kind, came, suffix_counts=not as_it_comes)
+        if as_it_comes:
+            kind = ""
+        elif image.compressed and not kind:
+            raise Failure("ImageDamaged", f"COMPRESSED is true, but the image is none of {', '.join(KINDS)}")
         start, self._raw = beginning(decompressed(kind, self._chunks), length)
-        self._least = len(start) if kind else self._download.total or len(start)
+        if not start:
+            raise self._empty()
+        if not as_it_comes:
+            refuse_other_formats(start)
+        self.least = max(image.size or 0, len(start) if kind else self._download.total or len(start))
         return start[:length]
-
-    def expected(self, start: bytes, sector: int) -> int:
-        """How many bytes the image has at least, as far as that can be known before all of it is there."""
-        try:
-            table = parse_gpt(start) or parse_mbr(start, sector, 1 << 60)
-        except TableDamaged:
-            table = None
-        ends = [(partition.last + 1) * table.sector for partition in table.partitions] if table else []
-        return max([self._least, *ends])
 
     def pieces(self) -> list[Piece]:
         return self._pieces
@@ -78,6 +89,10 @@ class StreamCopy:
         self._verify()
         return 0
 
+    def came(self) -> str:
+        """What came, in words with which it can be asked for again."""
+        return f"{self._download.received} bytes downloaded, their sha256 is {self._download.digest.hexdigest()}"
+
     def _put(self, target: Target, raw: bytes) -> None:
         place, self.size = self.size, self.size + len(raw)
         if self.size > target.disk.capacity:
@@ -95,8 +110,15 @@ class StreamCopy:
             target.disk.sync()
 
     def _verify(self) -> None:
-        found = self._download.digest.hexdigest()
-        if self._sha256 and found != self._sha256:
-            raise Failure("ChecksumMismatch", f"{self._url} has sha256 {found}, wanted was {self._sha256}")
-        if not (self._sha256 or self._download.end_is_certain):
-            raise Failure("SizeUnknown", "the server does not say how long the image is: set IMG_SHA256 to verify it")
+        image, found = self._image, self._download.digest.hexdigest()
+        if image.sha256 and found != image.sha256:
+            raise Failure("ChecksumMismatch", f"{image.url} has sha256 {found}, wanted was {image.sha256}")
+        if image.size is not None and self.size != image.size:
+            raise Failure("SizeMismatch", f"the image has {self.size} bytes, IMG_SIZE says {image.size}")
+        if not (image.sha256 or image.size is not None or self._download.end_is_certain):
+            raise Failure(
+                "SizeUnknown", "the server does not say how long the image is: set IMG_SHA256 or IMG_SIZE to verify it"
+            )
+
+    def _empty(self) -> Failure:
+        return Failure("ImageEmpty", f"{self._image.url} is empty")

@@ -21,10 +21,11 @@ class Held:
 
 
 class Target:
-    """`tail` is how many bytes at the end of the disk are held back as its head is."""
+    """`tail` is how many bytes at the end of the disk are held back as its head is; `former_tail` how many are zeroed."""
 
-    def __init__(self, disk: Disk, tail: int) -> None:
+    def __init__(self, disk: Disk, tail: int, former_tail: int = FORMER_TAIL) -> None:
         self.disk = disk
+        self._former_tail = min(former_tail, disk.capacity)
         self._head = Held(0, bytearray(min(HEAD, disk.capacity)))
         self._tail = Held(disk.capacity - tail, bytearray(tail))
 
@@ -35,8 +36,7 @@ class Target:
     def begin(self) -> None:
         """From now on the disk does not boot."""
         self.disk.zero(0, len(self._head.content))
-        start = max(0, self.disk.capacity - FORMER_TAIL)
-        self.disk.zero(start, self.disk.capacity - start)
+        self.disk.zero(self.disk.capacity - self._former_tail, self._former_tail)
         self.disk.sync()
 
     def put(self, place: int, data: bytes) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.actions.system_images import GPT, MIB, raw_image
+
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
 IMAGE = os.urandom(3_000_000)
 DISK_SIZE = 4 << 20
@@ -85,7 +87,7 @@ def disk(tmp_path: Path) -> Path:
 
 def image2disk(url: str, disk: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-B", ACTIONS / "image2disk" / "image2disk.py"],
+        [sys.executable, "-B", ACTIONS / "install-image" / "image2disk.py"],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ACTIONS),
@@ -121,7 +123,8 @@ def test_a_plain_image_is_written_and_the_rest_of_the_disk_left(mirror: MirrorSe
     assert done.returncode == 0, done.stderr
     assert installed(disk) == IMAGE
     assert disk.read_bytes()[len(IMAGE) :] == b"\xaa" * (DISK_SIZE - len(IMAGE))
-    assert "3000000 bytes written" in done.stdout
+    assert "3000000 bytes downloaded" in done.stdout
+    assert "2.9 MiB written and read back" in done.stdout
     assert hashlib.sha256(IMAGE).hexdigest() in done.stdout
 
 
@@ -202,6 +205,32 @@ def test_an_image_that_is_not_there_is_not_asked_for_again(mirror: MirrorServer,
     assert len(mirror.requests) == 1
 
 
+def test_the_tools_for_a_whole_system_leave_it_alone(mirror: MirrorServer, disk: Path) -> None:
+    environment = {"TINKBOX_SERVER": "http://127.0.0.1:1", "TINKBOX_METADATA": "http://127.0.0.1:1/metadata/t"}
+    done = image2disk(mirror.url, disk, GROW="true", SEED="cidata", **environment)
+    assert done.returncode == 0, done.stderr
+    assert installed(disk) == IMAGE
+    assert disk.read_bytes()[len(IMAGE) :] == b"\xaa" * (DISK_SIZE - len(IMAGE))
+
+
+def test_an_image_of_two_tables_is_written_as_it_is(mirror: MirrorServer, disk: Path, tmp_path: Path) -> None:
+    mirror.content = raw_image(tmp_path / "raw", GPT)
+    disk.write_bytes(b"\xaa" * (len(mirror.content) + MIB))
+    assert image2disk(mirror.url, disk).returncode == 0
+    assert disk.read_bytes() == mirror.content + b"\xaa" * MIB
+
+
+def test_the_disk_that_the_worker_chose_is_taken(mirror: MirrorServer, disk: Path, tmp_path: Path) -> None:
+    assert image2disk(mirror.url, tmp_path / "other", TINKBOX_DISK=str(disk)).returncode == 0
+    assert installed(disk) == IMAGE
+
+
+def test_an_empty_image_that_was_packed_is_a_failure(mirror: MirrorServer, disk: Path) -> None:
+    mirror.content = gzip.compress(b"")
+    failed(image2disk(mirror.url, disk), "ImageEmpty")
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
 def test_a_wrong_digest_is_a_failure_and_the_disk_does_not_boot(mirror: MirrorServer, disk: Path) -> None:
     failed(image2disk(mirror.url, disk, IMG_SHA256="0" * 64), "ChecksumMismatch")
     assert does_not_boot(disk)
@@ -251,7 +280,8 @@ def test_what_is_missing_or_wrong_is_named(tmp_path: Path, mirror: MirrorServer,
 
 def test_progress_is_told(mirror: MirrorServer, disk: Path) -> None:
     done = image2disk(mirror.url, disk, PROGRESS_INTERVAL_SECONDS="0")
-    assert "of 2.9 MiB downloaded (100 %)" in done.stdout
+    assert "writing: 2.9 of 2.9 MiB" in done.stdout
+    assert "reading back: 2.9 of 2.9 MiB" in done.stdout
 
 
 @pytest.mark.parametrize(

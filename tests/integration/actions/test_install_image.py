@@ -335,6 +335,17 @@ def test_address_of_something_else_is_refused_before_anything_is_written(
     assert disk.read_bytes() == b"\xaa" * DISK_SIZE
 
 
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><title>Log in</title>", b"Not here.\n"])
+def test_what_a_server_sends_instead_of_a_compressed_image_is_refused(
+    page: bytes, appliance: Registry, disk: Path
+) -> None:
+    appliance.contents["/disk.img.zst"] = page
+    done = install(appliance, disk, "", IMG_URL=f"{appliance.url}/disk.img.zst")
+    assert done.returncode == 1
+    assert ("is a web page" if page.startswith(b"<") else "no zstd stream") in done.stderr
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
 def test_page_of_another_form_is_known_by_its_content_type(appliance: Registry, disk: Path) -> None:
     appliance.contents["/disk.img"] = b"<p>log in first</p>"
     appliance.types["/disk.img"] = "text/html; charset=utf-8"

@@ -1,13 +1,19 @@
 """Debian with cloud-init in a folder of its own, which runs as if a machine had booted it, on a host of the lab's network.
 
 It has its own mounts and its own host name: cloud-init sets the name of whatever it runs on.  The kernel's line is what
-`DEBUG_PROC_CMDLINE` says, which cloud-init reads in its place.  It has no disks: cloud-init grows whatever it finds.
+`DEBUG_PROC_CMDLINE` says, which cloud-init reads in its place.  It has no disks but the one it is given: cloud-init grows
+whatever it finds.  With a disk it is cloud-init's own ds-identify that says where data is, as on a machine.
+
+Not every kernel that runs tests knows GPT and FAT.  So each partition is a loop device of its own, and where there is no
+FAT, mount(8) finds a helper that copies the files by mtools.
 """
 
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,21 +36,31 @@ for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
     mknod -m 666 "$0/dev/${device%%:*}" c "${number%:*}" "${number#*:}"
 done
 ln -s /proc/self/fd "$0/dev/fd"
+for device in $2; do
+    number=${device#*:}
+    mknod -m 660 "$0/dev/${device%%:*}" b "${number%:*}" "${number#*:}"
+done
+if [ "$2" ]; then
+    echo "$1" > "$0/run/cmdline"
+    chroot "$0" env PATH_PROC_CMDLINE=/run/cmdline PATH=/usr/sbin:/usr/bin:/sbin:/bin /usr/lib/cloud-init/ds-identify
+fi
 for stage in "init --local" "init" "modules --mode=config" "modules --mode=final"; do
     chroot "$0" env DEBUG_PROC_CMDLINE="$1" PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 cloud-init $stage || true
 done
 cp "$0/run/cloud-init/result.json" "$0/run/cloud-init/status.json" "$0/var/lib/cloud/"
 chroot "$0" hostname > "$0/var/lib/cloud/hostname"
 """
+# What mount(8) calls where the kernel has no FAT: mount.vfat DEVICE FOLDER [-o OPTIONS].
+_MOUNT_FAT = 'mount -t tmpfs -o mode=755 vfat "$2" && mcopy -s -n -i "$1" ::/* "$2"'
 
 
 def debian(suite: str) -> Path:
     """The root of a suite, made once in a checkout."""
     root = CACHE / suite
-    if not (root / "usr" / "bin" / "cloud-init").exists():
+    if not all((root / "usr" / "bin" / program).exists() for program in ("cloud-init", "mcopy")):
         CACHE.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(root, ignore_errors=True)
-        packages = "cloud-init,iproute2,openssh-server,netplan.io,tzdata"
+        packages = "cloud-init,iproute2,openssh-server,netplan.io,tzdata,mtools"
         subprocess.run(
             ["mmdebstrap", "--variant=apt", f"--include={packages}", suite, str(root), MIRROR], check=True, timeout=900
         )
@@ -92,8 +108,35 @@ class Booted:
         return json.loads((self.root / "var/lib/cloud" / name).read_text())
 
 
-def boot(suite: str, host: Host, work: Path, line: str = "", configuration: str = "") -> Booted:
-    """Boot a fresh copy of the suite's root; `line` is its kernel's, `configuration` what stands in /etc/cloud/cloud.cfg.d."""
+@contextmanager
+def partitions(disk: Path) -> Iterator[list[str]]:
+    """The partitions of a disk in a file as devices, NAME:MAJOR:MINOR.  Raises NoLoopDevices."""
+    listed = subprocess.run(["sfdisk", "--json", disk], capture_output=True, check=True).stdout
+    devices: list[Path] = []
+    try:
+        for each in json.loads(listed)["partitiontable"]["partitions"]:
+            place = ["--offset", str(each["start"] * 512), "--sizelimit", str(each["size"] * 512)]
+            made = subprocess.run(["losetup", "--find", "--show", *place, disk], capture_output=True, text=True)
+            if made.returncode:
+                raise NoLoopDevices(made.stderr.strip())
+            devices.append(Path(made.stdout.strip()))
+        yield [f"{each.name}:{Path(f'/sys/class/block/{each.name}/dev').read_text().strip()}" for each in devices]
+    finally:
+        for device in devices:
+            subprocess.run(["losetup", "--detach", device], check=True)
+
+
+class NoLoopDevices(Exception):
+    """This machine has none to lend; the text says why."""
+
+
+def boot(
+    suite: str, host: Host, work: Path, line: str = "", configuration: str = "", disk: Path | None = None
+) -> Booted:
+    """Boot a fresh copy of the suite's root; `line` is its kernel's, `configuration` what stands in /etc/cloud/cloud.cfg.d.
+
+    `disk` is a file with what is on its disk.  Raises NoLoopDevices.
+    """
     root = work / suite
     shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["cp", "-a", "--reflink=auto", str(debian(suite)), str(root)], check=True)
@@ -105,7 +148,11 @@ def boot(suite: str, host: Host, work: Path, line: str = "", configuration: str 
     _replace(root / "usr/sbin/netplan", '[ "$1" = apply ] || exec "$0.real" "$@"')
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
-    said = host.run("unshare", "--mount", "--uts", "sh", "-c", _RUN, os.fspath(root), line or "ro quiet", timeout=180)
+    if "vfat" not in Path("/proc/filesystems").read_text().split():
+        _replace(root / "usr/sbin/mount.vfat", _MOUNT_FAT)
+    with partitions(disk) if disk else nullcontext([]) as devices:
+        run = ("unshare", "--mount", "--uts", "sh", "-c", _RUN, os.fspath(root))
+        said = host.run(*run, line or "ro quiet", " ".join(devices), timeout=180)
     assert said is not None
     return Booted(root)
 

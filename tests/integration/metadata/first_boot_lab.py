@@ -19,6 +19,7 @@ from tinkbox.wire.messages.worker import Hello, Leaving, Offer, decode_offer, en
 
 SERVER = "http://172.30.0.1"
 MACHINE = 1
+SECOND = "172.30.0.99"
 CONFIGURATION = f"""
 interface: {BRIDGE}
 dhcp: {{mode: reservation}}
@@ -87,18 +88,29 @@ class FirstBootLab:
 
 @contextmanager
 def first_boot(
-    work: Path, user_data: str = "", configuration: str = CONFIGURATION, vendor_data: str = ""
+    work: Path,
+    user_data: str = "",
+    configuration: str = CONFIGURATION,
+    vendor_data: str = "",
+    second: dict[str, Any] | None = None,
+    bonding_mode: int = 0,
 ) -> Iterator[FirstBootLab]:
-    """`user_data` are more lines of the system's cloud-config."""
+    """`user_data` are more lines of the system's cloud-config, `second` is what the document says of a second card."""
     (work / "none").mkdir()
     with ExitStack() as stack:
         network = stack.enter_context(Network())
         appliance = Appliance(network, [sys.executable, "-m", "tinkbox"], work, work / "none", configuration)
-        host = stack.enter_context(Host(network, [(BRIDGE, address(MACHINE))]))
+        cables = [(BRIDGE, address(MACHINE)), *([(BRIDGE, SECOND)] if second else [])]
+        host = stack.enter_context(Host(network, cables))
         host.run("ip", "link", "set", "eth0", "address", mac(MACHINE))
+        if second:
+            host.run("ip", "link", "set", "eth1", "address", second["mac"])
+            host.run("ip", "address", "flush", "dev", "eth1")
         until(appliance.ready, "the appliance to answer")
         document, template = work / "hardware.json", work / "template.yaml"
-        document.write_text(json.dumps(hardware(MACHINE)))
+        known = hardware(MACHINE, second=second)
+        known["metadata"] = {**known.get("metadata", {}), "bonding_mode": bonding_mode}
+        document.write_text(json.dumps(known))
         template.write_text(TEMPLATE.format(key=KEY, user_data=_block(user_data), vendor_data=_block(vendor_data)))
         appliance.command("hardware", "push", "--file", document)
         appliance.command("template", "create", "-n", "first-boot", "--file", template)

@@ -5,5 +5,5 @@ from pathlib import Path
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"
 SERVICES = ACTIONS.parent / "services"
-sys.path[:0] = [str(ACTIONS), *(str(ACTIONS / name) for name in ("image2disk", "install-image", "kexec", "writefile"))]
+sys.path[:0] = [str(ACTIONS), *(str(ACTIONS / name) for name in ("install-image", "kexec"))]
 sys.path.append(str(SERVICES / "password-receiver"))

@@ -23,6 +23,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "bzip2": bz2.compress,
     "zstd": zstd,
+    "lzma": lambda content: lzma.compress(content, lzma.FORMAT_ALONE),
 }
 
 
@@ -40,7 +41,9 @@ def test_every_compression_is_known_by_its_first_bytes(kind: str) -> None:
     assert compression(PACK[kind](CONTENT)) == kind
 
 
-@pytest.mark.parametrize("start", [b"", b"\x1f", b"BZh9 but no block", b"\x33\xc0\x8e\xd0 a boot sector"])
+@pytest.mark.parametrize(
+    "start", [b"", b"\x1f", b"BZh9 but no block", b"\x33\xc0\x8e\xd0 a boot sector", b"]\0\0\x80 more bytes"]
+)
 def test_what_only_looks_alike_is_a_plain_image(start: bytes) -> None:
     assert compression(start) == ""
 

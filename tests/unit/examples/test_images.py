@@ -71,7 +71,20 @@ def test_every_declaration_names_files_that_are_there(images: ModuleType, name: 
     image = images.declaration(ROOT / "examples" / "actions" / name)
     assert image.reference == f"{name}:v1"
     assert all(file.is_file() for file in image.files)
-    assert f"/action/{image.files[-1].name}" in image.entrypoint
+    assert {f"/action/{file.name}" for file in image.files} & set(image.entrypoint)
+
+
+@pytest.mark.parametrize("name", ["image2disk", "writefile"])
+def test_older_names_are_install_image_started_by_another_file(images: ModuleType, name: str) -> None:
+    image, whole = (images.declaration(ROOT / "examples" / "actions" / each) for each in (name, "install-image"))
+    assert image.content == whole.content
+    assert image.entrypoint != whole.entrypoint
+    assert image.content != images.declaration(ROOT / "examples" / "actions" / "kexec").content
+
+
+def test_pattern_that_means_no_file_is_an_error(images: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no \*\.py"):
+        images.matching(tmp_path, "*.py")
 
 
 def test_an_image_for_another_processor_says_so(images: ModuleType, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from block_map import Frame, parse_block_map
 from disk import Disk, runs
 from failure import Failure
 from image_start import refuse_other_formats, refuse_web_page
-from parameters import parameters
+from parameters import of_image2disk, of_install_image
 from patience import Patience
 from progress import Progress
 from sizes import amount, duration, size
+from stream import WebImage
 from target import Target
 from threads import each
 
@@ -195,6 +196,8 @@ def test_first_exception_ends_all_threads() -> None:
         ({"IMAGE": "http://x/y", "DEST_DISK": "/dev/vda", "SEED": "iso"}, "InvalidParameter", "not 'iso'"),
         ({"IMAGE": "http://x/y", "DEST_DISK": "/dev/vda", "SEED": "cidata"}, "MissingParameter", "TINKBOX_METADATA"),
         ({"IMAGE": "http://x/y", "DEST_DISK": "/dev/vda", "GROW": "yes"}, "InvalidParameter", "GROW"),
+        ({"IMAGE": "debian-13", "IMG_URL": "http://x/y", "DEST_DISK": "/dev/vda"}, "InvalidParameter", "IMAGE and IMG"),
+        ({"IMG_URL": "file:///etc/shadow", "DEST_DISK": "/dev/vda"}, "InvalidParameter", "IMG_URL is no http"),
         ({"IMAGE": "http://x/y", "DEST_DISK": "/dev/vda", "IMG_SHA256": "1"}, "InvalidParameter", "IMG_SHA256"),
         (
             {"IMAGE": "a:1", "DEST_DISK": "/dev/vda", "TINKBOX_SERVER": "http://x", "IMG_SHA256": "1" * 64},
@@ -205,18 +208,34 @@ def test_first_exception_ends_all_threads() -> None:
 )
 def test_variables_that_are_missing_or_wrong_are_named(environment: dict[str, str], reason: str, words: str) -> None:
     with pytest.raises(Failure) as failure:
-        parameters(environment)
+        of_install_image(environment)
     assert failure.value.reason == reason
     assert words in str(failure.value)
 
 
 def test_disk_that_the_worker_chose_wins_and_metadata_makes_a_seed() -> None:
     known = {"IMAGE": "http://x/y", "TINKBOX_DISK": "/dev/nvme0n1", "DEST_DISK": "/dev/sda"}
-    assert parameters(known).disk == Path("/dev/nvme0n1")
-    assert parameters(known).seed == "none"
-    assert parameters({**known, "TINKBOX_METADATA": "http://x/metadata/t"}).seed is None
-    assert parameters({**known, "RETRY_ENABLED": "false"}).patience == 0
-    assert parameters(known).patience == 600
+    assert of_install_image(known).disk == Path("/dev/nvme0n1")
+    assert of_install_image(known).seed == "none"
+    assert of_install_image({**known, "TINKBOX_METADATA": "http://x/metadata/t"}).seed is None
+    assert of_install_image({**known, "RETRY_ENABLED": "false"}).patience == 0
+    assert of_install_image(known).patience == 600
+
+
+def test_an_image_of_a_web_server_is_named_by_either_variable() -> None:
+    known = {"DEST_DISK": "/dev/sda", "COMPRESSED": "false", "IMG_SIZE": "7", "IMG_SHA256": "SHA256:" + "A" * 64}
+    wanted = WebImage(url="http://x/y", compressed=False, size=7, sha256="a" * 64)
+    assert of_install_image({**known, "IMG_URL": "http://x/y"}) == of_install_image({**known, "IMAGE": "http://x/y"})
+    assert of_install_image({**known, "IMG_URL": "http://x/y"}).web == wanted
+    assert of_image2disk({**known, "IMG_URL": "http://x/y"}).web == wanted
+
+
+def test_image2disk_tries_again_only_when_told_so() -> None:
+    known = {"IMG_URL": "http://x/y", "DEST_DISK": "/dev/sda", "RETRY_DURATION_MINUTES": "3"}
+    assert of_image2disk(known).patience == 0
+    assert of_image2disk({**known, "RETRY_ENABLED": "true"}).patience == 180
+    with pytest.raises(Failure, match="IMG_URL"):
+        of_image2disk({"DEST_DISK": "/dev/sda"})
 
 
 def test_only_pages_and_broken_promises_are_refused_as_pages() -> None:

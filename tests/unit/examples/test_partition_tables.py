@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from failure import Failure
 from gpt import Gpt, parse_gpt
-from layout import SEED, plan
+from layout import SEED, Layout, exact, plan
 from mbr import parse_mbr
 from partitions import MIB, NoPartitionFree, TableDamaged
 
@@ -119,6 +119,22 @@ def test_table_for_sectors_of_4096_bytes_is_read_and_written_as_one(gpt_image: b
         with pytest.raises(Failure) as failure:
             plan(of, IMAGE, DISK // 4096 * 4096, sector, grow=False, seed="")
         assert failure.value.reason == "WrongSectorSize"
+
+
+def test_image_for_smaller_sectors_is_refused_whatever_its_table(
+    gpt_image: bytes, mbr_image: bytes, tmp_path: Path
+) -> None:
+    damaged = bytearray(gpt_image[:MIB])
+    damaged[1024] ^= 1
+    iso = bytearray(mbr_image[:MIB])
+    iso[454:458] = bytes(4)  # a partition from sector 0 on, as images for CDs and USB sticks have it
+    for head in (gpt_image[:MIB], mbr_image[:MIB], bytes(damaged), bytes(iso)):
+        for layout in (exact, lambda *about: plan(*about, grow=True, seed="")):
+            with pytest.raises(Failure) as failure:
+                layout(head, IMAGE, DISK, 4096)
+            assert failure.value.reason == "WrongSectorSize"
+            assert "sectors of 512 bytes, this one has 4096" in str(failure.value)
+    assert exact(bytes(MIB), IMAGE, DISK, 4096) == Layout()
 
 
 def test_seed_without_room_behind_the_image_is_refused(gpt_image: bytes) -> None:

@@ -5,6 +5,7 @@ it, and where a VLAN or a bond lies on top of it, which has the same MAC.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any, Final
 
@@ -19,17 +20,39 @@ _MODES: Final = {
     5: "balance-tlb",
     6: "balance-alb",
 }
-_BOND: Final = "bond0"
+BOND: Final = "bond0"
+MONITORED_EVERY_MS: Final = 100
 # Of Linux: IFNAMSIZ is 16, with the zero at its end.
 _LONGEST: Final = 15
 
 
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """All cards of a machine as one: `mode` is Linux's name for it, and it has the address of `addressed`."""
+
+    mode: str
+    addressed: Interface
+
+    @property
+    def is_negotiated(self) -> bool:
+        """Whether the switch takes part (LACP)."""
+        return self.mode == "802.3ad"
+
+
+def bond(hardware: Hardware, bonding_mode: int) -> Bond | None:
+    """The bond of a machine, if it has one: with a mode of bonding and two cards at least."""
+    if bonding_mode not in _MODES or len(hardware.interfaces) < 2:
+        return None
+    addressed = next((each for each in hardware.interfaces if each.address), hardware.interfaces[0])
+    return Bond(_MODES[bonding_mode], addressed)
+
+
 def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
-    """What the interfaces of a machine are to be; with a mode of bonding and two of them at least they are one bond."""
+    """What the interfaces of a machine are to be."""
     wanted = _wanted(hardware)
     names = _names(wanted)
     found: dict[str, Any] = {"version": 2, "ethernets": {}}
-    bonded = bonding_mode in _MODES and len(hardware.interfaces) > 1
+    bonded = bond(hardware, bonding_mode)
     for interface, name, own in zip(hardware.interfaces, names, wanted, strict=True):
         card: dict[str, Any] = {"match": {"macaddress": str(interface.mac)}}
         if bonded or own or interface.vlan_id is not None:
@@ -38,14 +61,9 @@ def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
         if not bonded:
             _place(found, card, name, interface, needed=interface is primary(hardware))
     if bonded:
-        addressed = next((each for each in hardware.interfaces if each.address), hardware.interfaces[0])
-        bond: dict[str, Any] = {
-            "interfaces": names,
-            "macaddress": str(addressed.mac),
-            "parameters": _parameters(bonding_mode),
-        }
-        found["bonds"] = {_BOND: bond}
-        _place(found, bond, _BOND, addressed, needed=True)
+        link = {"interfaces": names, "macaddress": str(bonded.addressed.mac), "parameters": _parameters(bonded)}
+        found["bonds"] = {BOND: link}
+        _place(found, link, BOND, bonded.addressed, needed=True)
     return found
 
 
@@ -80,9 +98,9 @@ def _addressing(interface: Interface) -> dict[str, Any]:
     return told
 
 
-def _parameters(mode: int) -> Mapping[str, Any]:
-    parameters: dict[str, Any] = {"mode": _MODES[mode], "mii-monitor-interval": 100}
-    if mode == 4:
+def _parameters(bonded: Bond) -> Mapping[str, Any]:
+    parameters: dict[str, Any] = {"mode": bonded.mode, "mii-monitor-interval": MONITORED_EVERY_MS}
+    if bonded.is_negotiated:
         parameters |= {"lacp-rate": "fast", "transmit-hash-policy": "layer3+4"}
     return parameters
 
@@ -96,7 +114,7 @@ def _wanted(hardware: Hardware) -> Sequence[str]:
         entry = listed[index] if isinstance(listed, Sequence) and index < len(listed) else None
         dhcp = entry.get("dhcp") if isinstance(entry, Mapping) else None
         name = dhcp.get("iface_name") if isinstance(dhcp, Mapping) else None
-        usable = isinstance(name, str) and _is_name(name) and name not in (*wanted, _BOND)
+        usable = isinstance(name, str) and _is_name(name) and name not in (*wanted, BOND)
         wanted.append(name if usable and isinstance(name, str) else "")
     return wanted
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tinkbox.model.hardware import Interface
 from tinkbox.model.metadata import Instance
+from tinkbox.wire.metadata.network_config import BOND, MONITORED_EVERY_MS, Bond, bond
 from tinkbox.wire.metadata.tree import JSON, Tree, data_file, text_file
 from tinkbox.wire.metadata.vendor_data import vendor_data
 
@@ -40,25 +41,42 @@ def openstack(instance: Instance) -> Tree:
 
 
 def network_data(instance: Instance) -> dict[str, Any]:
-    """The interfaces of the hardware document as links, networks and services; a bond and what a template says are not told here."""
-    links: list[dict[str, Any]] = []
+    """The interfaces of the hardware document as links, networks and services.
+
+    OpenStack's form has no place for the workflow's own `network`, nor for cards that may have no cable.
+    """
+    cards = {f"interface{number}": each for number, each in enumerate(instance.hardware.interfaces)}
+    links: list[dict[str, Any]] = [
+        {"id": link, "type": "phy", "ethernet_mac_address": card.mac} for link, card in cards.items()
+    ]
     networks: list[dict[str, Any]] = []
     servers: dict[str, None] = {}
-    for number, interface in enumerate(instance.hardware.interfaces):
-        link = f"interface{number}"
-        links.append({"id": link, "type": "phy", "ethernet_mac_address": interface.mac})
+    bonded = bond(instance.hardware, instance.bonding_mode)
+    if bonded:
+        links.append(_bond_link(bonded, list(cards)))
+    addressed = {BOND: bonded.addressed} if bonded else cards
+    for number, (link, interface) in enumerate(addressed.items()):
         if interface.vlan_id is not None:
-            vlan = f"{link}.{interface.vlan_id}"
+            below, link = link, f"{link}.{interface.vlan_id}"
             links.append(
                 {
-                    "id": vlan, "type": "vlan", "vlan_link": link, "vlan_id": interface.vlan_id,
+                    "id": link, "type": "vlan", "vlan_link": below, "vlan_id": interface.vlan_id,
                     "vlan_mac_address": interface.mac, "ethernet_mac_address": interface.mac,
                 }
             )  # fmt: skip
-            link = vlan
         networks.append(_network(number, link, interface))
         servers |= {str(each): None for each in interface.name_servers}
     return {"links": links, "networks": networks, "services": [{"type": "dns", "address": each} for each in servers]}
+
+
+def _bond_link(bonded: Bond, cards: list[str]) -> dict[str, Any]:
+    link = {
+        "id": BOND, "type": "bond", "ethernet_mac_address": bonded.addressed.mac, "bond_links": cards,
+        "bond_mode": bonded.mode, "bond_miimon": MONITORED_EVERY_MS,
+    }  # fmt: skip
+    if bonded.is_negotiated:
+        link |= {"bond_lacp_rate": "fast", "bond_xmit_hash_policy": "layer3+4"}
+    return link
 
 
 def _network(number: int, link: str, interface: Interface) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from email import message_from_string
 import pytest
 import yaml
 
-from tests.unit.wire.metadata.instances import ID, KEYS, URL, instance
+from tests.unit.wire.metadata.instances import ID, KEYS, URL, hardware, instance
 from tinkbox.model.metadata import Defaults
 from tinkbox.wire.metadata.hegel import hegel
 from tinkbox.wire.metadata.tree import File, data_file, found, text_file, without_secrets
@@ -98,6 +98,22 @@ def test_openstack_has_its_five_files(version: str) -> None:
     (network,) = json.loads(at(f"openstack/{version}/network_data.json"))["networks"]
     assert (network["type"], network["ip_address"]) == ("ipv4", "172.30.0.5")
     assert f"{version}/" in at("openstack").split("\n")
+
+
+def test_openstack_tells_a_bond_and_its_vlan() -> None:
+    cards = [
+        {"mac": "08:00:27:00:00:02"},
+        {"mac": "08:00:27:00:00:01", "vlan_id": "7", "ip": {"address": "172.30.0.5", "netmask": "255.255.255.0"}},
+    ]
+    told = json.loads(at("openstack/latest/network_data.json", hardware=hardware(*cards), bonding_mode=4))
+    *physical, bond, vlan = told["links"]
+    assert [each["id"] for each in physical] == bond["bond_links"]
+    assert (bond["type"], bond["bond_mode"], bond["bond_miimon"]) == ("bond", "802.3ad", 100)
+    assert (bond["bond_lacp_rate"], bond["bond_xmit_hash_policy"]) == ("fast", "layer3+4")
+    assert bond["ethernet_mac_address"] == "08:00:27:00:00:01"
+    assert (vlan["vlan_link"], vlan["vlan_id"]) == (bond["id"], 7)
+    (network,) = told["networks"]
+    assert (network["link"], network["ip_address"]) == (vlan["id"], "172.30.0.5")
 
 
 def test_the_uuid_of_openstack_is_one_and_changes_with_the_installation() -> None:

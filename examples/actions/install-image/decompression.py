@@ -15,7 +15,8 @@ from typing import BinaryIO, cast
 from failure import Failure
 
 BLOCK = 1 << 20
-_LONGEST_MAGIC = 10
+KINDS = ("gzip", "xz", "zstd", "bzip2", "lzma")
+_LONGEST_MAGIC = 14
 
 
 def compression(start: bytes) -> str:
@@ -28,6 +29,12 @@ def compression(start: bytes) -> str:
         return "zstd"
     if start.startswith(b"BZh") and start[4:10] == b"1AY&SY":
         return "bzip2"
+    # The format of before xz has no magic of its own: the usual properties, a dictionary as its programs make them, the
+    # length or that it is unknown, and the range coder's first byte, which is always zero.
+    if len(start) >= _LONGEST_MAGIC and start[0] == 0x5D and start[13] == 0:
+        dictionary, length = int.from_bytes(start[1:5], "little"), int.from_bytes(start[5:13], "little")
+        if dictionary.bit_count() in {1, 2} and dictionary >= 4096 and (length < 1 << 48 or length == (1 << 64) - 1):
+            return "lzma"
     return ""
 
 
@@ -78,7 +85,7 @@ class _Stream(io.RawIOBase):
 
 
 def _in_process(kind: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    opened = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[kind]
+    opened = {"gzip": gzip.open, "xz": lzma.open, "lzma": lzma.open, "bzip2": bz2.open}[kind]
     with cast("BinaryIO", opened(io.BufferedReader(_Stream(chunks), BLOCK))) as content:  # type: ignore[operator]
         try:
             while block := content.read(BLOCK):

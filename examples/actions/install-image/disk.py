@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from failure import Failure
-from sizes import MIB, size
+from sizes import MIB
 
 # The part of the disk that is written last: until then its place holds zeros, so that a disk which got half
 # an image, or a wrong one, does not boot.
@@ -223,40 +223,6 @@ class Reader:
     def close(self) -> None:
         if self._direct is not None:
             os.close(self._direct)
-
-
-class Stream:
-    """An image of unknown size, written from its first byte on; its head is written by `finish`."""
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._head = b""
-        self.written = 0
-
-    def fits(self, length: int) -> None:
-        """Raises Failure when an image of `length` bytes is too large."""
-        if length > self._disk.capacity:
-            raise Failure(
-                "ImageTooLarge",
-                f"the image has {length} bytes or more, {self._disk.path} has {self._disk.capacity} "
-                f"({size(self._disk.capacity)})",
-            )
-
-    def write(self, data: bytes) -> None:
-        self.fits(self.written + len(data))
-        if self.written == 0:
-            self._disk.write(bytes(min(HEAD, self._disk.capacity)), 0)
-        missing = HEAD - len(self._head)
-        self._head += data[:missing]
-        if len(data) > missing:
-            self._disk.write(memoryview(data)[missing:], self.written + missing)
-        self.written += len(data)
-
-    def finish(self) -> None:
-        """Put the head in its place, and return when all of it is on the disk."""
-        self._disk.sync()
-        self._disk.write(self._head, 0)
-        self._disk.sync()
 
 
 def runs(data: memoryview) -> Iterator[tuple[int, int, bool]]:

@@ -19,3 +19,11 @@ def number(environment: Mapping[str, str], name: str, default: str = "") -> int:
     if not (text.isascii() and text.isdecimal()):
         raise Failure("InvalidParameter", f"{name} is a whole number, not {text!r}")
     return int(text)
+
+
+def digest(environment: Mapping[str, str], name: str) -> str:
+    """A sha256 as 64 hexadecimal digits, or nothing when the variable is not set; raises Failure."""
+    text = environment.get(name, "").lower().removeprefix("sha256:")
+    if text and (len(text) != 64 or set(text) - set("0123456789abcdef")):
+        raise Failure("InvalidParameter", f"{name} is no sha256 digest of 64 hexadecimal digits: {text}")
+    return text

@@ -7,7 +7,9 @@ from failure import Failure
 
 # As many bytes as the questions below look at.
 LONGEST = 8192
-_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"}
+_SUFFIXES = {
+    ".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".zs": "zstd", ".bz2": "bzip2", ".bzip2": "bzip2", ".lzma": "lzma",
+}  # fmt: skip
 _PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _IMPORT = "import it on the appliance with `tinkbox image import`, which turns it into a system image"
 _FORMATS = {

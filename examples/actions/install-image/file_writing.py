@@ -1,13 +1,12 @@
-"""Writes one file into a file system of a disk; see README.md for its variables."""
+"""One file with its owner and mode, written into a file system of a disk."""
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from failure import Failure, required, run
+from failure import Failure, required
 from filesystem import mounted, root_moved_to
 
 MODES = 0o7777
@@ -28,7 +27,7 @@ class Parameters:
 
 
 def parameters(environment: Mapping[str, str]) -> Parameters:
-    """Read the action's environment; raises Failure."""
+    """Read the environment of `writefile`; raises Failure."""
     known = dict(environment)
     disk, fs_type, path = required(known, "DEST_DISK", "FS_TYPE", "DEST_PATH")
     required(known, "UID", "GID", "MODE", "DIRMODE")
@@ -91,14 +90,9 @@ def _make_folders(folder: Path, wanted: Parameters) -> None:
             real.chmod(wanted.directory_mode)
 
 
-def main() -> None:
-    wanted = parameters(os.environ)
+def write_on_disk(wanted: Parameters) -> None:
     with mounted(wanted.disk, wanted.fs_type, writable=True) as root:
         write(root, wanted)
     print(
         f"{wanted.path} written to {wanted.disk}: {len(wanted.contents)} characters, mode {wanted.mode:04o}", flush=True
     )
-
-
-if __name__ == "__main__":
-    sys.exit(run(main))

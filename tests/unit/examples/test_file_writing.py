@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from failure import Failure
-from writefile import Parameters, parameters, write
+from file_writing import Parameters, parameters, write
 
 ENVIRONMENT = {
     "DEST_DISK": "/dev/vda2",

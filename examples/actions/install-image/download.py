@@ -70,11 +70,8 @@ class Download:
         clock: Callable[[], float],
         sleep: Callable[[float], None],
         say: Callable[[str], None],
-        agent: str = "image2disk",
-        variable: str = "IMG_URL",
+        agent: str,
     ) -> None:
-        if not url.lower().startswith(("http://", "https://")):
-            raise Failure("InvalidParameter", f"{variable} is no http or https address: {url}")
         self.received = 0
         self.total: int | None = None
         self.digest = hashlib.sha256()

@@ -1,10 +1,12 @@
 """What `tinkbox install` says when it cannot be done: the reason, and what to do."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from examples.demo.appliance import ApplianceFailed
 from tests import rotation
 from tests.machine.installing import GIB, Site, second_disk, site, token_on
 from tests.machine.lab import hostname, mac, neighbour, until
@@ -73,18 +75,24 @@ def test_a_disk_that_cannot_be_the_right_one_is_refused_and_stays_as_it_is(nothi
 
 
 @rotation.mark(NO_IMAGE, SHORT)
-def test_an_image_that_is_gone_when_its_machine_comes_is_named(nothing: Site) -> None:
+def test_an_image_that_is_not_there_is_named_and_one_that_is_needed_stays(nothing: Site) -> None:
     number = 21
     nothing.lab.push(number)
     waits = nothing.begins(NO_SYSTEM, number)
-    nothing.forget(NO_SYSTEM)
+    with pytest.raises(ApplianceFailed, match=f"{nothing.workflow(waits)} is not over and needs {NO_SYSTEM}"):
+        nothing.forget(NO_SYSTEM)
+    nothing.lab.appliance.command("workflow", "cancel", nothing.workflow(waits))
+    nothing.over(waits, None)
+    refused = nothing.fails(nothing.begins("nothing", number))
+    assert "no system image 'nothing' is kept here" in refused
+    # A workflow made by hand names an image that only its machine can ask for.
+    workflow = nothing.creates({"device_1": mac(number), "image": "nothing", "disk": "only", "seed": "none"})
     with nothing.machine(number, memory=1536) as machine:
         machine.power_on()
-        refused = nothing.fails(waits, machine)
-        assert "ImageNotFound" in refused
-        assert "tinkbox image" in refused
-        refused = nothing.fails(nothing.begins(NO_SYSTEM, number), machine)
-        assert f"no system image '{NO_SYSTEM}' is kept here" in refused
+        assert nothing.lab.ended(workflow).state is State.FAILED
+    told = nothing.lab.appliance.command("workflow", "state", workflow)
+    assert "ImageNotFound" in told
+    assert "tinkbox image fetch nothing" in told
     assert machine.disk.stat().st_blocks == 0
 
 
@@ -123,7 +131,7 @@ def test_a_module_of_cloud_init_that_fails_is_named(home: Site, tmp_path: Path) 
         machine.power_on()
         refused = home.fails(command, machine)
         assert "CloudInitFailed" in refused
-        assert "scripts_user" in refused
+        assert re.search("scripts.user", refused)
         assert "/var/log/cloud-init-output.log" in refused
         assert home.on(number, "hostname") == hostname(number)
 
@@ -133,7 +141,9 @@ def test_a_system_without_network_never_phones_home(home: Site) -> None:
     number = 51
     home.add("debian-13")
     home.lab.push(number)
-    user_data = "#cloud-config\nbootcmd: [[sh, -c, 'ip link set eth0 down; ip link set ens3 down; true']]\n"
+    user_data = (
+        "#cloud-config\nbootcmd: [[sh, -c, 'for card in /sys/class/net/e*; do ip link set ${card##*/} down; done']]\n"
+    )
     parameters = {"device_1": mac(number), "image": "debian-13", "user_data": user_data, "boot_timeout": "150"}
     workflow = home.creates(parameters)
     with home.machine(number) as machine:

@@ -387,7 +387,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
     first = sockets.first
     names = Names(
         name=settings.name, address=str(first.interface.address), domain=settings.services.domain,
-        volumes=settings.services.volumes, most=settings.services.share.most,
+        volumes=settings.services.volumes, most=settings.services.share.most, images=settings.images.stand_ins,
     )  # fmt: skip
     return EngineSettings(
         names=names,

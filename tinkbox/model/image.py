@@ -1,7 +1,8 @@
 """Names of container images, by the grammar of the distribution project (`reference` package)."""
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tinkbox.model.errors import Invalid
@@ -61,6 +62,50 @@ def parse_reference(text: str) -> Reference:
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIns:
+    """Images that run instead of those that templates name.
+
+    A key of `images` is a name with its tag, a name for all its tags, or the beginning of names up to a slash; the longest
+    that fits counts.  What stands for it has a tag or digest when it stands for one whole name, and otherwise gets that
+    of the template.
+    """
+
+    images: Mapping[str, str] = field(default_factory=dict)
+
+    def meant(self, image: str) -> str:
+        """What runs where a template says `image`; raises Invalid when it or what stands for it is no image name."""
+        if not self.images:
+            return image
+        said = parse_reference(image)
+        name = str(replace(said, tag="", digest=""))
+        if not said.digest and (whole := self.images.get(f"{name}:{said.selector}")):
+            return whole
+        known = name
+        while known:
+            rest = name[len(known) :]
+            if other := self.images.get(known):
+                found = parse_reference(other)
+                if not (found.tag or found.digest):
+                    return str(replace(parse_reference(f"{other}{rest}"), tag=said.tag, digest=said.digest))
+                if rest:
+                    raise Invalid(
+                        f"{image}: {other} has a tag, so it stands for one image: name the whole of it, not {known}"
+                    )
+                return other
+            known = known.rpartition("/")[0]
+        return image
+
+
+def check_stand_in(name: str, image: str) -> None:
+    """Raises Invalid for a key or a value that `StandIns` cannot have."""
+    key, value = parse_reference(name), parse_reference(image)
+    if key.digest:
+        raise Invalid(f"a digest means these bytes and no others: leave it out of {name}")
+    if key.tag and not (value.tag or value.digest):
+        raise Invalid(f"{name} is one image: name one with a tag instead, such as {image}:{key.tag}")
 
 
 @lru_cache(maxsize=1024)

@@ -177,7 +177,10 @@ class Reason(StrEnum):
             "the registry that the image name carries does not answer; the appliance's own is waited for until the "
             "action's time is up"
         ),
-        "check the name and the machine's way to that registry, or load the image into the appliance's own",
+        (
+            "check the name and the machine's way to that registry, or load the image into the appliance's own and name it "
+            "under images.instead in tinkbox.yaml"
+        ),
     )
     CREATE_FAILED = (
         "CreateFailed",

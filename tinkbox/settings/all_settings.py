@@ -15,6 +15,7 @@ from tinkbox.settings.dhcp import Dhcp, check_dhcp
 from tinkbox.settings.discovery import Discovery
 from tinkbox.settings.doors import Node, Operator
 from tinkbox.settings.environment import default_data
+from tinkbox.settings.images import Images
 from tinkbox.settings.limits import Limits
 from tinkbox.settings.metadata import ToldSystems
 from tinkbox.settings.retention import Kept
@@ -75,6 +76,7 @@ class Settings:
         "Docker engine for workflow services; everything else works without it",
     )
     services: Services = section(Services, gone=GONE)
+    images: Images = section(Images)
     metadata: ToldSystems = section(ToldSystems)
     limits: Limits = section(Limits)
     retention: Kept = section(Kept)

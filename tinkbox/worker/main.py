@@ -40,6 +40,7 @@ from tinkbox.worker.host.addresses import own_address
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
+from tinkbox.worker.host.loaded_kernel import start_loaded_kernel
 from tinkbox.worker.host.tpm import NONE, Tpm, opened_device
 from tinkbox.worker.hosting import RemoteHostLink
 from tinkbox.worker.machine import Door as AttemptDoor
@@ -70,7 +71,9 @@ class Host(Protocol):
 def work(
     server: str | None, credential: Path | None, docker: str | None, data: Path, *, privileged: bool, debug: bool
 ) -> int:
-    """Work until an action asks for a reboot; returns the exit status.
+    """Work until an action asks for a reboot; returns the exit status, of which the OSIE reboots the machine.
+
+    Where the action loaded another kernel this does not return, but starts that; only when it cannot, the OSIE reboots.
 
     In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
     waits to be accepted.  Without `debug` the machine takes no
@@ -84,7 +87,13 @@ def work(
     with only_worker(data):
         folder = WorkerFolder(data)
         with leaving_no_mounts(folder.words):
-            return asyncio.run(_work(identity, docker or DOCKER, folder, privileged=privileged, debug=debug))
+            status = asyncio.run(_work(identity, docker or DOCKER, folder, privileged=privileged, debug=debug))
+        if status == 0 and folder.kexec_wanted:
+            try:
+                start_loaded_kernel()
+            except OSError as error:
+                _log.error("the loaded kernel cannot be started: %s", error, extra={"action": "worker.kexec"})
+        return status
 
 
 @contextmanager

@@ -5,33 +5,37 @@ import errno
 import os
 import platform
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from failure import Failure, required, run
 from filesystem import mounted, root_moved_to
+from grub_menu import default_entry
 
 # The numbers of kexec_file_load(2), which the C library has no function for.
 KEXEC_FILE_LOAD = {"x86_64": 320, "aarch64": 294}
 NO_INITRAMFS = 4
-REBOOT_KEXEC = 0x45584543
+# Where GRUB's menu is, on a root file system or on one of its own for /boot; Fedora and its kin say grub2.
+MENUS = ("boot/grub/grub.cfg", "boot/grub2/grub.cfg", "grub/grub.cfg", "grub2/grub.cfg")
+MOST_OF_A_MENU = 1 << 20
+# The worker's folder as the machine itself has it.  Templates for Tinkerbell do not bind it here, but `pid: host` shows it.
+WORKER = Path("/proc/1/root/worker")
 # The inode of the machine's first pid namespace (PROC_PID_INIT_INO in linux/proc_ns.h): nobody else may reboot.
 FIRST_PIDS = "pid:[4026531836]"
-FOR_THE_OUTPUT_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """`kernel` and `ramdisk` are paths on the disk; `ramdisk` is empty where there is none."""
+    """`kernel` and `ramdisks` are paths on the disk; without a kernel GRUB's menu says what to start, which is at `menus`."""
 
     disk: str
     fs_type: str
     kernel: str
-    ramdisk: str
+    ramdisks: tuple[str, ...]
     command_line: str
+    menus: tuple[str, ...] = MENUS
 
 
 Load = Callable[[int, int | None, str], None]
@@ -41,14 +45,46 @@ Load = Callable[[int, int | None, str], None]
 def parameters(environment: Mapping[str, str]) -> Parameters:
     """Read the action's environment; raises Failure."""
     known = dict(environment)
-    disk, fs_type, kernel = required(known, "BLOCK_DEVICE", "FS_TYPE", "KERNEL_PATH")
+    disk, fs_type = required(known, "BLOCK_DEVICE", "FS_TYPE")
     return Parameters(
         disk=disk,
         fs_type=fs_type,
-        kernel=kernel,
-        ramdisk=known.get("INITRD_PATH", ""),
+        kernel=known.get("KERNEL_PATH", ""),
+        ramdisks=tuple(filter(None, [known.get("INITRD_PATH", "")])),
         command_line=known.get("CMD_LINE", ""),
+        menus=tuple(filter(None, [known.get("GRUBCFG_PATH", "")])) or MENUS,
     )
+
+
+def chosen(root: Path, wanted: Parameters) -> Parameters:
+    """The same with a kernel: without one, that of GRUB's default entry below `root`; raises Failure.
+
+    As in Tinkerbell, a ramdisk without a kernel counts for nothing, and a command line beats the entry's.
+    """
+    if wanted.kernel:
+        return wanted
+    text = next(filter(None, (_menu(root, path) for path in wanted.menus)), "")
+    if not text:
+        where = " or ".join(wanted.menus)
+        raise Failure(
+            "NoBootMenu", f"{wanted.disk} has no GRUB menu ({where}): set GRUBCFG_PATH, or KERNEL_PATH and the others"
+        )
+    entry = default_entry(text)
+    if entry is None:
+        raise Failure(
+            "NoBootMenu", f"GRUB's menu on {wanted.disk} starts no kernel: set KERNEL_PATH, INITRD_PATH and CMD_LINE"
+        )
+    words = wanted.command_line or entry.command_line
+    return replace(wanted, kernel=entry.kernel, ramdisks=entry.ramdisks, command_line=words)
+
+
+def _menu(root: Path, path: str) -> str:
+    """The text of a menu, empty where it is not there."""
+    try:
+        with root_moved_to(root), Path("/", path).open("rb") as file:
+            return file.read(MOST_OF_A_MENU).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def check_pids(namespace: str) -> None:
@@ -59,11 +95,14 @@ def check_pids(namespace: str) -> None:
 
 def load(root: Path, wanted: Parameters, into: Load) -> None:
     """Have the kernel and its ramdisk below `root` taken; raises Failure."""
-    with (
-        _opened(root, wanted.kernel, "KERNEL_PATH", wanted.disk) as kernel,
-        _opened(root, wanted.ramdisk, "INITRD_PATH", wanted.disk) as ramdisk,
-    ):
-        assert kernel is not None
+    with ExitStack() as opened:
+        kernel = opened.enter_context(_opened(root, wanted.kernel, "KERNEL_PATH", wanted.disk))
+        ramdisks = [
+            opened.enter_context(_opened(root, each, "INITRD_PATH", wanted.disk)) for each in wanted.ramdisks if each
+        ]
+        ramdisk = ramdisks[0] if ramdisks else None
+        if len(ramdisks) > 1:
+            ramdisk = opened.enter_context(_joined(ramdisks))
         try:
             into(kernel, ramdisk, wanted.command_line)
         except OSError as error:
@@ -71,10 +110,25 @@ def load(root: Path, wanted: Parameters, into: Load) -> None:
 
 
 @contextmanager
-def _opened(root: Path, path: str, name: str, disk: str) -> Iterator[int | None]:
-    if not path:
-        yield None
-        return
+def _joined(ramdisks: list[int]) -> Iterator[int]:
+    """Several ramdisks as one, in memory: the kernel unpacks what follows each other."""
+    memory = os.memfd_create("ramdisks", os.MFD_CLOEXEC)
+    try:
+        for each in ramdisks:
+            while os.sendfile(memory, each, None, 1 << 24):
+                pass
+        # The kernel takes no file that is open for writing.
+        descriptor = os.open(f"/proc/self/fd/{memory}", os.O_RDONLY)
+    finally:
+        os.close(memory)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _opened(root: Path, path: str, name: str, disk: str) -> Iterator[int]:
     try:
         with root_moved_to(root):
             descriptor = os.open(f"/{path}", os.O_RDONLY)
@@ -108,22 +162,24 @@ def kexec_file_load(kernel: int, ramdisk: int | None, command_line: str) -> None
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def leave() -> None:
-    """Start the kernel that was taken; returns only when it could not be, by raising Failure."""
-    os.sync()
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.reboot(ctypes.c_int(REBOOT_KEXEC))
-    raise Failure("KernelRefused", f"the kernel that was loaded cannot be started: {os.strerror(ctypes.get_errno())}")
+def hand_over(worker: Path) -> None:
+    """Have the worker start the kernel, when the appliance knows of this action's success; raises Failure."""
+    try:
+        (worker / "reboot").write_text("kexec\n")
+    except OSError as error:
+        raise Failure(
+            "RebootNotAsked", f"the worker's folder /worker on the machine: {error.strerror}: is it in the OSIE?"
+        ) from None
 
 
 def main() -> None:
     wanted = parameters(os.environ)
     check_pids(str(Path("/proc/self/ns/pid").readlink()))
     with mounted(wanted.disk, wanted.fs_type) as root:
+        wanted = chosen(root, wanted)
         load(root, wanted, kexec_file_load)
+    hand_over(WORKER)
     print(f"starting {wanted.kernel} of {wanted.disk}: {wanted.command_line}", flush=True)
-    time.sleep(FOR_THE_OUTPUT_SECONDS)
-    leave()
 
 
 if __name__ == "__main__":

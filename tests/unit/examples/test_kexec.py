@@ -1,11 +1,12 @@
 import errno
+import fcntl
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from failure import Failure
-from kexec import FIRST_PIDS, Parameters, check_pids, load, parameters
+from kexec import FIRST_PIDS, Parameters, check_pids, chosen, hand_over, load, parameters
 
 ENVIRONMENT = {
     "BLOCK_DEVICE": "/dev/vda1",
@@ -30,6 +31,8 @@ class Kernel:
     def load(self, kernel: int, ramdisk: int | None, command_line: str) -> None:
         if self.refusal:
             raise OSError(self.refusal, os.strerror(self.refusal))
+        if ramdisk is not None:
+            assert fcntl.fcntl(ramdisk, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
         self.taken.append((os.read(kernel, 99), None if ramdisk is None else os.read(ramdisk, 99), command_line))
 
 
@@ -41,8 +44,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_everything_that_is_missing_is_named_at_once() -> None:
-    with pytest.raises(Failure, match="set BLOCK_DEVICE, KERNEL_PATH in") as failure:
-        asked(BLOCK_DEVICE="", KERNEL_PATH="")
+    with pytest.raises(Failure, match="set BLOCK_DEVICE, FS_TYPE in") as failure:
+        asked(BLOCK_DEVICE="", FS_TYPE="")
     assert failure.value.reason == "MissingParameter"
 
 
@@ -104,3 +107,53 @@ def test_a_container_with_processes_of_its_own_is_told_what_it_lacks() -> None:
     with pytest.raises(Failure, match="pid: host") as failure:
         check_pids("pid:[4026532441]")
     assert failure.value.reason == "MissingHostPid"
+
+
+MENU = """\
+menuentry 'Debian' {
+	linux	/vmlinuz root=LABEL=root ro
+	initrd	/early /initrd
+}
+"""
+
+
+@pytest.mark.parametrize("place", ["boot/grub/grub.cfg", "boot/grub2/grub.cfg", "grub/grub.cfg", "grub2/grub.cfg"])
+def test_without_a_kernel_the_default_of_the_boot_menu_is_started(root: Path, place: str) -> None:
+    (root / place).parent.mkdir(parents=True)
+    (root / place).write_text(MENU)
+    (root / "early").write_bytes(b"microcode, ")
+    kernel = Kernel()
+    # As Tinkerbell's action: a ramdisk without a kernel counts for nothing.
+    load(root, chosen(root, asked(KERNEL_PATH="", CMD_LINE="")), kernel.load)
+    assert kernel.taken == [(b"a kernel", b"microcode, a ramdisk", "root=LABEL=root ro")]
+    assert chosen(root, asked(KERNEL_PATH="")).command_line == "quiet"
+    assert chosen(root, asked()) == asked()
+
+
+def test_a_menu_may_be_elsewhere(root: Path) -> None:
+    (root / "menu").write_text(MENU)
+    assert chosen(root, asked(KERNEL_PATH="", GRUBCFG_PATH="/menu")).kernel == "/vmlinuz"
+
+
+@pytest.mark.parametrize(
+    ("menu", "told"),
+    [
+        (None, "/dev/vda1 has no GRUB menu \\(boot/grub/grub.cfg or .*\\): set GRUBCFG_PATH, or KERNEL_PATH"),
+        ("blscfg\n", "GRUB's menu on /dev/vda1 starts no kernel: set KERNEL_PATH, INITRD_PATH and CMD_LINE"),
+    ],
+)
+def test_a_disk_without_a_usable_menu_is_told_what_to_set(root: Path, menu: str | None, told: str) -> None:
+    if menu is not None:
+        (root / "grub").mkdir()
+        (root / "grub/grub.cfg").write_text(menu)
+    with pytest.raises(Failure, match=told) as failure:
+        chosen(root, asked(KERNEL_PATH=""))
+    assert failure.value.reason == "NoBootMenu"
+
+
+def test_the_kernel_is_handed_over_to_the_worker(tmp_path: Path) -> None:
+    hand_over(tmp_path)
+    assert (tmp_path / "reboot").read_text() == "kexec\n"
+    with pytest.raises(Failure, match="is it in the OSIE") as failure:
+        hand_over(tmp_path / "missing")
+    assert failure.value.reason == "RebootNotAsked"

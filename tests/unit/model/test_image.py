@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import parse_reference
+from tinkbox.model.image import StandIns, parse_reference
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -23,6 +23,49 @@ def test_a_name_is_taken_apart_as_docker_does(text: str, host: str, repository: 
     reference = parse_reference(text)
     assert (reference.host, reference.repository, reference.tag) == (host, repository, tag)
     assert str(reference) == text
+
+
+STAND_INS = StandIns(
+    images={
+        "quay.io/tinkerbell": "tinkerbell",
+        "quay.io/tinkerbell/actions": "tools",
+        "quay.io/tinkerbell/actions/kexec": "kexec:v1",
+        "quay.io/tinkerbell/actions/kexec:v2": "kexec:v2",
+        "127.0.0.1/embedded/reboot": "reboot:v1",
+        "wipe": "nwipe",
+        "wipe:v1": "shred:v3",
+        "old": f"new@{DIGEST}",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("quay.io/tinkerbell/actions/kexec", "kexec:v1"),
+        ("quay.io/tinkerbell/actions/kexec:latest", "kexec:v1"),
+        (f"quay.io/tinkerbell/actions/kexec@{DIGEST}", "kexec:v1"),
+        ("quay.io/tinkerbell/actions/kexec:v2", "kexec:v2"),
+        ("quay.io/tinkerbell/actions/cexec:v1", "tools/cexec:v1"),
+        (f"quay.io/tinkerbell/actions/cexec@{DIGEST}", f"tools/cexec@{DIGEST}"),
+        ("quay.io/tinkerbell/hook", "tinkerbell/hook"),
+        ("quay.io/tinkerbell-actions/kexec", "quay.io/tinkerbell-actions/kexec"),
+        ("127.0.0.1/embedded/reboot", "reboot:v1"),
+        ("wipe:v1", "shred:v3"),
+        ("wipe:v2", "nwipe:v2"),
+        ("old:v1", f"new@{DIGEST}"),
+        ("actions/wipe", "actions/wipe"),
+    ],
+)
+def test_the_longest_name_that_fits_says_what_runs(said: str, meant: str) -> None:
+    assert STAND_INS.meant(said) == meant
+    assert StandIns().meant(said) == said
+
+
+@pytest.mark.parametrize("image", ["tools/cexec:v1", f"x@{DIGEST}"])
+def test_one_image_cannot_stand_for_many_names(image: str) -> None:
+    with pytest.raises(Invalid, match="stands for one image"):
+        StandIns(images={"quay.io": image}).meant("quay.io/a")
 
 
 def test_a_digest_beats_a_tag_when_pulling() -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import json
 import logging
 from collections.abc import Mapping
@@ -174,6 +175,31 @@ def test_another_server_can_be_named_with_or_without_a_slash(
     path.write_text(encode(CREDENTIAL))
     assert work(server, path, None, tmp_path, privileged=True, debug=True) == 0
     assert identities == [replace(CREDENTIAL, server=used)]
+
+
+@pytest.mark.parametrize(("said", "started"), [("kexec\n", 1), ("reboot\n", 0)])
+def test_a_kernel_that_an_action_loaded_is_started_when_all_is_told(
+    said: str, started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[str] = []
+
+    async def serve_until_told(*_: object, **__: object) -> int:
+        calls.append("told")
+        (tmp_path / "reboot").write_text(said)
+        return 0
+
+    def refuse() -> None:
+        calls.append("started")
+        raise OSError(errno.EINVAL, "nothing is loaded")
+
+    monkeypatch.setattr("tinkbox.worker.main._work", serve_until_told)
+    monkeypatch.setattr("tinkbox.worker.main.start_loaded_kernel", refuse)
+    path = tmp_path / "worker.json"
+    path.write_text(encode(CREDENTIAL))
+    # The OSIE reboots a machine whose worker returns.
+    assert work(None, path, None, tmp_path, privileged=True, debug=True) == 0
+    assert calls == ["told", *["started"] * started]
+    assert ("nothing is loaded" in caplog.text) == bool(started)
 
 
 def test_a_missing_or_bad_credential_says_how_to_make_one(tmp_path: Path) -> None:

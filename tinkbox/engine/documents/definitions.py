@@ -31,6 +31,9 @@ from tinkbox.model.template import (
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import compose, is_null, line_of, path
 
+# 1.0 is what Tinkerbell's documentation had in 2024, when no release looked at it any more; it means the same.
+VERSIONS = ("0.1", "1.0")
+
 
 def read_definition(text: str) -> Definition:
     """What a rendered template means; raises Invalid with every problem, each with its line."""
@@ -62,7 +65,7 @@ class _DefinitionReader(ContainerReader):
             return Definition(name="", tasks=())
         fields = self.fields(node, "", ROOT_KEYS)
         version = self.text(fields, "version", "")
-        if version != "0.1":
+        if version not in VERSIONS:
             where = fields.get("version", node)
             self.refuse(where, "version", f'invalid template version: {version or "none"} (it must be "0.1")')
         tasks = self.items(fields.get("tasks"), "tasks", self._task)

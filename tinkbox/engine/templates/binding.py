@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tinkbox.engine.documents.container_definitions import volume_parts
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.image import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources, Service
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
@@ -24,11 +25,11 @@ HardwareAt = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """What the appliance is called, and what of it is open to services.
+    """What the appliance is called, what of it is open to services, and which images templates mean.
 
     `name` is what templates call it as the worker of a service, `address` its IPv4 address, which does as well; names of
     workflows end in `domain`.  Services on it may mount `volumes`, by their names, and nothing else of it, and ask for
-    `most` resources; None: for what they like.
+    `most` resources; None: for what they like.  `images` run instead of those that templates name.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Names:
     domain: str
     volumes: Mapping[str, HostFolder] = field(default_factory=dict)
     most: Resources | None = None
+    images: StandIns = field(default_factory=StandIns)
 
 
 def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
@@ -48,7 +50,7 @@ def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
     return None
 
 
-def bind(hardware_at: HardwareAt, definition: Definition) -> tuple[ActionStatus, ...]:
+def bind(hardware_at: HardwareAt, definition: Definition, names: Names) -> tuple[ActionStatus, ...]:
     """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
 
     Raises Invalid when a machine is unknown or when nothing is left to do.
@@ -62,7 +64,12 @@ def bind(hardware_at: HardwareAt, definition: Definition) -> tuple[ActionStatus,
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
             continue
         for action in task.actions:
-            merged = replace(action, volumes=merged_volumes(task, action), environment=merged_environment(task, action))
+            merged = replace(
+                action,
+                image=names.images.meant(action.image),
+                volumes=merged_volumes(task, action),
+                environment=merged_environment(task, action),
+            )
             bound = PlannedAction(index=len(planned), task=task.name, worker=worker, address=task.worker, spec=merged)
             skipped = action.name in task.skipped
             planned.append(ActionStatus(action=bound, state=State.SKIPPED if skipped else State.PENDING))
@@ -96,7 +103,8 @@ def bind_services(
         problems += [Problem(key=key, text=text) for text in unfit]
         if host == APPLIANCE and names.most is not None:
             problems += _too_much(f"services[{index}]", service.resources, names.most)
-        planned.append(PlannedService(index=index, host=host, spec=service))
+        meant = replace(service, image=names.images.meant(service.image))
+        planned.append(PlannedService(index=index, host=host, spec=meant))
     problems += _boot_problems(planned, _working(hardware_at, definition), f"{workflow_id}.{names.domain}".lower())
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)

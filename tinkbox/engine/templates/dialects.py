@@ -3,7 +3,8 @@
 A text has marks of one language or the other:
 
 * Jinja2: `{% statement`, `{# comment #}`, and `{{ name` where the name is no function of Go templates;
-* Go templates: `{{.`, `{{$`, `{{/* comment */}}`, and `{{ keyword` such as `{{ if` or `{{ end`.
+* Go templates: `{{.`, `{{$`, `{{/* comment */}}`, `{{ keyword` such as `{{ if` or `{{ end`, and `{{ name argument`, as Go
+  calls functions: whether there is a function of that name is for the reader of Go templates to say.
 
 With marks of Jinja2 it is Jinja2, and otherwise it is a Go template, of which 2020's `{{.name}}` is the smallest part.
 Names that are functions of both languages, literals and parentheses are no marks.  With marks of both it is refused,
@@ -27,6 +28,8 @@ _STATEMENT = re.compile(
 _RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
 _END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<call>\()?)?")
+# Behind a name, what only Go has there: an argument without a comma or parenthesis before it, which may be a call itself.
+_ARGUMENT = re.compile(r"""\s+(?:["'`$\d]|(?:\(\s*)+(?:[.$]|[A-Za-z_]\w*\s+[.$"'`\d(]))""")
 _DEVICE = re.compile(
     r"""\bworker["']?\s*:\s*["']?\{\{[-+]?\s*\.?(?P<worker>[A-Za-z_]\w*)|\{\{[-+]?\s*\.?(?P<device>device_\d+)\b"""
 )
@@ -160,7 +163,9 @@ def _dialect_of(inside: str, functions: Collection[str]) -> Dialect | None:
         return None
     if name in GO_KEYWORDS:
         return None if match["call"] else Dialect.GO
-    return None if name in functions else Dialect.JINJA
+    if name in functions:
+        return None
+    return Dialect.GO if _ARGUMENT.match(inside, match.end("name")) else Dialect.JINJA
 
 
 def _sections(text: str) -> Iterator[tuple[str, int, str]]:

@@ -1,4 +1,4 @@
-"""Templates in Go's language: Sprig's hermetic functions, and the four that Tinkerbell adds."""
+"""Templates in Go's language: Sprig's hermetic functions, and those that Tinkerbell and EKS Anywhere add."""
 
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import AddressValueError, IPv4Address
@@ -105,10 +105,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 def own_functions(of_yaml: Yaml) -> Mapping[str, Callable[..., Any]]:
-    """The functions that Tinkerbell adds to Sprig's."""
+    """The functions that Tinkerbell and EKS Anywhere add to Sprig's."""
     return {
         "formatPartition": format_partition,
         "netmaskToPrefixLength": netmask_to_prefix_length,
+        # What EKS Anywhere calls it.
+        "netmaskToCIDR": netmask_to_prefix_length,
         "toYaml": of_yaml.write,
         "fromYaml": of_yaml.read,
     }

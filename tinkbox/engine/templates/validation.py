@@ -85,7 +85,7 @@ def _problems(rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Name
 
 def _refusals(definition: Definition, hardware_at: HardwareAt, names: Names) -> Iterator[Invalid]:
     try:
-        bind(hardware_at, definition)
+        bind(hardware_at, definition, names)
     except Invalid as refusal:
         yield refusal
     try:

@@ -114,7 +114,7 @@ class Workflows:
         def use_case(tables: Tables) -> list[str]:
             if first is not None:
                 first(tables)
-            actions = bind(tables.hardware.by_address, definition)
+            actions = bind(tables.hardware.by_address, definition, self._names)
             services = bind_services(tables.hardware.by_address, definition, self._names, workflow_id)
             planned = Workflow(
                 id=workflow_id,

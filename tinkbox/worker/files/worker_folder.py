@@ -45,6 +45,14 @@ class WorkerFolder:
         """Whether an action asked for the machine to be rebooted or powered off, by writing `reboot` here."""
         return (self._root / "reboot").exists()
 
+    @property
+    def kexec_wanted(self) -> bool:
+        """Whether it asked for the kernel that it loaded instead, by writing `kexec` there."""
+        try:
+            return (self._root / "reboot").read_bytes().strip() == b"kexec"
+        except OSError:
+            return False
+
     def want_reboot(self) -> None:
         """Have the OSIE reboot the machine once the worker ends."""
         (self._root / "reboot").touch()

@@ -8,8 +8,9 @@ import pytest
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.engine.templates.binding import Names, bind_services
+from tinkbox.engine.templates.binding import Names, bind, bind_services
 from tinkbox.model.errors import Invalid
+from tinkbox.model.image import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources
 from tinkbox.model.workflow import PlannedAction, State
 
@@ -134,6 +135,19 @@ tasks:
     worker: {mac(2)}
     actions: [{{name: raid, image: x, if: false}}]
 """
+
+
+HUB = StandIns(images={"hub.lab/actions": "tools", "files:v1": "files:v2"})
+
+
+async def test_a_workflow_runs_the_images_that_stand_in_for_those_of_its_template(box: Appliance) -> None:
+    worker = await box.machine(1)
+    text = WORDED.replace("image2disk:v1", "hub.lab/actions/image2disk:v1")
+    definition = read_definition(text)
+    (action,) = bind(lambda _: worker, definition, replace(NAMES, images=HUB))
+    assert action.action.spec.image == "tools/image2disk:v1"
+    (service,) = await served(box, names=replace(NAMES, images=HUB))
+    assert service.spec.image == "files:v2"
 
 
 async def served(

@@ -109,6 +109,11 @@ def test_what_names_no_disk_is_refused(disks: str, problem: str) -> None:
     assert problem in found
 
 
+@pytest.mark.parametrize("version", ['"1.0"', "1.0", "0.1"])
+def test_the_version_of_tinkerbells_documentation_means_the_same(version: str) -> None:
+    assert read_definition(FULL.replace('"0.1"', version)) == read_definition(FULL)
+
+
 def test_every_key_is_understood() -> None:
     action = Action(
         name="disk-wipe",
@@ -197,6 +202,7 @@ def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> 
         (("image: x", "image: x, image: y"), ["line 7, tasks[0].actions[0].image: key image is given twice"]),
         (("image: x", "image: x, environment: [A]"), ["line 7, tasks[0].actions[0].environment: expected names with values"]),
         (('version: "0.1"\n', ""), ['line 1, version: invalid template version: none (it must be "0.1")']),
+        (('version: "0.1"', "version: 1.1"), ["line 1, version: invalid template version: 1.1"]),
         (('version: "0.1"', "version: 2"), ["line 1, version: invalid template version: 2"]),
         (("name: t", f"name: {'t' * 200}"), ["line 4, tasks[0].name: name cannot be empty or have more than 199"]),
         (("    worker:", "    wrker:"), ["tasks[0].wrker: unknown key wrker; did you mean worker?", "tasks[0].worker: a task needs"]),

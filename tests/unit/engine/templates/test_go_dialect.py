@@ -42,6 +42,7 @@ def test_a_partition_is_named_as_linux_names_it(device: str, number: int, partit
 )
 def test_a_netmask_has_the_length_of_its_prefix(netmask: str, length: str) -> None:
     assert netmask_to_prefix_length(netmask) == length
+    assert rendered("{{ netmaskToCIDR .m }}", m=netmask) == length
 
 
 @pytest.mark.parametrize("netmask", ["", "24", "255.255.255", "ffffff00", "::"])

@@ -4,6 +4,7 @@ What it writes is kept in a folder of its own, over a root that is made once in 
 clock are out of its reach, as in any container.
 """
 
+import fcntl
 import os
 import shutil
 import signal
@@ -23,7 +24,7 @@ from tests.machine.terminal import Terminal
 CACHE: Final = ROOT / "build" / "boxes"
 MIRROR: Final = "http://deb.debian.org/debian"
 # What Debian's installer adds to the packages that every Debian has.
-ADDED: Final = ("ca-certificates", "openssh-client")
+ADDED: Final = ("ca-certificates", "dbus", "openssh-client")
 PROMPT: Final = "[$?]# "
 BOOT_SECONDS: Final = 120.0
 _CGROUP: Final = """
@@ -65,10 +66,12 @@ exec env -i container=lab PATH=/usr/sbin:/usr/bin setpriv --bounding-set -sys_ti
 
 def debian(suite: str) -> Path:
     """The root of a suite, made once in a checkout."""
-    root = CACHE / suite
-    if not root.exists():
-        made = CACHE / f".{suite}"
-        CACHE.mkdir(parents=True, exist_ok=True)
+    root, made = CACHE / suite, CACHE / f".{suite}"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if root.exists():
+            return root
         shutil.rmtree(made, ignore_errors=True)
         options = ["--variant=important", f"--include={','.join(ADDED)}", "--dpkgopt=force-unsafe-io"]
         subprocess.run(["mmdebstrap", *options, suite, str(made), MIRROR], check=True, timeout=900)

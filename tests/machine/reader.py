@@ -2,13 +2,13 @@
 
 - Lines of `sh` blocks are typed as they stand, and have to succeed.
 - What a block without a language shows has to have been shown since the last line was typed.
-- What a page of this kind has beside that is in the tables of the test: lines that cannot be typed there, what is done with
-  hands before a line, and blocks of other languages.  A block that is in none of them fails.
+- What else there is stands in the tables of the test: lines that are left out, what is done with hands before a line or in
+  its place, and what a reader fills in.  A block that is in none of them fails.
 """
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -44,12 +44,7 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found[1], found[2], text[: found.start(2)].count("\n") + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Instead:
-    """What is done in a line's or a block's place, and why it cannot be typed here."""
-
-    do: Callable[["Reader"], None]
-    why: str
+Doing = Callable[["Reader"], None]
 
 
 @dataclass
@@ -61,7 +56,6 @@ class Reader:
     said: str = ""
     shown: str = ""
     status: int = 0
-    keys: list[str] = field(default_factory=list)
     # Told by `tinkbox install`, and seen by ssh: host keys have to be the same.
     host_keys: set[str] = field(default_factory=set)
 
@@ -69,35 +63,39 @@ class Reader:
         self,
         page: Path,
         *,
-        instead: Mapping[str, Instead],
-        before: Mapping[str, Callable[["Reader"], None]],
-        filled: Mapping[str, Callable[[str], str]],
+        left_out: Collection[str] = (),
+        before: Mapping[str, Doing] | None = None,
+        instead: Mapping[str, Doing] | None = None,
+        filled: Mapping[str, Callable[[str], str]] | None = None,
     ) -> None:
-        """Do all that a page says.  A line is named by what it begins with; an entry that fits none fails as well."""
+        """Do all that a page says.  A line is named by what it begins with; a name that fits none fails as well."""
+        before, instead, filled = before or {}, instead or {}, filled or {}
         used = set[str]()
 
-        def entry(table: Mapping[str, object], line: str) -> str | None:
+        def named(table: Collection[str], line: str) -> str | None:
             key = next((each for each in table if line.startswith(each)), None)
             used.update([key] if key else [])
             return key
 
         for block in blocks(page):
             where = f"{page.name}:{block.line}"
-            if block.language == "":
+            if not block.language:
                 self.compare(block.text, where)
                 continue
-            for line in block.lines if block.language == "sh" else [block.lines[0]]:
-                if key := entry(before, line):
+            for line in block.lines if block.language == "sh" else block.lines[:1]:
+                if key := named(before, line):
                     before[key](self)
-                if key := entry(instead, line):
-                    instead[key].do(self)
+                if named(left_out, line):
+                    continue
+                if key := named(instead, line):
+                    instead[key](self)
                     continue
                 assert block.language == "sh", f"{where}: what does the reader do with this block?"
-                key = entry(filled, line)
+                key = named(filled, line)
                 typed = filled[key](line) if key else line
                 self.types(typed)
                 assert self.status == 0, f"{where}: `{typed}` ended with {self.status}:\n{self.shown}"
-        unused = {*instead, *before, *filled} - used
+        unused = {*left_out, *instead, *before, *filled} - used
         assert not unused, f"{page.name} has no line that begins with {sorted(unused)}"
 
     def types(self, line: str, answers: Sequence[tuple[str, str]] = ()) -> str:

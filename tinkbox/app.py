@@ -73,6 +73,7 @@ from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.environment import supervisor_socket
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 
@@ -169,7 +170,19 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
             *_tree(settings, sockets),
         ):
             say(line)
+        _tell_supervisor(supervisor_socket())
         await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
+
+
+def _tell_supervisor(place: str) -> None:
+    """That we serve (sd_notify(3)); what was started behind us waits for that."""
+    if not place:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+        try:
+            supervisor.sendto(b"READY=1", "\0" + place[1:] if place.startswith("@") else place)
+        except OSError as error:
+            _log.warning("cannot tell the supervisor at %s that we serve: %s", place, error.strerror)
 
 
 class _Doors:

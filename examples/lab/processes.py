@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 
-def command_that_dies_with_us(command: Sequence[str], parent: int | None = None) -> list[str]:
-    """The same command, sent SIGTERM by the kernel when its parent is gone, whatever killed the parent.
+def command_that_dies_with_us(command: Sequence[str], parent: int | None = None, *, by: str = "TERM") -> list[str]:
+    """The same command, sent SIGTERM, or `by`, by the kernel when its parent is gone, whatever killed the parent.
 
     `parent` is the process that starts it as the command itself sees it: this one, if not told otherwise; 0
     is one outside the command's process namespace.
@@ -20,7 +20,7 @@ def command_that_dies_with_us(command: Sequence[str], parent: int | None = None)
     """
     # A parent that died before the kernel knew of the wish is noticed by the shell.
     unless_orphaned = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid() if parent is None else parent)]
-    return ["setpriv", "--pdeathsig", "TERM", *unless_orphaned, *command]
+    return ["setpriv", "--pdeathsig", by, *unless_orphaned, *command]
 
 
 def start(

@@ -17,7 +17,10 @@ DHCRELAY = Path(__file__).parents[2] / "build" / "peers" / "isc-dhcp-relay" / "u
 
 
 class Host:
-    """A host in a namespace of its own, with a cable for every one of `cables`: the bridge, and its address there."""
+    """A host in a namespace of its own, with a cable for every one of `cables`: the bridge, and its address there.
+
+    With "" as its address a cable is plugged in, and nothing more was done with it.
+    """
 
     def __init__(self, network: Network, cables: Sequence[tuple[str, str]]) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -35,8 +38,9 @@ class Host:
                 link = ["ip", "link", "add", outside, "type", "veth", "peer", "name", inside]
                 network.run([*link, "netns", str(self._keeper.pid)])
                 network.run(["ip", "link", "set", outside, "master", bridge, "up"])
-                self.run("ip", "address", "add", f"{address}/24", "dev", inside)
-                self.run("ip", "link", "set", inside, "up")
+                if address:
+                    self.run("ip", "address", "add", f"{address}/24", "dev", inside)
+                    self.run("ip", "link", "set", inside, "up")
         except BaseException:
             self.close()
             raise

@@ -442,7 +442,7 @@ def program_image(folder: Path, name: str, tag: str, *script: str) -> Path:
         (root / "bin" / command).symlink_to("busybox")
     entrypoint = ("/bin/busybox", "sh", "-c", *script)
     image = images.Declaration(name=name, tag=tag, packages=(), files=(), entrypoint=entrypoint)
-    saved = folder / f"{name}.tar"
+    saved = folder / f"{name.rpartition('/')[2]}.tar"
     images.save([images.layer(root, images.everything(root))], image, saved)
     return saved
 

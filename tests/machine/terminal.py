@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,15 +19,27 @@ from typing import Self
 ROWS, COLUMNS = 28, 110
 PATIENCE = 300.0
 KEY_SECONDS = 0.04
-_STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+_STEERING = re.compile(r"\x1b\[[0-9:;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[=>]")
 
 
 class Terminal:
-    """A context manager: `bash` without anybody's settings, in which commands are typed as a person would."""
+    """A context manager: `bash` without anybody's settings, in which commands are typed as a person would.
 
-    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
-        self._environment = {**environment, "TERM": "xterm-256color", "PS1": "$ ", "LANG": "C.UTF-8"}
+    `shell` is how bash is started, `prompt` its PS1.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        shell: Sequence[str] = ("bash", "--norc", "--noprofile", "-i"),
+        prompt: str = "$ ",
+    ) -> None:
+        self._environment = {**environment, "TERM": "xterm-256color", "PS1": prompt, "LANG": "C.UTF-8"}
         self._folder = folder
+        self._shell = shell
+        self._ready = prompt[-2:]
         self._said = ""
         self._frames: list[tuple[float, str]] = []
 
@@ -35,13 +47,13 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
-            ["bash", "--norc", "--noprofile", "-i"],
+            self._shell,
             stdin=theirs, stdout=theirs, stderr=theirs, cwd=self._folder, env=self._environment, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
         self._began = time.monotonic()
-        self.wait_for("$ ")
+        self.wait_for(self._ready)
         return self
 
     def __exit__(
@@ -76,6 +88,15 @@ class Terminal:
             assert left > 0, f"waited {PATIENCE:.0f} s for {missing}; shown is:\n{self._shown}"
             self._read(min(left, 1.0))
         return self._shown
+
+    def press(self, keys: str) -> None:
+        """Press these keys, Enter as "\\n", in answer to what is shown."""
+        os.write(self._ours, keys.encode())
+
+    def look(self, seconds: float = 1.0) -> str:
+        """All that was shown, also what comes now; waits for that."""
+        self._read(seconds)
+        return self.text
 
     def record(self, path: Path, title: str) -> None:
         """Write what was shown since the beginning."""

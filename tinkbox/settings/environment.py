@@ -36,6 +36,11 @@ def default_data() -> Path:
     return Path(state) / "tinkbox"
 
 
+def supervisor_socket() -> str:
+    """Where a supervisor waits to hear that we serve (sd_notify(3)); empty without one."""
+    return os.environ.get("NOTIFY_SOCKET", "")
+
+
 def terminal_kind() -> str:
     """The operator's terminal, as programs in a shell take it from `TERM`."""
     return os.environ.get("TERM") or "xterm"

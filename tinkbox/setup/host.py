@@ -8,9 +8,13 @@ from typing import Final
 
 from tinkbox.boot.network.interfaces import present_interfaces
 from tinkbox.model.errors import Unavailable
-from tinkbox.setup.proposals import Choice, HostInterface
+from tinkbox.setup.placing import put
+from tinkbox.setup.proposals import AddressFile, Choice, HostInterface, for_ifupdown, for_networkd
 
 SYSTEMD: Final = Path("/run/systemd/system")  # sd_booted(3)
+NETWORKD: Final = Path("/run/systemd/netif/state")  # written by systemd-networkd while it runs
+INTERFACES: Final = Path("/etc/network/interfaces")
+_SOURCED: Final = re.compile(r"^source(-directory)?\s+/etc/network/interfaces\.d", re.MULTILINE)
 # Made by Docker for containers, and by no person for machines.
 _CONTAINERS: Final = re.compile(r"docker\d+|br-[0-9a-f]{12}|veth[0-9a-f]{7}")
 
@@ -26,10 +30,29 @@ def host_interfaces() -> list[HostInterface]:
     ]
 
 
-def set_address(choice: Choice) -> None:
-    """Give the interface its address until the next reboot; raises Unavailable."""
+def set_address(choice: Choice) -> Path | None:
+    """Give the interface its address, and have the host keep it over a reboot.
+
+    Returns the file that keeps it; None where it is not known what sets addresses here, or where that file says
+    something else.  Raises Unavailable.
+    """
     _run("ip", "link", "set", choice.interface, "up")
     _run("ip", "address", "add", str(choice.address), "dev", choice.interface)
+    file = _address_file(choice)
+    if file is None or file.path.exists():
+        return None
+    put(file.path, file.text.encode())
+    return file.path
+
+
+def _address_file(choice: Choice) -> AddressFile | None:
+    """By what sets addresses when this host boots."""
+    if NETWORKD.exists():
+        return for_networkd(choice)
+    try:
+        return for_ifupdown(choice) if _SOURCED.search(INTERFACES.read_text()) else None
+    except OSError:
+        return None
 
 
 def has_systemd() -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
+from textwrap import indent
 
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid
@@ -78,14 +79,32 @@ def config_text(choice: Choice) -> str:
     return "\n".join(_lines(choice)) + "\n"
 
 
-def persistent_address(choice: Choice) -> str:
-    """How the host keeps an address over a reboot, in the words of what Debian has for that."""
-    return (
-        f"with systemd-networkd, in /etc/systemd/network/{choice.interface}.network:\n"
-        f"    [Match]\n    Name={choice.interface}\n    [Network]\n    Address={choice.address}\n"
-        f"with ifupdown, in /etc/network/interfaces.d/{choice.interface}:\n"
-        f"    auto {choice.interface}\n    iface {choice.interface} inet static\n        address {choice.address}\n"
+@dataclass(frozen=True, slots=True)
+class AddressFile:
+    """What gives an interface its address at each boot of the host."""
+
+    path: Path
+    text: str
+
+
+def for_networkd(choice: Choice) -> AddressFile:
+    """The address is there without a carrier, and no boot waits for one: a direct cable has none while the machine is off."""
+    text = (
+        f"[Match]\nName={choice.interface}\n[Link]\nRequiredForOnline=no-carrier\n"
+        f"[Network]\nAddress={choice.address}\nConfigureWithoutCarrier=yes\n"
     )
+    return AddressFile(Path(f"/etc/systemd/network/10-{choice.interface}.network"), text)
+
+
+def for_ifupdown(choice: Choice) -> AddressFile:
+    text = f"auto {choice.interface}\niface {choice.interface} inet static\n    address {choice.address}\n"
+    return AddressFile(Path(f"/etc/network/interfaces.d/{choice.interface}"), text)
+
+
+def persistent_address(choice: Choice) -> str:
+    """How a person has the host keep an address, with each of what Debian has for that."""
+    known = {"systemd-networkd": for_networkd(choice), "ifupdown": for_ifupdown(choice)}
+    return "".join(f"with {name}, in {file.path}:\n{indent(file.text, '    ')}" for name, file in known.items())
 
 
 def _lines(choice: Choice) -> Iterator[str]:

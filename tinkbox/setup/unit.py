@@ -7,25 +7,29 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.setup.placing import PLACES, packed, put
 
 UNIT = "tinkbox.service"
+_SYSCTL = "/usr/lib/systemd/systemd-sysctl"  # of systemd, unlike sysctl(8)
 Run = Callable[[Sequence[str]], None]
 
 
 def install(run: Run) -> list[str]:
-    """Put its files where systemd reads them; returns the paths of those that changed."""
-    changed = [name for name, path in PLACES.items() if put(path, packed(name))]
-    if "sysusers.conf" in changed:
-        run(["systemd-sysusers"])
-    if "sysctl.conf" in changed:
-        run(["sysctl", "--quiet", "--load", str(PLACES["sysctl.conf"])])
-    if UNIT in changed:
-        run(["systemctl", "daemon-reload"])
-    return [str(PLACES[name]) for name in changed]
+    """Put its files where systemd reads them, and have them read; returns the paths of those that changed.
+
+    They are read each time: somebody may have stopped us between the two.
+    """
+    changed = [str(path) for name, path in PLACES.items() if put(path, packed(name))]
+    run(["systemd-sysusers", str(PLACES["sysusers.conf"])])
+    run([_SYSCTL, str(PLACES["sysctl.conf"])])
+    run(["systemctl", "daemon-reload"])
+    return changed
 
 
-def start(run: Run, *, anew: bool) -> None:
-    """Have it run now and after each boot of the host; `anew` when what it runs or reads has changed."""
+def start(run: Run) -> None:
+    """Have it run now and after each boot of the host, with what it runs and reads as it is now.
+
+    `start` would join an attempt that began before the cause of the last failure was removed, and fail with it.
+    """
     run(["systemctl", "--quiet", "enable", UNIT])
-    run(["systemctl", "restart" if anew else "start", UNIT])
+    run(["systemctl", "restart", UNIT])
 
 
 def run(command: Sequence[str]) -> None:

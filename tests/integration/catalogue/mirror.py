@@ -75,7 +75,7 @@ class Mirror:
 
 @contextmanager
 def mirror(folder: Path) -> Iterator[Mirror]:
-    certificate = certificate_for_loopback(folder)
+    certificate = certificate_for(folder, "localhost", "127.0.0.1")
     made = Mirror(authority=certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -172,8 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-def certificate_for_loopback(folder: Path) -> Path:
-    """A certificate that is its own authority, and its key, in one file."""
+def certificate_for(folder: Path, *hosts: str) -> Path:
+    """A certificate of these names and addresses that is its own authority, and its key, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mirror")])
     now = datetime.now(UTC)
@@ -187,7 +187,7 @@ def certificate_for_loopback(folder: Path) -> Path:
         .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("localhost")]),
+            x509.SubjectAlternativeName([_named(each) for each in hosts]),
             critical=False,
         )
         .sign(key, hashes.SHA256())
@@ -198,6 +198,13 @@ def certificate_for_loopback(folder: Path) -> Path:
         + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return path
+
+
+def _named(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.integration.catalogue.conftest import IMAGE, NAME, SUMS, Client, sums_of
-from tests.integration.catalogue.mirror import File, certificate_for_loopback, signer
+from tests.integration.catalogue.mirror import File, certificate_for, signer
 from tinkbox.catalogue.fetching import Choices
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.system_image import Verified
@@ -214,7 +214,7 @@ async def test_redirects_without_end_are_refused(client: Client) -> None:
 
 async def test_a_publisher_without_a_trusted_certificate_is_not_asked(client: Client) -> None:
     (client.folder / "other").mkdir()
-    client.mirror.authority = certificate_for_loopback(client.folder / "other")
+    client.mirror.authority = certificate_for(client.folder / "other", "localhost", "127.0.0.1")
     with pytest.raises(Unavailable, match=r"cannot be reached: .*(?i:certificate)"):
         await client.find(client.entry())
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces")
 NEW_HOST = (
     "ip link set lo up && ip link add eth1 type veth peer name veth0000001 && ip link add eth0 type veth peer name veth0000000 && "
     "ip address add 192.0.2.7/24 dev eth0 && ip link set eth0 up && ip link set veth0000000 up && ip link set veth0000001 up && "
-    "ip route add default via 192.0.2.1 && mount -t tmpfs none /run && echo ready && exec cat"
+    "ip route add default via 192.0.2.1 && mount -t tmpfs none /run && if [ -d /etc/network ]; then mount -t tmpfs none /etc/network; fi && echo ready && exec cat"
 )
 
 
@@ -129,7 +129,7 @@ def test_a_person_is_asked_only_what_cannot_be_known(host: Host) -> None:
         anna.type("10.9.8.1\r")
         anna.sees("say how large its network is, such as 10.9.8.1/24")
         anna.type("10.9.8.1/24\r")
-        anna.sees("give eth1 the address 10.9.8.1/24 now (yes or no) [yes]: ")
+        anna.sees("give eth1 the address 10.9.8.1/24 (yes or no) [yes]: ")
         anna.type("yes\r")
         anna.sees("addresses to lend [10.9.8.100-10.9.8.199]: ")
         anna.type("\r")

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ SHOWN = [
 
 def test_pages_show_commands() -> None:
     assert len(SHOWN) > 60
+
+
+def test_the_readme_begins_with_what_the_first_tutorial_types() -> None:
+    """Which tests/machine/test_tutorials.py types."""
+    typed = [line.removeprefix("dist/") for line in commands(ROOT / "docs" / "tutorials" / "one-machine.md")]
+    first = list(islice(commands(ROOT / "README.md"), 4))
+    assert [line for line in typed if line in first] == first
 
 
 @pytest.mark.parametrize("line", SHOWN)

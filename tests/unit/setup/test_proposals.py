@@ -87,8 +87,9 @@ def test_the_file_says_what_was_chosen_and_nothing_else(tmp_path: Path, mode: st
 
 def test_how_to_keep_an_address_is_told_for_either_kind_of_host() -> None:
     said = persistent_address(Choice(interface="eth1", address=IPv4Interface("10.0.0.1/16"), mode="off"))
-    assert "Address=10.0.0.1/16" in said
-    assert "iface eth1 inet static" in said
+    assert "in /etc/systemd/network/10-eth1.network:\n    [Match]\n    Name=eth1\n" in said
+    assert "    Address=10.0.0.1/16\n    ConfigureWithoutCarrier=yes\n" in said
+    assert "in /etc/network/interfaces.d/eth1:\n    auto eth1\n    iface eth1 inet static\n" in said
 
 
 def test_an_interface_is_shown_with_what_a_person_chooses_by() -> None:

@@ -1,6 +1,7 @@
 """`tinkbox init`: an appliance on this host, step by step; a second time it changes nothing that is right already."""
 
 import argparse
+import os
 from pathlib import Path
 
 from tinkbox.cli.flags import carry_out, folder
@@ -18,7 +19,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     noun.add_argument("--interface", metavar="IF", help="the network interface that machines are on")
     noun.add_argument("--address", metavar="A/P", help="the appliance's address there, such as 172.30.0.1/24")
     noun.add_argument(
-        "--set-address", action="store_true", help="give the interface that address until the next reboot"
+        "--set-address", action="store_true", help="give the interface that address, now and at each boot"
     )
     noun.add_argument("--dhcp", choices=MODES, help="who gives machines their addresses (docs/addresses.md)")
     noun.add_argument("--pool", metavar="FIRST-LAST", help="addresses to lend, with --dhcp pool")
@@ -38,6 +39,7 @@ def init(chosen: argparse.Namespace) -> int:
 
     if not is_root():
         raise Denied("this sets up the host, and only root may do that: type `sudo tinkbox init`")
+    os.umask(0o022)  # whatever the shell's is: the user that the appliance runs as reads what is put here
     ask, config = Questions(yes=chosen.yes), (chosen.config or CONFIG).absolute()
     settings, changed = configured(chosen, ask, config)
     with_unit = place_program(chosen, changed, config)

@@ -66,10 +66,13 @@ def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[st
     changed = list[str]()
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
         _refuse_unless_agreed(chosen, ask, choice)
-        set_address(choice)
+        kept = set_address(choice)
         changed.append(f"the address of {interface.name}")
-        print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
-        print(persistent_address(choice), end="")
+        if kept is not None:
+            print(clean(f"address         {address} is on {interface.name}, also after a reboot: {kept}"))
+        else:
+            print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
+            print(persistent_address(choice), end="")
     mode = chosen.dhcp or _mode(ask, interface.name)
     pool = _pool(chosen, ask, address) if mode == "pool" else None
     if chosen.pool and mode != "pool":
@@ -139,7 +142,7 @@ def _refuse_unless_agreed(chosen: argparse.Namespace, ask: Questions, choice: Ch
     line = f"ip link set {choice.interface} up && ip address add {choice.address} dev {choice.interface}"
     if chosen.set_address:
         return
-    if chosen.yes or not ask.agreed(f"give {choice.interface} the address {choice.address} now", proposed=True):
+    if chosen.yes or not ask.agreed(f"give {choice.interface} the address {choice.address}", proposed=True):
         raise Invalid(
             f"{choice.interface} needs the address first: type `{line}`, or --set-address; then `tinkbox init` again"
         )

@@ -1,7 +1,6 @@
 """The second half of `tinkbox init`: program and unit, OSIE, start, action images, and what to type next."""
 
 import argparse
-import os
 import shlex
 import time
 from pathlib import Path
@@ -79,11 +78,7 @@ def build_osie(data: Path) -> None:
 
     program = running_program()
     assert program is not None
-    before = os.umask(0o022)  # the user that the appliance runs as reads it, and every machine gets it
-    try:
-        build(data / "osie", program, data / "cache", lambda step: print(clean(step), flush=True), of_this_machine())
-    finally:
-        os.umask(before)
+    build(data / "osie", program, data / "cache", lambda step: print(clean(step), flush=True), of_this_machine())
 
 
 def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[str], *, with_unit: bool) -> None:
@@ -94,7 +89,7 @@ def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[st
         ran = _answers(data)
         anew = bool(set(changed) & {str(config), *map(str, _restarting())})
         if not ran or anew:
-            unit.start(unit.run, anew=anew)
+            unit.start(unit.run)
             _wait(data)
         print(f"appliance       {'runs already' if ran and not anew else 'runs'} (`systemctl status tinkbox`)")
     elif _answers(data):
@@ -178,11 +173,8 @@ def _load_images(chosen: argparse.Namespace, data: Path, changed: list[str]) -> 
     from tinkbox.client.operator.lasting_connection import LastingConnection
 
     paths = _files(chosen).images
-    if not paths:
-        print("images          none is here to load: `tinkbox image load FILE` takes what `make images` builds")
-        return
 
-    async def loaded() -> set[str]:
+    async def loaded() -> tuple[set[str], set[str]]:
         async with Operator(LastingConnection(socket=data / "operator.sock")) as operator:
             before = await _kept(operator)
             for path in paths:
@@ -190,11 +182,15 @@ def _load_images(chosen: argparse.Namespace, data: Path, changed: list[str]) -> 
                     await operator.images.load(path)
                 except OSError as error:
                     raise NotFound(f"cannot read {path}: {error.strerror}") from None
-            return await _kept(operator) - before
+            return before, await _kept(operator)
 
-    new = sorted(asyncio.run(loaded()))
+    before, after = asyncio.run(loaded())
+    if not after:
+        print("images          none is here to load: `tinkbox image load FILE` takes what `make images` builds")
+        return
+    new = sorted(after - before)
     changed += [f"the image {each}" for each in new]
-    there = f"{', '.join(each.name for each in paths)}: already there"
+    there = f"{', '.join(each.name for each in paths) or ', '.join(sorted(before))}: already there"
     print(clean(f"images          {', '.join(new) or there}"))
 
 

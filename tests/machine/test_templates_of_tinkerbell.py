@@ -14,7 +14,7 @@ import pytest
 
 from examples.lab.machine import empty_disk
 from tests.machine.installing import GIB, Site, site
-from tests.machine.lab import GATE_PORT, address, built, hostname, mac
+from tests.machine.lab import GATE_PORT, address, built, hostname, mac, until
 from tinkbox.model.boot import Stage
 from tinkbox.model.workflow import State
 
@@ -235,6 +235,7 @@ def installed(home: Site, workflow: str, number: int, port: int) -> list[str]:
     lab = home.lab
     line = lab.ended(workflow)
     assert line.state is State.SUCCESS, (line.failure, home.logs(workflow)[-2000:])
+    until(lambda: Stage.METADATA in lab.stages(number), "the installed system to ask for its metadata")
     told = home.on(
         number,
         "hostname; findmnt --noheadings --output SOURCE /; sudo cloud-init status --wait >/dev/null; "
@@ -245,7 +246,6 @@ def installed(home: Site, workflow: str, number: int, port: int) -> list[str]:
     assert told[2] == "DataSourceEc2"
     assert told[-1] == "asked"
     stages = lab.stages(number)
-    assert Stage.METADATA in stages
     # It came by kexec: no firmware, and none of the appliance's boot scripts, in between.
     assert stages.count(Stage.SCRIPT) == 1
     assert Stage.LOCAL_DISK not in stages

@@ -186,5 +186,5 @@ def test_a_huge_disk_of_nothing_is_told_quickly(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_is_not_read_is_refused() -> None:
-    with pytest.raises(Invalid, match="'floppy' is no kind of disk image: raw, qcow2, gzip"):
+    with pytest.raises(Invalid, match="'floppy' is no kind of disk image: raw, qcow2, tar, gzip"):
         answer("floppy", 0, io.BytesIO())

@@ -16,8 +16,8 @@ from tinkbox.confinement.giving_up import CONFINED, REFUSED, confine
 from tinkbox.model.errors import Invalid
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.system_images.decompression import decompressed
+from tinkbox.system_images.found import encode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece, Qcow2
-from tinkbox.system_images.root_system import encode_found
 from tinkbox.system_images.root_tar import root_file_system
 
 CPU_SECONDS: Final = 2 * 3600
@@ -25,7 +25,7 @@ MEMORY_BYTES: Final = 512 << 20
 
 RECORD: Final = struct.Struct(">cQ")
 SIZE: Final = b"S"
-FOUND: Final = b"F"  # so many bytes follow: `root_system.encode_found`
+FOUND: Final = b"F"  # so many bytes follow: `found.encode_found`
 DATA: Final = b"D"  # so many bytes follow
 ZEROS: Final = b"Z"
 WRONG: Final = b"W"  # so many bytes of text follow: what is wrong with the file

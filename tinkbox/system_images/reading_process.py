@@ -17,9 +17,9 @@ from tinkbox.confinement.programs import folder, program
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.model.text import one_line
+from tinkbox.system_images.found import MAX_TOLD, Found, decode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece
 from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, FOUND, MAX_TEXT, RECORD, SIZE, WRONG, ZEROS
-from tinkbox.system_images.root_system import MAX_TOLD, Found, decode_found
 
 WORD: Final = "--read-image"
 # Until something must have come of the file.

@@ -1,6 +1,5 @@
 """Makes the system in a tree of files one that boots from a disk of its own: what GRUB reads, what is mounted, who the disk is."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from uuid import UUID, uuid5
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import quoted
+from tinkbox.system_images.found import MOST_WARNINGS, Found
 from tinkbox.wire.disk.bootable_disk import ESP_LABEL, FSTAB_ESP, FSTAB_ROOT, Identities, Kernel, grub_cfg
 from tinkbox.wire.ext4.tree import Kind, Node, file, find, folder, locate, put
 
@@ -32,22 +32,11 @@ _RAMDISKS: Final = (
 # Of a kernel for PCs (Documentation/arch/x86/boot.rst).
 _MAGIC, _MAGIC_AT = b"HdrS", 0x202
 _MAX_FSTAB: Final = 64 << 10
-_MOST_WARNINGS: Final = 20
 _SERIAL: Final = re.compile(r"([0-9A-Fa-f]{4})-([0-9A-Fa-f]{4})\Z")
 _NO_KERNEL: Final = (
     "install them in it (Debian: `apt-get install linux-image-amd64 initramfs-tools cloud-init openssh-server`), "
     "and make the tar again"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What the disk has to be for a system; `warnings` are sentences for the person who brought it."""
-
-    file_system: UUID
-    label: str
-    identities: Identities
-    warnings: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -76,7 +65,7 @@ def make_bootable(root: Node, identity: UUID, read: Read) -> Found:
         file_system=wanted.file_system,
         label=wanted.label,
         identities=wanted.identities(),
-        warnings=warnings[:_MOST_WARNINGS],
+        warnings=warnings[:MOST_WARNINGS],
     )
 
 
@@ -306,40 +295,3 @@ def _folder(root: Node, path: str) -> Node:
 
 def _quoted(name: bytes) -> str:
     return quoted(name.decode("utf-8", "surrogateescape"))
-
-
-MAX_TOLD: Final = 64 << 10
-
-
-def encode_found(found: Found) -> bytes:
-    """As the process that reads a tar tells it."""
-    ids = found.identities
-    document = {
-        "file_system": str(found.file_system),
-        "disk": str(ids.disk),
-        "root": str(ids.root),
-        "bios_boot": str(ids.bios_boot),
-        "esp": str(ids.esp),
-        "esp_serial": ids.esp_serial,
-        "label": found.label,
-        "warnings": list(found.warnings),
-    }
-    return json.dumps(document).encode()
-
-
-def decode_found(content: bytes) -> Found:
-    """The same, from a process that is not believed; raises ValueError."""
-    try:
-        document = json.loads(content)
-        disk, root, bios_boot, esp, made = (
-            UUID(document[name]) for name in ("disk", "root", "bios_boot", "esp", "file_system")
-        )
-        serial, label, warnings = document["esp_serial"], document["label"], document["warnings"]
-        if type(serial) is not int or not 0 <= serial < 1 << 32:
-            raise ValueError("no serial number")
-        if not isinstance(label, str) or not all(isinstance(each, str) for each in warnings):
-            raise ValueError("no texts")
-    except (TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-    ids = Identities(disk=disk, root=root, bios_boot=bios_boot, esp=esp, esp_serial=serial)
-    return Found(file_system=made, label=label, identities=ids, warnings=tuple(warnings[:_MOST_WARNINGS]))

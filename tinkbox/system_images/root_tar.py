@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
-from tinkbox.system_images.root_system import Found, make_bootable
+from tinkbox.system_images.found import Found
+from tinkbox.system_images.root_system import make_bootable
 from tinkbox.system_images.tar_tree import read_tree
 from tinkbox.wire.ext4.planning import plan
 from tinkbox.wire.ext4.records import Identity

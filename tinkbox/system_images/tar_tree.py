@@ -7,7 +7,7 @@ from typing import IO, Final, cast
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import quoted
-from tinkbox.wire.ext4.records import attributes_fit, known_attributes, own_attributes
+from tinkbox.wire.ext4.attributes import attributes_fit, known_attributes, own_attributes
 from tinkbox.wire.ext4.tree import MAX_FILE, MAX_NAME, MAX_TARGET, Kind, Node, Segment, folder, put
 
 Read = Callable[[int, int], bytes]

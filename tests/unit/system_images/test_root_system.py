@@ -8,7 +8,8 @@ import pytest
 
 from tests.root_tars import KERNEL, VERSION, system, tar
 from tinkbox.model.errors import Invalid
-from tinkbox.system_images.root_system import Found, decode_found, encode_found, make_bootable
+from tinkbox.system_images.found import Found, decode_found, encode_found
+from tinkbox.system_images.root_system import make_bootable
 from tinkbox.system_images.tar_tree import read_tree
 from tinkbox.wire.ext4.tree import Kind, Node, file, find, folder, put
 

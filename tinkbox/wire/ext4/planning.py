@@ -6,6 +6,7 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.ext4 import records
+from tinkbox.wire.ext4.attributes import own_attributes
 from tinkbox.wire.ext4.records import BLOCK, PER_GROUP, Extent, Geometry, has_superblock
 from tinkbox.wire.ext4.tree import Kind, Node, everything, folder, put
 
@@ -149,7 +150,7 @@ def _first(lost: Node, root: Node) -> Iterator[tuple[Node, Node]]:
 def _most_blocks(one: Placed) -> int:
     """What a node may need, whatever becomes of it."""
     node = one.node
-    attributes = 1 if node.attributes and records.own_attributes(node.attributes) is None else 0
+    attributes = 1 if node.attributes and own_attributes(node.attributes) is None else 0
     if node.kind is Kind.FOLDER:
         return attributes + records.folder_blocks(sorted(node.children))
     if node.kind is Kind.LINK:
@@ -165,13 +166,14 @@ def _most_blocks(one: Placed) -> int:
 
 
 def _geometry(needed: int, inodes: int) -> Geometry:
-    per_group = _INODES_PER_GROUP
+    """So many blocks for files and their like, and a quarter more inodes than are used."""
+    per_group, wanted = _INODES_PER_GROUP, inodes + inodes // 4
     blocks = max(needed, MIB)
     while True:
         if blocks > MAX_BLOCKS:
             raise Invalid("what is in it needs a disk of more than 1 TiB")
         groups = -(-blocks // PER_GROUP)
-        while groups * per_group < inodes + inodes // 4 and per_group < _MOST_INODES_PER_GROUP:
+        while groups * per_group < wanted and per_group < _MOST_INODES_PER_GROUP:
             per_group *= 2
         made = Geometry(blocks=blocks, inodes_per_group=per_group, reserved=_RESERVED)
         last = made.length(groups - 1) - made.overhead(groups - 1)
@@ -180,7 +182,7 @@ def _geometry(needed: int, inodes: int) -> Geometry:
             blocks += _LEAST_LAST_GROUP - last
         elif short > 0:
             blocks += short
-        elif groups * per_group < inodes:
+        elif groups * per_group < wanted:
             blocks += PER_GROUP
         elif blocks % MIB:
             blocks += MIB - blocks % MIB
@@ -227,7 +229,7 @@ class _Allocating:
 
 def _place(one: Placed, allocating: _Allocating) -> None:
     node = one.node
-    if node.attributes and records.own_attributes(node.attributes) is None:
+    if node.attributes and own_attributes(node.attributes) is None:
         one.attribute_block = allocating.one("attributes", one)
     if node.kind is Kind.FOLDER:
         one.extents = allocating.take(records.folder_blocks(sorted(node.children)), "folder", one)

@@ -25,15 +25,8 @@ IN_BLOCK: Final = (BLOCK - 12 - 4) // 12
 _COMPATIBLE, _INCOMPATIBLE, _READ_ONLY = 0x3C, 0x2C2, 0x46B
 _SIGNED_HASH: Final = 1
 _TAIL: Final = 12
-_ATTRIBUTE_MAGIC: Final = 0xEA020000
 _EXTRA: Final = 32
-_OWN_ATTRIBUTES: Final = INODE - 128 - _EXTRA - 4
-_ATTRIBUTE_HEADER: Final = 32
-_PREFIXES: Final[Mapping[bytes, int]] = {b"user.": 1, b"trusted.": 4, b"security.": 6}
-# Access control lists have whole names of their own, and a form of their own on the disk.
-_LISTS: Final[Mapping[bytes, int]] = {b"system.posix_acl_access": 2, b"system.posix_acl_default": 3}
-_LIST_VERSION, _OWN_LIST_VERSION = 2, 1
-_NAMED_IN_LISTS: Final = (0x02, 0x08)  # a user, a group
+OWN_ATTRIBUTES: Final = INODE - 128 - _EXTRA
 _ENTRY_KINDS: Final[Mapping[Kind, int]] = {
     Kind.FILE: 1,
     Kind.FOLDER: 2,
@@ -205,7 +198,7 @@ def inode(one: Inode, number: int, identity: Identity) -> bytes:
         *(sectors >> 32, one.attribute_block >> 32, one.user >> 16, one.group >> 16, 0, 0),
     )
     struct.pack_into("<HHIIIIIII", made, 0x80, _EXTRA, 0, later, later, later, moment, later, 0, 0)
-    made[128 + _EXTRA : 128 + _EXTRA + len(one.attributes)] = one.attributes
+    made[-OWN_ATTRIBUTES:] = one.attributes.ljust(OWN_ATTRIBUTES, b"\0")
     checksum = crc32c(bytes(made), identity.of_inode(number))
     struct.pack_into("<H", made, 0x7C, checksum & 0xFFFF)
     struct.pack_into("<H", made, 0x82, checksum >> 16)
@@ -239,6 +232,11 @@ def _extents(extents: Sequence[Extent], most: int) -> bytes:
     return struct.pack("<HHHHI", 0xF30A, len(extents), most, 0, 0) + b"".join(entries)
 
 
+def padded(length: int) -> int:
+    """The same as whole words."""
+    return length + 3 & ~3
+
+
 def folder_blocks(names: Sequence[bytes]) -> int:
     """How many blocks a folder with these names needs."""
     return sum(1 for _ in _shared_out(names))
@@ -248,7 +246,7 @@ def _shared_out(names: Sequence[bytes]) -> Iterator[Sequence[int]]:
     """Which names, by their numbers, each block has; "." and ".." stand before all others."""
     room, held = BLOCK - _TAIL - 24, list[int]()
     for number, name in enumerate(names):
-        needed = 8 + _padded(len(name))
+        needed = 8 + padded(len(name))
         if needed > room:
             yield held
             room, held = BLOCK - _TAIL, []
@@ -268,98 +266,12 @@ def folder_content(
         first = []
         made = bytearray()
         for place, (name, inode_number, kind) in enumerate(here):
-            length = 8 + _padded(len(name))
+            length = 8 + padded(len(name))
             if place == len(here) - 1:
                 length = BLOCK - _TAIL - len(made)
             made += struct.pack("<IHBB", inode_number, length, len(name), _ENTRY_KINDS[kind]) + name
             made += bytes(-len(made) % 4 if place < len(here) - 1 else BLOCK - _TAIL - len(made))
         yield bytes(made) + struct.pack("<IHBBI", 0, _TAIL, 0, 0xDE, crc32c(bytes(made), seed))
-
-
-def known_attributes(attributes: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
-    """Those that can be kept."""
-    return {name: value for name, value in attributes.items() if _parted(name, value)}
-
-
-def _parted(name: bytes, value: bytes) -> tuple[int, bytes, bytes] | None:
-    """The number of its prefix, the rest of its name, and its value on the disk."""
-    if name in _LISTS:
-        entries = _list(value)
-        return (_LISTS[name], b"", entries) if entries else None
-    for prefix, index in _PREFIXES.items():
-        if name.startswith(prefix) and 0 < len(name) - len(prefix) < 256:
-            return index, name[len(prefix) :], value
-    return None
-
-
-def _list(value: bytes) -> bytes:
-    """An access control list as ext4 has it, of what setxattr(2) takes; empty where that is none."""
-    if len(value) % 8 != 4 or value[:4] != struct.pack("<I", _LIST_VERSION):
-        return b""
-    made = struct.pack("<I", _OWN_LIST_VERSION)
-    for tag, right, whose in struct.iter_unpack("<HHI", value[4:]):
-        made += struct.pack("<HH", tag, right) + (struct.pack("<I", whose) if tag in _NAMED_IN_LISTS else b"")
-    return made
-
-
-def own_attributes(attributes: Mapping[bytes, bytes]) -> bytes | None:
-    """As an inode has them behind its fields; None where they need a block of their own."""
-    content = _attribute_entries(attributes, _OWN_ATTRIBUTES, 0)
-    return None if content is None else struct.pack("<I", _ATTRIBUTE_MAGIC) + content
-
-
-def attributes_fit(attributes: Mapping[bytes, bytes]) -> bool:
-    """Whether a block can keep them."""
-    return _attribute_entries(attributes, BLOCK - _ATTRIBUTE_HEADER, _ATTRIBUTE_HEADER) is not None
-
-
-def attribute_block(attributes: Mapping[bytes, bytes], place: int, identity: Identity) -> bytes | None:
-    """As a block at this place; None where even that is too small."""
-    content = _attribute_entries(attributes, BLOCK - _ATTRIBUTE_HEADER, _ATTRIBUTE_HEADER)
-    if content is None:
-        return None
-    total = 0
-    for value in _hashes(attributes):
-        total = _rotated(total, 16) ^ value
-    header = struct.pack("<IIIII12s", _ATTRIBUTE_MAGIC, 1, 1, total, 0, b"")
-    checksum = crc32c(struct.pack("<Q", place) + header + content, identity.seed)
-    return header[:16] + struct.pack("<I", checksum) + header[20:] + content
-
-
-def _ordered(attributes: Mapping[bytes, bytes]) -> list[tuple[int, bytes, bytes]]:
-    parted = (_parted(name, value) for name, value in attributes.items())
-    return sorted((each for each in parted if each), key=lambda each: (each[0], len(each[1]), each[1]))
-
-
-def _attribute_entries(attributes: Mapping[bytes, bytes], room: int, shift: int) -> bytes | None:
-    """Entries from the begin on, values from the end; `shift` is what places of values count from before the entries."""
-    ordered = _ordered(attributes)
-    if sum(16 + _padded(len(name)) + _padded(len(value)) for _, name, value in ordered) + 4 > room:
-        return None
-    entries, values = b"", b""
-    for (index, name, value), known in zip(ordered, _hashes(attributes), strict=True):
-        values = value + bytes(-len(value) % 4) + values
-        at = shift + room - len(values) if value else 0
-        entries += struct.pack("<BBHIII", len(name), index, at, 0, len(value), known) + name + bytes(-len(name) % 4)
-    return entries.ljust(room - len(values), b"\0") + values
-
-
-def _padded(length: int) -> int:
-    return length + 3 & ~3
-
-
-def _hashes(attributes: Mapping[bytes, bytes]) -> Iterator[int]:
-    for _, name, value in _ordered(attributes):
-        total = 0
-        for byte in name:
-            total = _rotated(total, 5) ^ byte
-        for (word,) in struct.iter_unpack("<I", value + bytes(-len(value) % 4)):
-            total = _rotated(total, 16) ^ word
-        yield total
-
-
-def _rotated(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & 0xFFFFFFFF
 
 
 def journal_begin(blocks: int, identity: Identity) -> bytes:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.ext4 import records
+from tinkbox.wire.ext4.attributes import block_of_attributes, own_attributes
 from tinkbox.wire.ext4.planning import Placed, Plan, Run, backups, is_short_link
 from tinkbox.wire.ext4.records import BLOCK, INODE, PER_GROUP, Group, Identity, Inode
 from tinkbox.wire.ext4.tree import Kind, Node
@@ -126,7 +127,7 @@ class _Writing:
             body = node.content
         elif node.kind in (Kind.FILE, Kind.FOLDER, Kind.LINK):
             flags, body = records.EXTENTS_FLAG, records.extent_body(one.extents, one.leaves)
-        own = (records.own_attributes(node.attributes) or b"") if node.attributes else b""
+        own = (own_attributes(node.attributes) or b"") if node.attributes else b""
         return Inode(
             mode=node.kind << 12 | node.permissions & 0o7777,
             user=node.user,
@@ -172,7 +173,7 @@ class _Writing:
 
     def _content_of(self, run: Run, one: Placed) -> Iterator[Piece]:
         if run.role == "attributes":
-            found = records.attribute_block(one.node.attributes, run.place, self._identity)
+            found = block_of_attributes(one.node.attributes, run.place, self._identity)
             assert found is not None
             yield found
         elif run.role == "extents":

@@ -44,6 +44,7 @@ class _Mounts:
     """What /etc/fstab names: `root` and `esp` are None where it names nothing for them."""
 
     root: str | None = None
+    root_type: str = ""
     esp: str | None = None
     others: list[tuple[str, str]] = field(default_factory=list)
 
@@ -97,7 +98,7 @@ class Wanted:
             self.file_system = found
         elif kind == "PARTUUID" and found:
             self.root = found
-        elif kind == "LABEL" and 0 < len(value.encode()) <= 16 and value.isprintable():
+        elif kind == "LABEL" and value.isprintable() and 0 < len(value.encode()) <= 16:
             self.label = value
         else:
             return False
@@ -231,6 +232,11 @@ def _mount(root: Node, wanted: Wanted, read: Read) -> list[str]:
             f"/etc/fstab names {quoted(mounts.root)} for /, which the new disk may not be: name it by UUID or LABEL, which it then gets, "
             "or take the line out"
         )
+    if mounts.root is not None and mounts.root_type not in ("ext4", "auto"):
+        found.append(
+            f"/etc/fstab says that / is {quoted(mounts.root_type)}, and on the new disk it is ext4: with options of the other one it "
+            "stays read-only. Change the line, or take it out"
+        )
     if mounts.esp is not None and not wanted.take_esp(mounts.esp):
         found.append(
             f"/etc/fstab names {quoted(mounts.esp)} for /boot/efi, which the new disk does not have: a machine may stop at its first boot. "
@@ -250,13 +256,13 @@ def _mount(root: Node, wanted: Wanted, read: Read) -> list[str]:
 def _mounts(text: str) -> _Mounts:
     """The lines of fstab(5) that matter at boot."""
     found = _Mounts()
-    for line in text.splitlines():
+    for line in text.split("\n"):
         words = line.split()
         if len(words) < 2 or words[0].startswith("#"):
             continue
         device, place, options = words[0], words[1].rstrip("/") or "/", words[3].split(",") if len(words) > 3 else []
         if place == "/":
-            found.root = device
+            found.root, found.root_type = device, words[2] if len(words) > 2 else ""
         elif place in ("/boot/efi", "/efi"):
             found.esp = device
         elif _tag(device)[0] and not {"nofail", "noauto"} & set(options):

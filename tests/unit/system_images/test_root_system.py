@@ -203,6 +203,18 @@ def test_a_root_that_the_disk_cannot_be_is_told(device: str) -> None:
     assert f"names '{device}' for /" in warning
 
 
+def test_an_fstab_of_any_bytes_is_read() -> None:
+    content = b"LABEL=\xff\xfe / ext4 \xff\nUUID=\xff /boot/efi\n\x00\n/dev/\xff /x\n" + bytes(range(256))
+    found = System({"etc/fstab": content}).make()
+    assert len(found.warnings) == 3
+    assert decode_found(encode_found(found)).warnings == tuple(found.warnings)
+
+
+def test_a_root_of_another_type_is_told() -> None:
+    (warning,) = System({"etc/fstab": f"UUID={OTHER} / btrfs subvol=root 0 0\n".encode()}).make().warnings
+    assert "says that / is 'btrfs', and on the new disk it is ext4" in warning
+
+
 def test_the_efi_system_partition_becomes_the_one_that_fstab_names() -> None:
     found = System({"etc/fstab": b"UUID=ABCD-1234 /boot/efi vfat umask=0077 0 1\n"}).make()
     assert (found.identities.esp_serial, list(found.warnings)) == (0xABCD1234, [])

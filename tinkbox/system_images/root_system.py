@@ -194,7 +194,8 @@ def _doubts(root: Node, kernels: Sequence[Kernel]) -> list[str]:
         raise Invalid(
             "it has no /sbin/init: it is the file system of a container, not of a machine. Install systemd-sysv in it"
         )
-    if not find(root, "/usr/bin/cloud-init"):
+    replaced = bool(find(root, "/usr/bin/cloud-init"))
+    if not replaced:
         found.append(
             "it has no cloud-init: a machine gets no name, no key and no address of it, and never phones home. "
             "Install cloud-init in it, or import it with `--data-source none`"
@@ -205,8 +206,8 @@ def _doubts(root: Node, kernels: Sequence[Kernel]) -> list[str]:
             "which /boot/grub/grub.cfg names"
         )
     ssh = find(root, "/etc/ssh")
-    if ssh and any(name.startswith(b"ssh_host_") and name.endswith(b"_key") for name in ssh.children):
-        found.append("it has ssh host keys, which cloud-init replaces: without it every machine would have the same")
+    if not replaced and ssh and any(name.startswith(b"ssh_host_") and name.endswith(b"_key") for name in ssh.children):
+        found.append("it has ssh host keys, and every machine would have the same: delete /etc/ssh/ssh_host_* in it")
     machine = find(root, "/etc/machine-id")
     if machine and machine.kind is Kind.FILE and machine.size > len("uninitialized\n"):
         found.append("it has a machine id, and every machine would have the same: empty /etc/machine-id in it")

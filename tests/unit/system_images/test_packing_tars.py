@@ -7,6 +7,7 @@ import lzma
 import os
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -171,24 +172,13 @@ print(image.config.raw.digest)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_who_is_not_root_gets_the_same_disk(folder: Folder, tmp_path: Path) -> None:
-    known = folder.pack(
-        tar([*system(), entry("./sudo", mode=0o4755, uid=0, content=b"x"), entry("./n", tarfile.CHRTYPE)])
-    )
-    for each in (tmp_path, folder.source, folder.output.parent, folder.scratch):
-        os.chown(each, 65534, 65534)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
-    command = [
-        *BEFORE,
-        "setpriv",
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        PYTHON,
-        "-c",
-        PACKING,
-        str(tmp_path),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+def test_who_is_not_root_gets_the_same_disk() -> None:
+    sudo = entry("./sudo", mode=0o4755, uid=0, content=b"x")
+    with tempfile.TemporaryDirectory() as place:  # pytest's own is closed to others
+        folder = Folder(Path(place))
+        known = folder.pack(tar([*system(), sudo, entry("./null", tarfile.CHRTYPE)]))
+        for each in (Path(place), folder.source, folder.output.parent, folder.scratch):
+            os.chown(each, 65534, 65534)
+        become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        done = subprocess.run([*BEFORE, *become, PYTHON, "-c", PACKING, place], capture_output=True, text=True)
     assert done.stdout.strip() == known.config.raw.digest, done.stderr

@@ -20,7 +20,7 @@ CELLS: Final[tuple[tuple[str, Firmware], ...]] = (
 LOOK: Final = """\
 hostname; df --block-size=1 --output=size / | tail -1; test -d /sys/firmware/efi && echo uefi || echo bios
 findmnt --noheadings --output OPTIONS / | cut -d, -f1; stat --format '%a %U:%G' /usr/bin/sudo /etc/shadow /tmp
-sudo python3 -c 'import os; print(os.getxattr("/usr/bin/ping", "security.capability").hex()[:2])'
+python3 -c 'import os; print(*os.listxattr("/usr/bin/ping"), sep=",")'
 systemctl is-system-running --wait; grep VERSION_ID /etc/os-release; sudo dmesg | grep -c 'EXT4-fs error' || true
 """
 
@@ -51,7 +51,8 @@ def test_a_tar_of_a_root_file_system_becomes_a_system_that_lets_the_operator_in(
         assert 0.9 * DISK < int(told[1]) < DISK
         assert told[2:4] == [firmware, "rw"]
         assert told[4:7] == ["4755 root:root", "640 root:shadow", "1777 root:root"]
-        assert told[7] == "01"
+        # Debian 13's has no capability any more.
+        assert told[7] == ("security.capability" if system == "debian-12" else "")
         assert told[8] == "running"
         assert told[9:] == [f'VERSION_ID="{system.partition("-")[2]}"', "0"]
         # Its own packages go on from here: a kernel's installation writes GRUB's configuration anew, and that boots as well.

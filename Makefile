@@ -154,7 +154,11 @@ $(BUILD)/demo/disk.img.zst: examples/demo/disk.py $(wildcard examples/demo/files
 # Debian as its cloud images have it, from its packages.
 SUITE_debian-12 := bookworm
 SUITE_debian-13 := trixie
-$(BUILD)/system-images/%.qcow2: packaging/cloud_image.py packaging/cloud_root.py packaging/cloud_partitions.py | packages-systems
+CLOUD := packaging/cloud_image.py packaging/cloud_root.py tinkbox/wire/disk/bootable_disk.py tinkbox/wire/disk/partition_table.py tinkbox/wire/disk/fat32.py
+$(BUILD)/system-images/%.qcow2: $(CLOUD) | packages-systems
+	$(PYTHON) packaging/cloud_image.py $(SUITE_$*) --output $@ --cache $(BUILD)/debs
+# The same as a tar, which knows of no disk.
+$(BUILD)/system-images/%.tar.zst: $(CLOUD) | packages-systems
 	$(PYTHON) packaging/cloud_image.py $(SUITE_$*) --output $@ --cache $(BUILD)/debs
 
 LAB := packages-lab dist/tinkbox $(BUILD)/osie/x86_64/initramfs $(BUILD)/images/.ready $(BUILD)/demo/disk.img.zst
@@ -195,8 +199,9 @@ unit: $(BIN)/.ready
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.
 PART := tests
+TARS := $(BUILD)/system-images/debian-12.tar.zst $(BUILD)/system-images/debian-13.tar.zst
 campaign: $(BEFORE_TESTED) packages-arm64
-	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2
+	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2 $(TARS)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
 bench: packages-test packages-bench packages-systems $(LAB) $(BUILD)/system-images/debian-13.qcow2

@@ -2,71 +2,49 @@
 
     python packaging/cloud_image.py trixie --output build/system-images/debian-13.qcow2 --cache build/debs
 
-    partition 14  BIOS boot: GRUB's core image
-    partition 15  EFI system partition: shim and GRUB, signed by Debian
-    partition 1   ext4, the last one on the disk, so that it can grow
+With an output of the name .tar.zst it is a tar of the same system, which knows of no disk.
 
-Nothing is mounted but what mmdebstrap mounts, and no loop device is used: `mke2fs -d` and mtools write into files, and
-the files are laid one after the other.  Identities are made from the release's name, and are the same each time.
+Nothing is mounted but what mmdebstrap mounts, and no loop device is used: `mke2fs -d` writes into a file, and what lies around it
+is `tinkbox.wire.disk.bootable_disk`.  Identities are made from the release's name, and are the same each time.
 """
 
 import argparse
-import struct
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid5
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "packaging"), str(ROOT)]
 
-import cloud_partitions
-import cloud_root
-from cloud_root import Failed, run, write
+import cloud_root  # noqa: E402  (the line above makes it importable)
+from cloud_root import Failed, run, write  # noqa: E402
 
-MIB = 1 << 20
-SECTOR = cloud_partitions.SECTOR
+from tinkbox.wire.disk.bootable_disk import (  # noqa: E402
+    COMMAND_LINE,
+    FIND_SYSTEM,
+    FSTAB_ESP,
+    FSTAB_ROOT,
+    MIB,
+    Identities,
+    Kernel,
+    Loaders,
+    disk,
+    grub_cfg,
+    root_size,
+)
+
 SIZE = 2048 * MIB
-# Where Debian's images have them; partition 1 takes what is left.
-BIOS_BOOT_SECTORS = (2048, 8191)
-ESP_SECTORS = (8192, 262143)
-ROOT_SECTOR = 262144
 IDENTITIES = UUID("5f6d1d3e-3f0b-4a52-9d0e-3d8f6a1c1a54")
-COMMAND_LINE = "console=tty0 console=ttyS0,115200 consoleblank=0"
 # Not every release's GRUB and e2fsck know what the newest mke2fs turns on by itself.
 EXT4_FEATURES = "^orphan_file,^metadata_csum_seed"
 CORE_MODULES = ("biosdisk", "part_gpt", "ext2")
-# Of GRUB's boot.img and diskboot.img, as grub-bios-setup fills them in.
-KERNEL_SECTOR, DRIVE_CHECK, BLOCK_LIST = 0x5C, 0x66, 0x1F4
-BOOT_CODE_SIZE = 440
-
-FSTAB = """\
-PARTUUID={root} / ext4 rw,discard,errors=remount-ro,x-systemd.growfs 0 1
-PARTUUID={esp} /boot/efi vfat defaults 0 0
-"""
-# What GRUB reads on the EFI system partition, and what leads it to the system.
-ESP_GRUB_CFG = """\
-search.fs_uuid {file_system} root
-set prefix=($root)'/boot/grub'
-configfile $prefix/grub.cfg
-"""
-# As short as update-grub's is long, which replaces it when a kernel is installed.
-GRUB_CFG = """\
-set default=0
-set timeout=0
-serial --speed=115200
-terminal_input console serial
-terminal_output console serial
-menuentry 'Debian GNU/Linux' --class debian --class gnu-linux --class gnu --class os {{
-	insmod part_gpt
-	insmod ext2
-	search --no-floppy --fs-uuid --set=root {file_system}
-	linux /boot/{kernel} root=PARTUUID={root} ro {command_line}
-	initrd /boot/{ramdisk}
-}}
-"""
+# Debian's GRUB on the EFI system partition finds its modules on the file system.
+ESP_GRUB_CFG = "set prefix=($root)'/boot/grub'\nconfigfile $prefix/grub.cfg\n"
 GRUB_SETTINGS = f"""\
 GRUB_TIMEOUT=0
 GRUB_CMDLINE_LINUX="{COMMAND_LINE}"
@@ -77,19 +55,36 @@ GRUB_TERMINAL="console serial"
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("suite", choices=sorted(cloud_root.DHCP_CLIENTS), help="Debian's release, by its code name")
-    parser.add_argument("--output", type=Path, required=True, help="the image, as qcow2")
+    parser.add_argument("--output", type=Path, required=True, help="the image, as qcow2, or the system's .tar.zst")
     parser.add_argument("--cache", type=Path, required=True, help="where downloaded packages are kept")
     arguments = parser.parse_args()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     # Beside the output: /tmp may be memory.
     with tempfile.TemporaryDirectory(prefix=".cloud-image-", dir=arguments.output.parent) as scratch:
-        made = Path(scratch) / "disk.qcow2"
+        made = Path(scratch) / arguments.output.name
         try:
-            build(arguments.suite, Path(scratch), made, cache=arguments.cache / f"cloud-{arguments.suite}")
+            making = build_tar if arguments.output.name.endswith(".tar.zst") else build
+            making(arguments.suite, Path(scratch), made, cache=arguments.cache / f"cloud-{arguments.suite}")
         except Failed as failure:
             sys.exit(f"the cloud image of Debian {arguments.suite} cannot be built: {failure}")
         made.replace(arguments.output)
-    print(f"{arguments.output}: a disk of {SIZE // MIB} MiB in {arguments.output.stat().st_size / MIB:.0f} MiB")
+    print(f"{arguments.output}: {arguments.output.stat().st_size / MIB:.0f} MiB")
+
+
+def build_tar(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
+    """Make a tar of the same system as it is before it knows of any disk.  Raises Failed."""
+    root = system(suite, scratch, cache=cache)
+    with told("files packed"):
+        words = ["--create", "--numeric-owner", "--xattrs", "--xattrs-include=*", "--sort=name", "--zstd"]
+        run("tar", *words, "--file", image, "--directory", root, ".")
+
+
+def system(suite: str, scratch: Path, *, cache: Path) -> Path:
+    root = scratch / "root"
+    with told("packages installed"):
+        cloud_root.install(suite, root, cache=cache)
+    cloud_root.make_anonymous(suite, root)
+    return root
 
 
 def build(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
@@ -98,92 +93,65 @@ def build(suite: str, scratch: Path, image: Path, *, cache: Path) -> None:
     def identity(name: str) -> UUID:
         return uuid5(IDENTITIES, f"{suite} {name}")
 
-    root, disk = scratch / "root", scratch / "disk.raw"
-    sectors = SIZE // SECTOR
-    parts = [
-        cloud_partitions.Partition(
-            number=number, kind=kind, identity=identity(f"partition {number}"), first=first, sectors=last - first + 1
-        )
-        for number, kind, (first, last) in (
-            (
-                1,
-                cloud_partitions.LINUX_ROOT_X86_64,
-                (ROOT_SECTOR, (sectors - cloud_partitions.TAIL_SECTORS) // 2048 * 2048 - 1),
-            ),
-            (14, cloud_partitions.BIOS_BOOT, BIOS_BOOT_SECTORS),
-            (15, cloud_partitions.EFI_SYSTEM, ESP_SECTORS),
-        )
-    ]
-    system, bios_boot, esp = parts
+    esp = identity("partition 15")
+    ids = Identities(
+        disk=identity("disk"),
+        root=identity("partition 1"),
+        bios_boot=identity("partition 14"),
+        esp=esp,
+        esp_serial=esp.fields[0],
+    )
     file_system = identity("file system")
-    with told("packages installed"):
-        cloud_root.install(suite, root, cache=cache)
+    root = system(suite, scratch, cache=cache)
+    raw, content = scratch / "disk.raw", scratch / "root.ext4"
     with told("system arranged"):
-        cloud_root.make_anonymous(suite, root)
-        arrange_boot(root, system=system, esp=esp, file_system=file_system)
-        begin, end = cloud_partitions.table(parts, disk=identity("disk"), sectors=sectors)
-        core = bios_core(root, first=bios_boot.first)
-        with disk.open("wb") as file:
-            file.truncate(SIZE)
-            file.write(boot_code(root, core_at=bios_boot.first).ljust(BOOT_CODE_SIZE, b"\0") + begin[BOOT_CODE_SIZE:])
-            file.seek(bios_boot.first * SECTOR)
-            file.write(core)
-            file.seek(-len(end), 2)
-            file.write(end)
-        fill_esp(root, disk, esp, file_system=file_system, scratch=scratch)
+        arrange_boot(root, ids, file_system=file_system)
+        loaders = Loaders(
+            boot=(root / "usr/lib/grub/i386-pc/boot.img").read_bytes(),
+            core=bios_core(root),
+            efi=on_esp(root, file_system=file_system),
+        )
     with told("file system filled"):
-        fill_system(root, disk, system, file_system=file_system, seed=identity("directories"))
+        fill_system(root, content, file_system=file_system, seed=identity("directories"))
     with told("image compressed"):
-        run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", "-m", "4", "-W", "-o", "compression_type=zstd", disk, image)  # fmt: skip
+        with content.open("rb") as file, raw.open("wb") as whole:
+            for piece in disk(iter(partial(file.read, MIB), b""), root_size(SIZE), ids, loaders):
+                if isinstance(piece, int):
+                    whole.seek(piece, 1)
+                else:
+                    whole.write(piece)
+            whole.truncate()
+        run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", "-m", "4", "-W", "-o", "compression_type=zstd", raw, image)  # fmt: skip
 
 
-def arrange_boot(
-    root: Path, *, system: cloud_partitions.Partition, esp: cloud_partitions.Partition, file_system: UUID
-) -> None:
+def arrange_boot(root: Path, ids: Identities, *, file_system: UUID) -> None:
     """What the system itself has to know of its disk, and GRUB of the system."""
     (kernel,) = (root / "boot").glob("vmlinuz-*")
     (ramdisk,) = (root / "boot").glob("initrd.img-*")
     (root / "boot/efi").mkdir()
-    write(root / "etc/fstab", FSTAB.format(root=system.identity, esp=esp.identity))
+    write(root / "etc/fstab", FSTAB_ROOT.format(root=ids.root) + FSTAB_ESP.format(esp=ids.esp))
     write(root / "etc/default/grub.d/15_cloud.cfg", GRUB_SETTINGS)
     # From now on the package installs GRUB anew when it comes in a new version.
     write(root / "etc/grub.d/enable_cloud", "")
-    words = {"kernel": kernel.name, "ramdisk": ramdisk.name, "command_line": COMMAND_LINE}
-    write(root / "boot/grub/grub.cfg", GRUB_CFG.format(file_system=file_system, root=system.identity, **words))
+    one = Kernel("Debian GNU/Linux", f"/boot/{kernel.name}", f"/boot/{ramdisk.name}")
+    write(root / "boot/grub/grub.cfg", grub_cfg([one], file_system=file_system, root=ids.root))
     run("cp", "-r", root / "usr/lib/grub/i386-pc", root / "boot/grub/i386-pc")
     run("chroot", root, "grub-editenv", "/boot/grub/grubenv", "create")
 
 
-def bios_core(root: Path, *, first: int) -> bytes:
-    """GRUB's core image for the BIOS boot partition: its first sector says where the others are."""
+def bios_core(root: Path) -> bytes:
+    """GRUB's core image, which takes its modules from the file system."""
     run(
         "chroot", root, "grub-mkimage", "-O", "i386-pc", "-p", "(,gpt1)/boot/grub", "-o", "/tmp/core.img", *CORE_MODULES
     )
     made = root / "tmp/core.img"
-    core = bytearray(made.read_bytes())
+    core = made.read_bytes()
     made.unlink()
-    core += bytes(-len(core) % SECTOR)
-    struct.pack_into("<QH", core, BLOCK_LIST, first + 1, len(core) // SECTOR - 1)
-    return bytes(core)
+    return core
 
 
-def boot_code(root: Path, *, core_at: int) -> bytes:
-    """GRUB's first 440 bytes: they load the sector at which the core image begins."""
-    code = bytearray((root / "usr/lib/grub/i386-pc/boot.img").read_bytes()[:BOOT_CODE_SIZE])
-    struct.pack_into("<Q", code, KERNEL_SECTOR, core_at)
-    code[DRIVE_CHECK : DRIVE_CHECK + 2] = b"\x90\x90"  # believe firmware that says it booted from no hard disk
-    return bytes(code)
-
-
-def fill_esp(root: Path, disk: Path, esp: cloud_partitions.Partition, *, file_system: UUID, scratch: Path) -> None:
-    """As `grub-install --uefi-secure-boot --force-extra-removable` does."""
-    part = scratch / "esp.fat"
-    with part.open("wb") as file:
-        file.truncate(esp.sectors * SECTOR)
-    run("mkfs.fat", "-F", "32", "-n", "UEFI", "-i", f"{esp.identity.fields[0]:08x}", part)
-    run("mmd", "-i", part, "::/EFI", "::/EFI/BOOT", "::/EFI/debian")
-    grub_cfg = scratch / "grub.cfg"
-    write(grub_cfg, ESP_GRUB_CFG.format(file_system=file_system))
+def on_esp(root: Path, *, file_system: UUID) -> dict[str, bytes]:
+    """As `grub-install --uefi-secure-boot --force-extra-removable` lays it there."""
     shim, grub = root / "usr/lib/shim", root / "usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed"
     placed = {
         "BOOT/BOOTX64.EFI": shim / "shimx64.efi.signed",
@@ -194,17 +162,16 @@ def fill_esp(root: Path, disk: Path, esp: cloud_partitions.Partition, *, file_sy
         "debian/mmx64.efi": shim / "mmx64.efi.signed",
         "debian/fbx64.efi": shim / "fbx64.efi.signed",
         "debian/BOOTX64.CSV": shim / "BOOTX64.CSV",
-        "debian/grub.cfg": grub_cfg,
     }
-    for place, source in placed.items():
-        run("mcopy", "-i", part, source, f"::/EFI/{place}")
-    run("dd", f"if={part}", f"of={disk}", "bs=1M", f"seek={esp.first * SECTOR // MIB}", "conv=notrunc,sparse")
+    found = {f"EFI/{place}": source.read_bytes() for place, source in placed.items()}
+    return {**found, "EFI/debian/grub.cfg": (FIND_SYSTEM + ESP_GRUB_CFG).format(file_system=file_system).encode()}
 
 
-def fill_system(root: Path, disk: Path, system: cloud_partitions.Partition, *, file_system: UUID, seed: UUID) -> None:
-    place = f"offset={system.first * SECTOR},hash_seed={seed},root_owner=0:0"
-    kilobytes = f"{system.sectors * SECTOR // 1024}k"
-    run("mke2fs", "-q", "-F", "-t", "ext4", "-O", EXT4_FEATURES, "-U", str(file_system), "-E", place, "-d", root, disk, kilobytes)  # fmt: skip
+def fill_system(root: Path, content: Path, *, file_system: UUID, seed: UUID) -> None:
+    with content.open("wb") as file:
+        file.truncate(root_size(SIZE))
+    options = f"hash_seed={seed},root_owner=0:0"
+    run("mke2fs", "-q", "-F", "-t", "ext4", "-O", EXT4_FEATURES, "-U", str(file_system), "-E", options, "-d", root, content)  # fmt: skip
 
 
 @contextmanager

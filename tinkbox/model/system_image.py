@@ -69,6 +69,7 @@ class Verified(StrEnum):
 class Format(StrEnum):
     RAW = "raw"
     QCOW2 = "qcow2"
+    TAR = "tar"  # of a root file system, of which a disk is made
 
 
 class Compression(StrEnum):
@@ -155,12 +156,16 @@ class BlockMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemImage:
-    """An image as it was packed: `digest` is its manifest's, `stored` how many bytes its blobs have together."""
+    """An image as it was packed: `digest` is its manifest's, `stored` how many bytes its blobs have together.
+
+    `warnings` are sentences for the person who packed it.
+    """
 
     config: Config
     digest: str
     stored: int
     written: int = field(default=0)  # raw bytes of the frames that are not all zeros
+    warnings: Sequence[str] = ()
 
     @property
     def reference(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
+from uuid import UUID, uuid5
 
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.image import TAG
@@ -22,6 +23,7 @@ from tinkbox.model.system_image import (
     SOURCE_DIGEST,
     USUAL_MAX_DISK,
     About,
+    Architecture,
     Compression,
     Config,
     Format,
@@ -46,6 +48,7 @@ from tinkbox.system_images.recognition import (
     refuse_no_disk,
 )
 from tinkbox.system_images.room import require, require_folder, room_needed, whole_file
+from tinkbox.wire.disk.bootable_disk import FIND_SYSTEM, Loaders, disk, disk_size
 from tinkbox.wire.system_images import digest_of, encode_block_map, encode_config, index_text, manifest_text
 
 Said = Callable[[Progress], None]
@@ -53,6 +56,9 @@ _HASHED: Final = 4 << 20
 # How large zstd's frames become of a disk, and of what was compressed harder; and how large a disk becomes of that.
 _PACKED, _LOOSER, _UNPACKED = 0.5, 1.5, 3.0
 _SECTOR: Final = 512
+# Of which the identities of disks are made that are made of tars, with the tar's digest: the same tar is the same disk.
+_IDENTITIES: Final = UUID("3d0a4e0e-52c6-4c0a-9a37-7a1c0c3f5b11")
+_ESP_GRUB_CFG: Final = FIND_SYSTEM + "configfile ($root)/boot/grub/grub.cfg\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,7 @@ class _Task:
     scratch: Path
     max_disk: int
     said: Said
+    loaders: Callable[[], Loaders] | None
 
 
 def pack(
@@ -73,16 +80,18 @@ def pack(
     scratch: Path,
     said: Said,
     max_disk: int = USUAL_MAX_DISK,
+    loaders: Callable[[], Loaders] | None = None,
 ) -> SystemImage:
     """Make the OCI archive `output` of the disk image `source`; blocks until it is done, and says how far it is.
 
-    `scratch` is a folder for what has to lie on the disk meanwhile.  Raises Invalid for what is no disk image, or not the one
+    `scratch` is a folder for what has to lie on the disk meanwhile.  `loaders` gives what a disk starts with that is made of a
+    tar; without them a tar is refused.  Raises Invalid for what is no disk image, or not the one
     that `about.source` tells of, TooLarge above `max_disk` raw bytes, NotFound, and Unavailable where there is no room.
     """
     check_names(about)
     require_folder(scratch)
     require_folder(output.parent)
-    task = _Task(name=source.name, scratch=scratch, max_disk=min(max_disk, MAX_DISK), said=said)
+    task = _Task(name=source.name, scratch=scratch, max_disk=min(max_disk, MAX_DISK), said=said, loaders=loaders)
     with _file(source) as file:
         before = os.fstat(file.fileno())
         start = os.pread(file.fileno(), START, 0)
@@ -100,8 +109,7 @@ def pack(
                 if kind is Format.RAW:
                     refuse_footer(os.pread(file.fileno(), FOOTER_SIZE, max(0, before.st_size - FOOTER_SIZE)), task.name)
                 require(output.parent, int(taken * _PACKED))
-                with opened(file, kind, task.name) as content:
-                    image = _packed(content, _filled(about, known, kind, compression), archive, task)
+                image = _opened(file, kind, _filled(about, known, kind, compression), archive, task)
             else:
                 require(output.parent, int(taken * _LOOSER))
                 image = _decompressed(file, before.st_size, compression, about, known, archive, task)
@@ -173,8 +181,32 @@ def _decompressed(
         with tempfile.TemporaryFile(dir=task.scratch) as spool:
             with room_needed(task.scratch):
                 _spool(pieces, spool, task)
-            with opened(spool, kind, task.name) as inner:
-                return _packed(inner, _filled(about, known, kind, compression), archive, task)
+            return _opened(spool, kind, _filled(about, known, kind, compression), archive, task)
+
+
+def _opened(file: BinaryIO, kind: Format, about: About, archive: BinaryIO, task: _Task) -> SystemImage:
+    """Pack what is in a file that is not compressed."""
+    if kind is not Format.TAR:
+        with opened(file, kind, task.name) as content:
+            return _packed(content, about, archive, task)
+    if task.loaders is None:
+        raise Invalid(f"{task.name} is a tar, not a disk: `tinkbox image import` makes a disk of a root file system")
+    if about.architecture is not Architecture.X86_64:
+        raise Invalid(
+            f"{task.name} is a tar, and disks are made of tars of {Architecture.X86_64} systems only: "
+            "import the disk image (qcow2 or raw) of that system"
+        )
+    loaders = task.loaders()
+    with opened(file, kind, task.name, identity=uuid5(_IDENTITIES, about.source.digest)) as root:
+        found = root.found
+        assert found is not None
+        if disk_size(root.size) > task.max_disk:
+            raise too_large(task.max_disk)
+        configured = _ESP_GRUB_CFG.format(file_system=found.file_system).encode()
+        loaders = replace(loaders, efi={**loaders.efi, "grub/grub.cfg": configured})
+        made = disk(root.pieces, root.size, found.identities, loaders)
+        image = _packed(Content(disk_size(root.size), made), about, archive, task)
+    return replace(image, warnings=[one_line(each, MAX_WORDS) for each in found.warnings])
 
 
 def _spool(pieces: Iterator[Piece], spool: BinaryIO, task: _Task) -> None:

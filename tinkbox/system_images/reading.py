@@ -1,7 +1,8 @@
 """The confined process that takes a disk image apart: its file is standard input, and what it holds goes to standard output.
 
 It says CONFINED, or REFUSED and the reason (`confinement.giving_up`), then records: a letter, a number, and as many bytes where
-the letter says so.  First comes SIZE, which is 0 where the end shows it.  `reading_process` starts it and believes none of it.
+the letter says so.  First comes SIZE, which is 0 where the end shows it; of a tar, FOUND behind it says what disk its file system
+is for.  `reading_process` starts it and believes none of it.
 """
 
 import errno
@@ -9,18 +10,22 @@ import os
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Final
+from uuid import UUID
 
 from tinkbox.confinement.giving_up import CONFINED, REFUSED, confine
 from tinkbox.model.errors import Invalid
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.system_images.decompression import decompressed
+from tinkbox.system_images.found import encode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece, Qcow2
+from tinkbox.system_images.root_tar import root_file_system
 
 CPU_SECONDS: Final = 2 * 3600
 MEMORY_BYTES: Final = 512 << 20
 
 RECORD: Final = struct.Struct(">cQ")
 SIZE: Final = b"S"
+FOUND: Final = b"F"  # so many bytes follow: `found.encode_found`
 DATA: Final = b"D"  # so many bytes follow
 ZEROS: Final = b"Z"
 WRONG: Final = b"W"  # so many bytes of text follow: what is wrong with the file
@@ -30,7 +35,11 @@ MAX_TEXT: Final = 4096
 
 
 def answer(kind: str, file: int, sink: BinaryIO) -> None:
-    """Write what is in the open `file`, which is of this kind (KINDS), to `sink`."""
+    """Write what is in the open `file`, which is of this kind (KINDS), to `sink`.
+
+    Behind the kind TAR stands, after a colon, the UUID of which the disk's are made.
+    """
+    kind, _, identity = kind.partition(":")
     if kind not in KINDS:
         raise Invalid(f"{kind!r} is no kind of disk image: {', '.join(KINDS)}")
     try:
@@ -41,8 +50,10 @@ def answer(kind: str, file: int, sink: BinaryIO) -> None:
     sink.write(CONFINED)
     ballast = bytearray(1 << 20)
     try:
-        size, pieces = _opened(kind, file)
+        size, pieces, found = _opened(kind, file, identity)
         sink.write(RECORD.pack(SIZE, size))
+        if found:
+            sink.write(RECORD.pack(FOUND, len(found)) + found)
         sink.flush()
         _tell(pieces, sink)
         sink.write(RECORD.pack(END, 0))
@@ -58,15 +69,19 @@ def answer(kind: str, file: int, sink: BinaryIO) -> None:
     sink.flush()
 
 
-def _opened(kind: str, file: int) -> tuple[int, Iterator[Piece]]:
+def _opened(kind: str, file: int, identity: str) -> tuple[int, Iterator[Piece], bytes]:
+    """Its size, its pieces, and what else is found of it."""
     length = os.lseek(file, 0, os.SEEK_END)
     os.lseek(file, 0, os.SEEK_SET)
     if kind == Format.RAW:
-        return length, _raw(file, length)
+        return length, _raw(file, length), b""
     if kind == Format.QCOW2:
         disk = Qcow2(lambda offset, number: _read_at(file, offset, number), length)
-        return disk.size, disk.pieces()
-    return 0, decompressed(lambda number: os.read(file, number), Compression(kind))
+        return disk.size, disk.pieces(), b""
+    if kind == Format.TAR:
+        root = root_file_system(lambda place, number: _read_at(file, place, number), length, UUID(identity))
+        return root.size, root.pieces, encode_found(root.found)
+    return 0, decompressed(lambda number: os.read(file, number), Compression(kind)), b""
 
 
 def _raw(file: int, length: int) -> Iterator[Piece]:

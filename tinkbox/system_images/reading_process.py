@@ -10,14 +10,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from typing import BinaryIO, Final, cast
+from uuid import UUID
 
 from tinkbox.confinement.giving_up import CONFINED, REFUSED
 from tinkbox.confinement.programs import folder, program
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.model.text import one_line
+from tinkbox.system_images.found import MAX_TOLD, Found, decode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece
-from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, MAX_TEXT, RECORD, SIZE, WRONG, ZEROS
+from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, FOUND, MAX_TEXT, RECORD, SIZE, WRONG, ZEROS
 
 WORD: Final = "--read-image"
 # Until something must have come of the file.
@@ -29,21 +31,22 @@ _MOST: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds: `size` is 0 while it is not known."""
+    """What a file holds: `size` is 0 while it is not known.  Of a tar it is a file system, `found` says for what disk."""
 
     size: int
     pieces: Iterator[Piece]
+    found: Found | None = None
 
 
 @contextmanager
-def opened(file: BinaryIO, kind: Format | Compression, name: str) -> Iterator[Content]:
+def opened(file: BinaryIO, kind: Format | Compression, name: str, *, identity: UUID | None = None) -> Iterator[Content]:
     """What is in an open file, taken apart by a confined process.
 
-    `name` is the file's in refusals.  Raises Invalid for a file that is damaged, also while its pieces are taken, and Unavailable
+    `name` is the file's in refusals; a tar needs an `identity`, of which its disk's are made.  Raises Invalid for a file that is damaged, also while its pieces are taken, and Unavailable
     where the process cannot be confined or takes too long.
     """
     process = subprocess.Popen(
-        _program(kind),
+        _program(f"{kind}:{identity}" if identity else kind),
         stdin=file,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -58,7 +61,8 @@ def opened(file: BinaryIO, kind: Format | Compression, name: str) -> Iterator[Co
         letter, size = pipe.record()
         if letter != SIZE or size > _MOST:
             raise _strange(name)
-        yield Content(size, _pieces(pipe, name))
+        found = pipe.found() if kind is Format.TAR else None
+        yield Content(size, _pieces(pipe, name), found)
     except _Ended:
         raise _why(process, name) from None
     finally:
@@ -117,6 +121,15 @@ class _Pipe:
             said = self.exactly(min(number, MAX_TEXT)).decode(errors="replace")
             raise Invalid(f"{self._name}: {one_line(said, MAX_TEXT)}")
         return letter, number
+
+    def found(self) -> Found:
+        letter, number = self.record()
+        if letter != FOUND or number > MAX_TOLD:
+            raise _strange(self._name)
+        try:
+            return decode_found(self.exactly(number))
+        except ValueError:
+            raise _strange(self._name) from None
 
     def exactly(self, number: int) -> bytes:
         found = self._rest(number)

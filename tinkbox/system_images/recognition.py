@@ -20,6 +20,7 @@ _COMPRESSIONS: Final[Mapping[bytes, Compression]] = {
     b"\x28\xb5\x2f\xfd": Compression.ZSTD,
 }
 QCOW: Final = b"QFI\xfb"
+_TAR, _TAR_AT = b"ustar", 257
 _UNKNOWN_SIZE: Final = 1 << 62
 _CONVERT: Final = "convert it with `qemu-img convert -f {} -O qcow2 FILE disk.qcow2` and import that"
 
@@ -47,19 +48,16 @@ _STRANGERS: Final[Sequence[_Stranger]] = (
     _Stranger(0, b"Rar!", "a rar archive", "unpack it, and import the disk image in it"),
     _Stranger(0, b"\x3a\xff\x26\xed", "an Android sparse image", "convert it with `simg2img FILE disk.raw`"),
     _Stranger(
-        0, b"hsqs", "a squashfs, which is a root file system, not a disk", "import the disk image (qcow2 or raw)"
+        0,
+        b"hsqs",
+        "a squashfs, which is a root file system, not a disk",
+        "import the disk image (qcow2 or raw), or a tar of it",
     ),
     _Stranger(0, b"MZ", "a program for Windows or EFI", "import the disk image (qcow2 or raw)"),
     _Stranger(0, b"\x7fELF", "a program", "import the disk image (qcow2 or raw)"),
     *(
         _Stranger(0, name, "an archive of images", "load it with `tinkbox image load FILE`")
         for name in (b"blobs/", b"oci-layout", b"index.json", b"manifest.json")
-    ),
-    _Stranger(
-        257,
-        b"ustar",
-        "a tar: a root file system or an appliance (ova), not a disk",
-        "import the disk image (qcow2 or raw) that is published beside it, or is in it",
     ),
     _Stranger(
         0x8001,
@@ -86,6 +84,8 @@ def format_of(start: bytes, name: str) -> Format:
     for each in _STRANGERS:
         if start[each.at : each.at + len(each.magic)] == each.magic:
             raise Invalid(f"{name} is {each.what}: {each.advice}")
+    if start[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return Format.TAR
     kind = compression_of(start)
     if kind is not Compression.NONE:
         raise Invalid(f"{name} is compressed twice ({kind} inside): decompress it once")

@@ -6,7 +6,10 @@ import subprocess
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import zstandard
+
 from tests.integration.cli.serving import Configuration, Ended, run_here
+from tests.root_tars import VERSION, system, tar
 from tests.system_disks import convert, raw_disk
 from tinkbox.wire.system_images import decode_block_map, decode_config
 
@@ -58,3 +61,23 @@ def test_what_is_no_disk_is_told_in_one_line_and_leaves_nothing(appliance: Confi
     assert (ended.status, ended.out, ended.err.count("\n")) == (1, "", 1)
     assert "web page" in ended.err
     assert list(tmp_path.iterdir()) == [page]
+
+
+def test_a_tar_of_a_root_file_system_is_imported_as_a_disk(appliance: Configuration, tmp_path: Path) -> None:
+    root = tmp_path / "root.tar.zst"
+    root.write_bytes(zstandard.compress(tar(system(files={"usr/bin/cloud-init": None}))))
+    words = ("image", "import", str(root), "--id", "lab-tar", "--default-user", "debian", "--scratch", str(tmp_path))
+    ended = tinkbox(appliance, *words)
+    assert (ended.status, ended.out.startswith("Imported lab-tar:")) == (0, True), ended.err
+    assert ended.err.startswith("tinkbox: root.tar.zst: it has no cloud-init")
+    told = tinkbox(appliance, "image", "show", "lab-tar").out
+    rows = (line.strip("|").split("|", 1) for line in told.splitlines() if line.startswith("|"))
+    fields = {name.strip(): value.strip() for name, value in rows}
+    assert fields["Source Format"] == "tar of a root file system, zstd"
+    assert (fields["Source"], fields["Firmware"], fields["Default User"]) == ("root.tar.zst", "bios, uefi", "debian")
+    assert [each.name for each in tmp_path.iterdir()] == ["root.tar.zst"]
+    container = tmp_path / "container.tar"
+    container.write_bytes(tar(system(files={f"boot/vmlinuz-{VERSION}": None})))
+    failed = tinkbox(appliance, "image", "import", str(container), "--id", "lab-container", "--scratch", str(tmp_path))
+    assert (failed.status, failed.err.count("\n")) == (1, 1)
+    assert failed.err.startswith("tinkbox: container.tar: it has no kernel in /boot")

@@ -16,7 +16,18 @@ from tinkbox.confinement.giving_up import CONFINED
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.system_image import Compression, Format
 from tinkbox.system_images import reading_process
-from tinkbox.system_images.reading import CPU_SECONDS, DATA, END, MEMORY_BYTES, RECORD, SIZE, WRONG, ZEROS, answer
+from tinkbox.system_images.reading import (
+    CPU_SECONDS,
+    DATA,
+    END,
+    FOUND,
+    MEMORY_BYTES,
+    RECORD,
+    SIZE,
+    WRONG,
+    ZEROS,
+    answer,
+)
 from tinkbox.system_images.reading_process import opened
 
 ROOT = Path(__file__).parents[3]
@@ -119,6 +130,22 @@ def test_nothing_strange_that_it_says_is_believed(says: Says, name: str) -> None
         says(*STRANGE[name])()
 
 
+@pytest.mark.parametrize(
+    "records",
+    [
+        [record(END, 0)],
+        [record(FOUND, 1 << 40)],
+        [record(FOUND, 2, b"{}")],
+        [record(FOUND, 3, b"no!")],
+    ],
+    ids=["nothing found", "too much found", "half of it found", "no document"],
+)
+def test_nothing_strange_that_is_found_of_a_tar_is_believed(says: Says, tmp_path: Path, records: list[bytes]) -> None:
+    says(BEGIN, *records)
+    with pytest.raises(Invalid, match="hostile or damaged"):
+        content(tmp_path / "disk", Format.TAR)
+
+
 def test_its_complaint_is_one_line_of_a_length(says: Says) -> None:
     complaint = b"it is\n\x1b[2J bad" + b"x" * 50_000
     with pytest.raises(Invalid) as refused:
@@ -186,5 +213,5 @@ def test_a_huge_disk_of_nothing_is_told_quickly(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_is_not_read_is_refused() -> None:
-    with pytest.raises(Invalid, match="'floppy' is no kind of disk image: raw, qcow2, gzip"):
+    with pytest.raises(Invalid, match="'floppy' is no kind of disk image: raw, qcow2, tar, gzip"):
         answer("floppy", 0, io.BytesIO())

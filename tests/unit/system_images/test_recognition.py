@@ -53,7 +53,6 @@ STRANGERS: Mapping[str, tuple[bytes, str]] = {
     "vhd": (b"conectix", "-f vpc"),
     "vdi": (b"<<< Oracle VM VirtualBox Disk Image >>>\n".ljust(64, b"\0") + b"\x7f\x10\xda\xbe", "-f vdi"),
     "iso": (iso(), "ISO image of an installer"),
-    "root tar": (tar("etc"), "a root file system"),
     "an OCI layout": (tar("oci-layout"), "load it with `tinkbox image load FILE`"),
     "zip": (zipped(), "zip archive: unpack it"),
     "squashfs": (b"hsqs\0\0\0\0", "a root file system, not a disk"),
@@ -73,6 +72,7 @@ def test_what_is_no_disk_is_refused_with_what_to_do(name: str) -> None:
 def test_disks_and_compressions_are_told_by_their_bytes_not_by_their_names() -> None:
     assert format_of(boot_sector(), "x.qcow2") is Format.RAW
     assert format_of(b"QFI\xfb\0\0\0\3", "x.img") is Format.QCOW2
+    assert format_of(tar("etc"), "x.img") is Format.TAR
     assert compression_of(gzip.compress(b"x")) is Compression.GZIP
     assert compression_of(boot_sector()) is Compression.NONE
 

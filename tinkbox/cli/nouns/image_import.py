@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -32,8 +33,9 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         verbs,
         "import",
         import_image,
-        "import the disk image of an operating system",
-        "It is raw or qcow2, and may be compressed by gzip, xz, bzip2 or zstd.",
+        "import the disk image or the root file system of an operating system",
+        "A disk image is raw or qcow2.  Of the tar of a root file system a disk is made that boots from BIOS and UEFI; the tar needs\n"
+        "a kernel with its ramdisk in /boot.  Each may be compressed by gzip, xz, bzip2 or zstd.",
     )
     verb.add_argument("file", metavar="FILE", type=Path)
     verb.add_argument("--id", required=True, metavar="ID", help="what to call it, such as lab-debian")
@@ -75,6 +77,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def import_image(chosen: argparse.Namespace) -> None:
+    from tinkbox.boot.http.loaders import load_disk_loaders
+    from tinkbox.cli.output.printable import clean
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import check_names, described, pack
@@ -84,18 +88,28 @@ def import_image(chosen: argparse.Namespace) -> None:
     check_names(about)
     require_folder(chosen.scratch)
     if not chosen.file.is_file():
-        raise NotFound(f"no file {chosen.file}: name the file of a disk image")
+        raise NotFound(f"no file {chosen.file}: name the file of a disk image, or the tar of a root file system")
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     about = _about(chosen, _version(chosen, ask(chosen, lambda operator: operator.images.all())))
     with ended_in_order(), tempfile.TemporaryDirectory(prefix="tinkbox-import-", dir=chosen.scratch) as place:
         archive = Path(place) / _ARCHIVE
         with closing(ProgressLine(packing)) as progress:
-            image = pack(chosen.file, about, archive, scratch=Path(place), said=progress, max_disk=chosen.max_size)
+            image = pack(
+                chosen.file,
+                about,
+                archive,
+                scratch=Path(place),
+                said=progress,
+                max_disk=chosen.max_size,
+                loaders=load_disk_loaders,
+            )
 
         async def loaded(operator: "Operator") -> None:
             await operator.images.load(archive)
 
         stay_connected(chosen, loaded)
+    for warning in image.warnings:
+        print(clean(f"tinkbox: {chosen.file.name}: {warning}"), file=sys.stderr)
     print(f"Imported {described(image)}")
 
 

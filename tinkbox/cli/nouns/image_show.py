@@ -10,13 +10,18 @@ from tinkbox.cli.output.printable import moment
 from tinkbox.cli.output.tables import fields
 from tinkbox.model.errors import NotFound
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import LATEST, Verified
+from tinkbox.model.system_image import LATEST, Compression, Format, Verified
 
 PROOFS: Mapping[str, str] = {
     Verified.SIGNED: "signed",
     Verified.SUMS: "checksum over HTTPS",
     Verified.TYPED: "digest given",
     Verified.NONE: "not verified",
+}
+FORMATS: Mapping[str, str] = {
+    Format.RAW: "raw disk",
+    Format.QCOW2: "qcow2 disk",
+    Format.TAR: "tar of a root file system",
 }
 KEPT: Sequence[Column] = (
     Column("Image", "id"),
@@ -58,6 +63,12 @@ def _kept_one(kept: Sequence[Document], key: str) -> Document:
     raise NotFound(f"no system image {key} here; there are: {here}")
 
 
+def _format_of(source: Document) -> str:
+    """What the source file is, and how it is compressed."""
+    named = FORMATS.get(source["format"], source["format"])
+    return named if source["compression"] == Compression.NONE else f"{named}, {source['compression']}"
+
+
 def _kept_fields(image: Document) -> Sequence[tuple[str, object]]:
     config = image["config"]
     source, raw = config["source"], config["raw"]
@@ -73,6 +84,7 @@ def _kept_fields(image: Document) -> Sequence[tuple[str, object]]:
         ("Disk", f"{show_size(raw['size'])} ({raw['digest']})"),
         ("Kept", f"{show_size(image['size'])} ({image['digest']})"),
         ("Source", source.get("url") or source.get("file", "")),
+        ("Source Format", _format_of(source)),
         ("Source Digest", source["digest"]),
         ("Source Size", show_size(source["size"])),
         ("Verified", PROOFS[source["verified"]]),

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from tinkbox.boot.http import loaders as module
-from tinkbox.boot.http.loaders import LOADERS, load_loaders, loader_path
+from tinkbox.boot.http.loaders import (
+    BIOS_BOOT,
+    BIOS_CORE,
+    LOADERS,
+    ON_DISK,
+    load_disk_loaders,
+    load_loaders,
+    loader_path,
+)
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.dhcp.pxe import PROGRAMS, SIGNED_PROGRAMS
 
@@ -32,6 +40,18 @@ def test_every_program_that_firmware_is_told_of_is_there(tmp_path: Path) -> None
     loaders = set(load_loaders(gathered(tmp_path)))
     assert set(PROGRAMS.values()) <= loaders
     assert set(SIGNED_PROGRAMS.values()) <= loaders
+
+
+def test_a_disk_starts_with_what_is_carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (BIOS_BOOT, BIOS_CORE, *ON_DISK.values()):
+        (tmp_path / name).write_bytes(name.encode())
+    monkeypatch.setattr(module, "FOLDER", tmp_path)
+    found = load_disk_loaders()
+    assert (found.boot, found.core) == (BIOS_BOOT.encode(), BIOS_CORE.encode())
+    assert found.efi == {"EFI/BOOT/BOOTX64.EFI": b"shimx64.efi", "EFI/BOOT/grubx64.efi": b"grubx64.efi"}
+    (tmp_path / BIOS_CORE).unlink()
+    with pytest.raises(Unavailable, match=r"grub-bios-core\.img\): run `make loaders`"):
+        load_disk_loaders()
 
 
 def test_a_missing_loader_says_how_to_get_it(tmp_path: Path) -> None:

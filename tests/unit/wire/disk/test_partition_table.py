@@ -1,35 +1,22 @@
-"""The partition table of the cloud images that the tests install, read by another program."""
+"""The partition table of disks that we make, read by another program."""
 
-import importlib.util
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 from uuid import UUID
 
 import pytest
 
-PACKAGING = Path(__file__).parents[3] / "packaging"
+from tinkbox.wire.disk import partition_table as partitions
+
 DISK = UUID("0e8f5a34-8c5e-4dfb-9a7e-2b7c1f0a9d11")
 FIRST, SECOND = UUID("6d1f2a01-0000-4000-8000-000000000001"), UUID("6d1f2a01-0000-4000-8000-000000000002")
 SECTORS = 1 << 16
 
 
-@pytest.fixture(scope="module")
-def partitions() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("packaging_cloud_partitions", PACKAGING / "cloud_partitions.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def disk(partitions: ModuleType, tmp_path: Path) -> Path:
+def disk(tmp_path: Path) -> Path:
     """The partition behind has the lower number, as in Debian's images."""
     parts = [
         partitions.Partition(number=1, kind=partitions.LINUX_ROOT_X86_64, identity=FIRST, first=8192, sectors=4096),
@@ -52,7 +39,7 @@ def sfdisk(*words: str | Path) -> str:
     return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_partitions_have_their_numbers_places_and_identities(partitions: ModuleType, disk: Path) -> None:
+def test_partitions_have_their_numbers_places_and_identities(disk: Path) -> None:
     table = json.loads(sfdisk("--json", disk))["partitiontable"]
     assert (table["label"], UUID(table["id"]), table["lastlba"]) == ("gpt", DISK, SECTORS - 34)
     told = [
@@ -63,7 +50,7 @@ def test_partitions_have_their_numbers_places_and_identities(partitions: ModuleT
     assert [UUID(each["type"]) for each in table["partitions"]] == [partitions.LINUX_ROOT_X86_64, partitions.BIOS_BOOT]
 
 
-def test_both_copies_of_the_table_are_good(partitions: ModuleType, disk: Path) -> None:
+def test_both_copies_of_the_table_are_good(disk: Path) -> None:
     assert "No errors detected" in sfdisk("--verify", disk)
     with disk.open("r+b") as file:
         file.seek(partitions.SECTOR)

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -31,7 +32,7 @@ class Partition:
         return self.first + self.sectors - 1
 
 
-def table(partitions: list[Partition], *, disk: UUID, sectors: int) -> tuple[bytes, bytes]:
+def table(partitions: Sequence[Partition], *, disk: UUID, sectors: int) -> tuple[bytes, bytes]:
     """What stands at the disk's begin (from sector 0) and at its end (its last TAIL_SECTORS sectors)."""
     entries = bytearray(ENTRIES * ENTRY_SIZE)
     for each in partitions:

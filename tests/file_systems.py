@@ -1,0 +1,47 @@
+"""What other programs say of file systems that we made."""
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+_ENVIRONMENT: Final = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin", "LC_ALL": "C"}
+
+
+def lay(path: Path, pieces: Iterable[bytes | int]) -> Path:
+    """Write pieces into a file; what is zeros becomes a hole."""
+    with path.open("wb") as file:
+        for piece in pieces:
+            if isinstance(piece, int):
+                file.seek(piece, os.SEEK_CUR)
+            else:
+                file.write(piece)
+        file.truncate()
+    return path
+
+
+def run(*words: str | Path) -> str:
+    """What a program prints that has to succeed."""
+    done = subprocess.run(
+        [str(word) for word in words], env=_ENVIRONMENT, capture_output=True, text=True, errors="replace"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check(path: Path) -> None:
+    """Fail unless e2fsck finds nothing at all."""
+    said = run("e2fsck", "-fn", path)
+    assert "Fix" not in said, said
+
+
+def debugfs(path: Path, command: str) -> bytes:
+    return subprocess.run(["debugfs", "-R", command, path], env=_ENVIRONMENT, capture_output=True, check=True).stdout
+
+
+def dumped(path: Path, folder: Path) -> Path:
+    """All files of a file system, in a folder."""
+    folder.mkdir()
+    debugfs(path, f"rdump / {folder}")
+    return folder

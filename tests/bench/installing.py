@@ -27,7 +27,6 @@ IMAGE = ROOT / "build" / "system-images" / f"{SYSTEM}.qcow2"
 ACTIONS = ROOT / "examples" / "actions"
 ROUNDS = 3
 BOOTS = 2
-MACHINE = 1
 DISK = 3 << 30
 
 
@@ -98,19 +97,19 @@ def in_a_machine(raw: Path) -> Comparison:
     theirs = shell("dd", 'dd if=/dev/vdb of="$TINKBOX_DISK" bs=4M conv=fsync', **disk)
     with folder() as images, site(SYSTEM) as home:
         home.lab.load(shell_image(images))
-        home.lab.push(MACHINE)
-        for number in range(BOOTS):
-            comparison.add(*(boot(home, raw, f"{each['name']}-{number}", each) for each in (ours, theirs)))
+        for first in range(1, 2 * BOOTS, 2):
+            comparison.add(boot(home, raw, first, ours), boot(home, raw, first + 1, theirs))
     return comparison
 
 
-def boot(home: Site, raw: Path, name: str, action: dict[str, Any]) -> float:
-    """Seconds from power-on to the action's end, in a machine with a new disk and the raw image as its second one."""
+def boot(home: Site, raw: Path, number: int, action: dict[str, Any]) -> float:
+    """Seconds from power-on to the action's end, in a machine of its own, with the raw image on its second disk."""
     lab = home.lab
-    workflow = lab.workflow(MACHINE, action)
-    disk = empty_disk(lab.work / f"{name}.raw", DISK)
+    lab.push(number)
+    workflow = lab.workflow(number, action)
+    disk = empty_disk(lab.work / f"machine{number}.raw", DISK)
     extra = ("-drive", f"if=none,id=source,format=raw,readonly=on,file={raw}", "-device", "virtio-blk-pci,drive=source")
-    with lab.machine(MACHINE, disk=disk, extra=extra) as machine:
+    with lab.machine(number, disk=disk, extra=extra) as machine:
         began = datetime.now(UTC)
         machine.power_on()
         if lab.ended(workflow).state is not State.SUCCESS:

@@ -66,6 +66,7 @@ def configuration() -> Iterator[Configuration]:
         path.write_text(
             f"data: {data}\ninterface: lo\naddress: 127.0.0.1\ndocker: unix:///nowhere\nmetadata: {{ports: []}}\n"
         )
+        path.chmod(0o644)  # whatever umask a test before left
         yield Configuration(path, data, 7080, 80, 69)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
 
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
@@ -64,12 +65,17 @@ def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
 
 
 def read_user_data(path: Path, most: int) -> str:
-    """A file of user-data; raises Invalid for what cloud-init would not take, with the lines of the file."""
-    from tinkbox.engine.documents.user_data import unfit
+    """A file of user-data; raises Invalid for what cloud-init would not take, with the lines of the file.
+
+    What it would ignore is told.
+    """
+    from tinkbox.engine.documents.user_data import ignored, unfit
 
     text = read_bounded_text(path, most)
     if problems := unfit(text):
         raise Invalid(f"{path} is no user-data that cloud-init takes", problems)
+    for odd in ignored(text):
+        print(clean(f"tinkbox: {path}: {odd}"), file=sys.stderr)
     return text
 
 

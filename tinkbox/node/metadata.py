@@ -107,11 +107,17 @@ class _CompatibleDoor:
         path = f"{request.match_info['version']}/{request.match_info.get('path', '')}"
         instance = await self._systems.of_address(request.remote or "")
         tree = by_address(instance)
+        what = f"{called(path)}, by its address"
         if not self._systems.policy.secrets:
-            self._refuse_secret(tree, path)
+            if (asked := found(tree, path)) is not None and asked.secret:
+                self._note(request, what, instance.hardware, refused=True)
+                raise NotFound(
+                    "user-data may be secret, and an address proves little: it is served below /metadata/TOKEN, or by address when "
+                    "metadata.by_address is all in tinkbox.yaml"
+                )
             tree = without_secrets(tree)
         file = _file(tree, path)
-        self._note(request, f"{called(path)}, by its address", instance.hardware)
+        self._note(request, what, instance.hardware)
         return answered(request, file)
 
     async def hegel(self, request: web.Request) -> web.Response:
@@ -123,16 +129,9 @@ class _CompatibleDoor:
         await self._systems.of_address(request.remote or "")
         return session_token(request)
 
-    def _refuse_secret(self, tree: Tree, path: str) -> None:
-        file = found(tree, path)
-        if file is not None and file.secret:
-            raise NotFound(
-                "user-data may be secret, and an address proves little: it is served below /metadata/TOKEN, or by address when "
-                "metadata.by_address is all in tinkbox.yaml"
-            )
-
-    def _note(self, request: web.Request, what: str, hardware: Hardware) -> None:
-        self._systems.note(hardware, what, request.headers.get("User-Agent", ""), request.remote or "")
+    def _note(self, request: web.Request, what: str, hardware: Hardware, *, refused: bool = False) -> None:
+        agent = request.headers.get("User-Agent", "")
+        self._systems.note(hardware, what, agent, request.remote or "", refused=refused)
 
 
 def answered(request: web.Request, file: File) -> web.Response:

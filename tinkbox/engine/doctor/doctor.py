@@ -14,7 +14,12 @@ from tinkbox.engine.doctor.loader_rules import (
     transfer_stopped,
     wrong_loader,
 )
-from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused, runs_its_own_system
+from tinkbox.engine.doctor.metadata_rules import (
+    cloud_init_failed,
+    metadata_refused,
+    runs_its_own_system,
+    user_data_by_address,
+)
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
     address_outside,
@@ -104,6 +109,7 @@ RULES: Sequence[Rule] = (
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
+    Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
     Rule("SpanningTree", "a switch port that opens late", spanning_tree),

@@ -46,6 +46,19 @@ def runs_its_own_system(case: Case) -> Iterator[Finding]:
     )
 
 
+def user_data_by_address(case: Case) -> Iterator[Finding]:
+    """An installed system that wanted its user-data without showing a token."""
+    refused = [each for each in _newest(case, Stage.METADATA) if text(each, "refused")]
+    if refused:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="Its system asked for its user-data by its address alone, and got none.",
+            evidence=tuple(map(line, refused[-_SHOWN:])),
+            remedy="Have it ask below $TINKBOX_METADATA, which has the token of its workflow, or set metadata.by_address: all in "
+            "tinkbox.yaml: then every host that takes this machine's address can read its user-data.",
+        )
+
+
 def metadata_refused(case: Case) -> Iterator[Finding]:
     """A machine that shows another one's metadata token, seen from either."""
     for stage, cause in (
@@ -63,6 +76,6 @@ def metadata_refused(case: Case) -> Iterator[Finding]:
 
 
 def _newest(case: Case, stage: Stage) -> tuple[Sighting, ...]:
-    """Those of the last boot in which there are any, unless the machine was sent to the OSIE since."""
-    since = of(case.sightings, Stage.SCRIPT, Stage.SUPPLIED)
+    """Those of the last boot in which there are any, unless the machine was sent to the OSIE since, or was in it."""
+    since = of(case.sightings, Stage.SCRIPT, Stage.SUPPLIED, Stage.WORKER)
     return tuple(each for each in of(case.sightings, stage) if not since or each.at >= since[-1].at)

@@ -12,6 +12,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.spelling import meant
+from tinkbox.model.text import quoted
 from tinkbox.yaml_nodes import compose, is_null, line_of
 
 _HEAD: Final = "#cloud-config"
@@ -58,7 +59,12 @@ def unfit(text: str) -> list[Problem]:
         return [Problem(text=f"{size} bytes: at most {MAX_USER_DATA >> 10} KiB are served")]
     if not text.strip():
         return []
-    text = text.lstrip("\ufeff")
+    if text.startswith("\ufeff"):
+        return [
+            Problem(
+                line=1, text="a byte order mark stands before it, and no system reads it so: save it as UTF-8 without"
+            )
+        ]
     # As cloud-init finds out what a text is: in any case, and behind what is blank.
     first = text.strip().splitlines()[0].lower()
     if first.startswith("{"):
@@ -68,11 +74,20 @@ def unfit(text: str) -> list[Problem]:
     return [] if first.startswith(_OTHERS) else list(_headless(text, first))
 
 
-def unknown_keys(text: str) -> list[Problem]:
-    """Keys of a fit cloud-config that cloud-init does not know: it ignores them, unless a newer one does know them."""
-    if unfit(text) or not text.strip().lower().startswith(_HEAD):
+def ignored(text: str) -> list[Problem]:
+    """What cloud-init ignores in a fit text: keys that it does not know, unless a newer one does, and what is nothing to it.
+
+    Others read user-data as well, such as Kickstart, so this is no reason to refuse it.
+    """
+    begins = text.strip().lower()
+    if not begins or unfit(text):
         return []
-    documents = compose(text.lstrip("\ufeff"))
+    if not begins.startswith(("{", _HEAD, *_OTHERS)):
+        first = quoted(text.strip().splitlines()[0], 40)
+        return [Problem(line=1, text=f"cloud-init ignores all of it, for it knows nothing that begins with {first}")]
+    if not begins.startswith(_HEAD):
+        return []
+    documents = compose(text)
     root = documents[0] if documents else None
     names = [name for name, _ in root.value if isinstance(name, ScalarNode)] if isinstance(root, MappingNode) else []
     return [

@@ -114,8 +114,11 @@ class InstalledSystems:
         workflow_id, spec = await self._store.look(question)
         return instance_of(record.hardware, spec, self.policy.defaults, workflow_id=workflow_id, by_address=True)
 
-    def note(self, hardware: Hardware, what: str, agent: str, address: str) -> None:
-        """Note that the system on a machine asked for something, once in a boot; `agent` is what the client calls itself."""
+    def note(self, hardware: Hardware, what: str, agent: str, address: str, *, refused: bool = False) -> None:
+        """Note that the system on a machine asked for something, once in a boot; `agent` is what the client calls itself.
+
+        `refused` tells that its address alone did not prove enough for it.
+        """
         mac = self._machines.progress.seen_last(hardware)
         client = client_name(agent)
         now, key = self._clock(), (hardware.id, what, client)
@@ -127,8 +130,9 @@ class InstalledSystems:
         self._noted.move_to_end(key)
         while len(self._noted) > REMEMBERED:
             self._noted.popitem(last=False)
-        detail = f"{what}, {client}" if client else what
-        self._booting.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address)
+        detail = ", ".join(filter(None, (what, client, "refused: metadata.by_address is public" if refused else "")))
+        policy = {"refused": "yes"} if refused else {}
+        self._booting.saw(mac, Stage.METADATA, detail, what=what, client=client, address=address, **policy)
 
     async def _shown(self, token: str, address: str) -> tuple[Shown, Installation]:
         opened = self._tokens.opened(token)

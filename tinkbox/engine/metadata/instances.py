@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tinkbox.engine.documents.user_data import unfit, unknown_keys
+from tinkbox.engine.documents.user_data import ignored, unfit
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.machine_views import object_view
@@ -67,7 +67,7 @@ def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
         spec = _mapping(object_view(each.document).get("spec"))
         found = {"userData": user_data(spec, _metadata(each.document)), "vendorData": _text(spec.get("vendorData"))}
         for name, text in found.items():
-            for found_there, kept in ((unfit(text), problems), (unknown_keys(text), odd)):
+            for found_there, kept in ((unfit(text), problems), (ignored(text), odd)):
                 for problem in found_there:
                     where = f", line {problem.line} in it" if problem.line else ""
                     key = f"{called(each)}: {name}{where}{f', {problem.key}' if problem.key else ''}"

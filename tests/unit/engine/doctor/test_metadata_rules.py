@@ -5,7 +5,12 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.metadata_rules import cloud_init_failed, metadata_refused, runs_its_own_system
+from tinkbox.engine.doctor.metadata_rules import (
+    cloud_init_failed,
+    metadata_refused,
+    runs_its_own_system,
+    user_data_by_address,
+)
 from tinkbox.engine.doctor.system_rules import disk_not_found
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
@@ -43,6 +48,16 @@ def test_a_warning_is_a_suspicion_and_what_went_well_is_nothing() -> None:
 def test_what_an_earlier_system_told_is_no_news_once_the_osie_booted() -> None:
     failed = seen(Stage.CLOUD_INIT, name="modules-final", result="FAIL")
     assert not list(cloud_init_failed(case(failed, seen(Stage.SCRIPT, 5))))
+    assert not list(cloud_init_failed(case(failed, seen(Stage.WORKER, 5))))
+
+
+def test_user_data_that_an_address_did_not_get_is_told_with_both_ways_out() -> None:
+    asked = seen(Stage.METADATA, what="user-data (EC2), by its address", refused="yes")
+    (found,) = user_data_by_address(case(asked))
+    assert found.gravity is Gravity.SUSPECT
+    assert "TINKBOX_METADATA" in found.remedy
+    assert "by_address: all" in found.remedy
+    assert not list(user_data_by_address(case(seen(Stage.METADATA, what="meta-data (EC2), by its address"))))
 
 
 def test_a_token_of_another_machine_is_told_of_both() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.engine.documents.user_data import unfit
+from tinkbox.engine.documents.user_data import ignored, unfit
 from tinkbox.model.metadata import MAX_USER_DATA
 
 
@@ -39,6 +39,7 @@ def test_what_systems_read_is_fit(text: str) -> None:
     ("text", "problem"),
     [
         ("<!DOCTYPE html>\n<html>", "line 1: this is a web page"),
+        ("\ufeff#cloud-config\npackages: [curl]\n", "line 1: a byte order mark"),
         ("packages: [curl]\n", "line 1: the first line must be #cloud-config: cloud-init ignores this text as it is"),
         ("# mine\n#cloud-config\nruncmd: []\n", "line 2: #cloud-config must be the first line"),
         ("# cloud-config\nruncmd: []\n", "line 1: the first line must be #cloud-config, without a space"),
@@ -71,3 +72,19 @@ def test_hostile_texts_are_read_in_time(text: str) -> None:
 def test_what_is_too_large_is_not_looked_at() -> None:
     (told,) = unfit("x" * (MAX_USER_DATA + 1))
     assert "at most 256 KiB" in told.text
+
+
+def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None:
+    (told,) = ignored("hello\n")
+    assert str(told) == "line 1: cloud-init ignores all of it, for it knows nothing that begins with 'hello'"
+    (told,) = ignored("#cloud-config\nno_such_key: 1\n")
+    assert told.key == "no_such_key"
+    for text in (
+        "",
+        "#!/bin/sh\n",
+        '{"ignition": {}}',
+        "#cloud-config\nruncmd: []\n",
+        "version: v1alpha1\n",
+        "H4sIAAAA",
+    ):
+        assert ignored(text) == []

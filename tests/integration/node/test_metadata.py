@@ -140,6 +140,9 @@ async def test_by_its_address_a_machine_gets_what_is_no_secret(box: Appliance, s
         refused = await client.get("/2009-04-04/user-data")
         assert refused.status == 404
         assert "metadata.by_address" in (await refused.json())["detail"]
+        (told,) = [each for each in await noted(box) if each.startswith("user-data")]
+        assert told.startswith("user-data (EC2), by its address, ")
+        assert told.endswith("refused: metadata.by_address is public")
         assert (await (await client.get("/metadata")).json())["metadata"]["instance"]["hostname"] == "node7"
         token = await client.put("/latest/api/token", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"})
         assert (token.status, token.headers["X-aws-ec2-metadata-token-ttl-seconds"]) == (200, "60")

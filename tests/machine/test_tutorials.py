@@ -270,8 +270,6 @@ def test_from_tinkerbell(desk: Desk) -> None:
             "tinkbox hardware push --file hardware.yaml": sets_up,
             "tinkbox workflow watch": lambda reader: machine.power_on(),
             "metadata:": logs_shown,
-            # It waits in the OSIE, and has nothing on its disk.
-            "tinkbox install": lambda reader: machine.power_off(),
         },
         filled={f"tinkbox workflow {verb} WORKFLOW": last_workflow for verb in ("watch", "state", "logs")},
     )

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid
+from tinkbox.setup.configuration_file import with_keys
+
+if TYPE_CHECKING:
+    from tinkbox.settings.all_settings import Settings
 
 POOL_HOSTS = 100
 # Where nothing else is: a network for machines alone.
@@ -32,13 +37,14 @@ class HostInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was decided; without `data` it is the default folder."""
+    """What was decided; without `data` it is the default folder.  `other_address`: a person named the address."""
 
     interface: str
     address: IPv4Interface
     mode: str
     pool: tuple[IPv4Address, IPv4Address] | None = None
     data: Path | None = None
+    other_address: bool = False
 
 
 def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:
@@ -77,6 +83,28 @@ def proposed_pool(address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
 def config_text(choice: Choice) -> str:
     """tinkbox.yaml with what differs from the defaults."""
     return "\n".join(_lines(choice)) + "\n"
+
+
+def changed_config_text(text: str, before: "Settings", choice: Choice) -> str:
+    """A tinkbox.yaml that says `before`, with what was chosen otherwise; every other key and comment stays.
+
+    Raises Invalid where a key is written in a way that cannot be changed.
+    """
+    wanted: dict[str, str | None] = {}
+    if choice.data is not None and choice.data != before.data:
+        wanted["data"] = str(choice.data)
+    moved = choice.interface not in before.interfaces[:1]
+    if moved:
+        wanted["interface"] = choice.interface
+    if choice.address.ip != before.address and (moved or before.address is not None or choice.other_address):
+        wanted["address"] = str(choice.address.ip)
+    if choice.mode != before.dhcp.mode:
+        wanted["dhcp.mode"] = choice.mode
+        for meaning in _MEANS.values():
+            text = text.replace(f"    # {meaning}", "")
+    if choice.pool != before.dhcp.terms.pool:
+        wanted["dhcp.pool"] = None if choice.pool is None else f"{choice.pool[0]}-{choice.pool[1]}"
+    return with_keys(text, wanted)
 
 
 @dataclass(frozen=True, slots=True)

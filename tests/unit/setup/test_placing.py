@@ -124,3 +124,16 @@ def test_a_folder_that_cannot_be_copied_leaves_the_old_one(tmp_path: Path) -> No
     with pytest.raises(Unavailable, match="cannot copy"):
         put_folder(tmp_path / "missing", tmp_path / "old")
     assert (tmp_path / "old" / "x").read_text() == "x"
+
+
+def test_each_former_file_is_kept_under_a_name_of_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "tinkbox.yaml"
+    placing.put(config, b"first", 0o640)
+    kept = [placing.put_instead(config, content) for content in (b"second", b"third", b"fourth")]
+    assert (config.read_bytes(), config.stat().st_mode & 0o777) == (b"fourth", 0o640)
+    assert [each.name.removeprefix("tinkbox.yaml") for each in kept] == [
+        ".before-init",
+        ".before-init.2",
+        ".before-init.3",
+    ]
+    assert [each.read_bytes() for each in kept] == [b"first", b"second", b"third"]

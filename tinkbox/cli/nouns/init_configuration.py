@@ -17,6 +17,7 @@ from tinkbox.settings.dhcp import MODES
 from tinkbox.setup.proposals import (
     Choice,
     HostInterface,
+    changed_config_text,
     config_text,
     persistent_address,
     proposed_address,
@@ -42,8 +43,9 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
         print(clean(f"configuration   {config} is kept as it is"))
         _check(settings, config)
         return settings, []
-    choice, changed = _choose(chosen, ask)
-    text = config_text(choice)
+    before = load(config) if config.is_file() else None
+    choice, changed = _choose(chosen, ask, before)
+    text = config_text(choice) if before is None else changed_config_text(config.read_text(), before, choice)
     with tempfile.TemporaryDirectory() as scratch:
         draft = Path(scratch, "tinkbox.yaml")
         draft.write_text(text)
@@ -54,14 +56,14 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
     return load(config), changed
 
 
-def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[str]]:
-    """What flags and answers say, with the interface's address set where that was wanted."""
+def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None") -> tuple[Choice, list[str]]:
+    """What flags, the file that was there `before`, and answers say, with the interface's address set where that was wanted."""
     from tinkbox.setup.host import host_interfaces, set_address
 
     found = host_interfaces()
     _refuse_without_answers(chosen, ask, found)
-    interface = _interface(chosen, ask, found)
-    address = _address(chosen, ask, interface, found)
+    interface = _interface(chosen, ask, found, before)
+    address = _address(chosen, ask, interface, found, _written_address(before, interface))
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
     changed = list[str]()
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
@@ -73,11 +75,19 @@ def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[st
         else:
             print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
             print(persistent_address(choice), end="")
-    mode = chosen.dhcp or _mode(ask, interface.name)
-    pool = _pool(chosen, ask, address) if mode == "pool" else None
+    mode = chosen.dhcp or (before.dhcp.mode if before else _mode(ask, interface.name))
+    pool = _pool(chosen, ask, address, before.dhcp.terms.pool if before else None) if mode == "pool" else None
     if chosen.pool and mode != "pool":
         raise Invalid("--pool is for --dhcp pool: leave it out, or choose that")
-    return Choice(interface=interface.name, address=address, mode=mode, pool=pool, data=chosen.data), changed
+    choice = Choice(
+        interface=interface.name,
+        address=address,
+        mode=mode,
+        pool=pool,
+        data=chosen.data,
+        other_address=bool(chosen.address),
+    )
+    return choice, changed
 
 
 def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> None:
@@ -93,7 +103,9 @@ def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: S
     )
 
 
-def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> HostInterface:
+def _interface(
+    chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface], before: "Settings | None"
+) -> HostInterface:
     known = {each.name: each for each in found}
 
     def read(name: str) -> HostInterface:
@@ -103,10 +115,11 @@ def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostI
 
     if not found:
         raise NotFound("this host has no network interface for machines: plug one in, and look with `ip link`")
-    if chosen.interface:
-        if chosen.interface not in known:
-            raise NotFound(f"there is no interface {chosen.interface}, there is {_listed(found)}")
-        return known[chosen.interface]
+    named = chosen.interface or next(iter(before.interfaces if before else ()), "")
+    if named:
+        if named not in known:
+            raise NotFound(f"there is no interface {named}; name one of these with --interface: {_listed(found)}")
+        return known[named]
     print("Which network are the machines on? The interfaces of this host:")
     for each in found:
         print(clean(f"  {each}"))
@@ -115,7 +128,11 @@ def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostI
 
 
 def _address(
-    chosen: argparse.Namespace, ask: Questions, interface: HostInterface, found: Sequence[HostInterface]
+    chosen: argparse.Namespace,
+    ask: Questions,
+    interface: HostInterface,
+    found: Sequence[HostInterface],
+    written: IPv4Interface | None,
 ) -> IPv4Interface:
     def read(text: str) -> IPv4Interface:
         try:
@@ -130,11 +147,21 @@ def _address(
 
     if chosen.address:
         return read(chosen.address)
+    if written is not None:
+        return written
     if interface.address is not None:
         return interface.address
     return ask.answer(
         f"{interface.name} has no address; the appliance's", str(proposed_address(interface, found)), read
     )
+
+
+def _written_address(before: "Settings | None", interface: HostInterface) -> IPv4Interface | None:
+    """The address that the file has for this interface."""
+    if before is None or before.address is None or interface.name not in before.interfaces:
+        return None
+    prefix = interface.address.network.prefixlen if interface.address else 24
+    return IPv4Interface((before.address, prefix))
 
 
 def _refuse_unless_agreed(chosen: argparse.Namespace, ask: Questions, choice: Choice) -> None:
@@ -178,7 +205,12 @@ def _others(interface: str) -> Sequence[Rival]:
         return ()
 
 
-def _pool(chosen: argparse.Namespace, ask: Questions, address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
+def _pool(
+    chosen: argparse.Namespace,
+    ask: Questions,
+    address: IPv4Interface,
+    written: tuple[IPv4Address, IPv4Address] | None,
+) -> tuple[IPv4Address, IPv4Address]:
     from tinkbox.settings.dhcp import address_range
 
     def read(text: str) -> tuple[IPv4Address, IPv4Address]:
@@ -189,6 +221,8 @@ def _pool(chosen: argparse.Namespace, ask: Questions, address: IPv4Interface) ->
 
     if chosen.pool:
         return read(chosen.pool)
+    if written is not None and all(each in address.network for each in written):
+        return written
     first, last = proposed_pool(address)
     return ask.answer("addresses to lend", f"{first}-{last}", read)
 
@@ -211,22 +245,21 @@ def _check(settings: "Settings", file: Path) -> None:
 
 def _write(config: Path, text: str, ask: Questions) -> bool:
     """Have the file say this, unless a person wants what it says now; returns whether it changed."""
-    from tinkbox.setup.placing import put
+    from tinkbox.setup.placing import put, put_instead
 
     before = config.read_text(errors="replace") if config.is_file() else None
     if before == text:
         print(clean(f"configuration   {config} says all of it already"))
         return False
     if before is not None:
-        changes = difflib.unified_diff(
-            before.splitlines(True), text.splitlines(True), str(config), "what init would write"
-        )
+        changes = difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(config), "what init writes")
         print(clean_block("".join(changes)), end="")
         if not ask.agreed(f"replace {config}", proposed=ask.decides):
             print(clean(f"configuration   {config} is kept as it is"))
             return False
-        put(config.with_name(f"{config.name}.before-init"), before.encode())
-    put(config, text.encode())
+        print(clean(f"configuration   what {config} said stays in {put_instead(config, text.encode())}"))
+    else:
+        put(config, text.encode())
     print(clean(f"configuration   {config} is written"))
     return True
 

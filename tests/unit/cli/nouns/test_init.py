@@ -1,12 +1,76 @@
-"""Where `tinkbox init` looks for what a release brings."""
+"""What `tinkbox init` does with the host and with a configuration that is there."""
 
 import argparse
+from ipaddress import IPv4Interface
 from pathlib import Path
 
 import pytest
 
+from tinkbox.cli.nouns import init_configuration
+from tinkbox.cli.nouns.init_configuration import configured
 from tinkbox.cli.nouns.init_steps import _files
-from tinkbox.setup import placing
+from tinkbox.cli.terminal.questions import Questions
+from tinkbox.setup import host, placing
+from tinkbox.setup.proposals import HostInterface
+
+WRITTEN = """\
+# our lab
+interface: eth1
+metadata:
+  timezone: Europe/Berlin
+dhcp:
+  gateway: 172.30.0.254   # the router
+  mode: pool
+  pool: 172.30.0.100-172.30.0.199
+"""
+FOUND = [
+    HostInterface(name="eth0", address=IPv4Interface("10.0.0.5/24"), outward=True),
+    HostInterface(name="eth1", address=IPv4Interface("172.30.0.1/24")),
+    HostInterface(name="eth2", address=IPv4Interface("172.31.0.1/24")),
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration on a host with three interfaces, where nothing is in the way."""
+    monkeypatch.setattr(host, "host_interfaces", lambda: FOUND)
+    monkeypatch.setattr(init_configuration, "_check", lambda settings, file: None)
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
+    return path
+
+
+def flags(**named: str | bool) -> argparse.Namespace:
+    absent = dict.fromkeys(("interface", "address", "dhcp", "pool", "data", "set_address", "yes"))
+    return argparse.Namespace(**{**absent, "yes": True, **named})
+
+
+def run(config: Path, **named: str | bool) -> None:
+    configured(flags(**named), Questions(yes=True), config)
+
+
+def test_a_flag_changes_its_own_keys_of_a_file_that_is_there(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = config.read_text()
+    run(config, dhcp="reservation")
+    assert config.read_text() == before.replace("mode: pool\n  pool: 172.30.0.100-172.30.0.199", "mode: reservation")
+    assert config.with_name("tinkbox.yaml.before-init").read_text() == before
+    assert "tinkbox.yaml.before-init" in capsys.readouterr().out
+
+
+def test_moving_to_another_interface_takes_its_address_and_a_pool_of_its_network(config: Path) -> None:
+    run(config, interface="eth2")
+    text = config.read_text()
+    assert "interface: eth2\n" in text
+    assert "address: 172.31.0.1\n" in text
+    assert "  pool: 172.31.0.100-172.31.0.199\n" in text
+    assert "timezone: Europe/Berlin" in text
+
+
+def test_what_the_file_says_already_changes_nothing(config: Path) -> None:
+    before = config.read_text()
+    run(config, interface="eth1", dhcp="pool")
+    assert config.read_text() == before
+    assert not config.with_name("tinkbox.yaml.before-init").exists()
 
 
 @pytest.mark.parametrize("program", ["dist/tinkbox", None])

@@ -58,7 +58,7 @@ def test_a_key_that_is_not_there_needs_no_removal() -> None:
 
 @pytest.mark.parametrize("text", ["{tpm: first}\n", "dhcp: ~\n", "tpm: first\n...\n"])
 def test_what_cannot_be_changed_alone_is_refused_with_what_to_write(text: str) -> None:
-    with pytest.raises(Invalid, match="write `dhcp.mode: pool` yourself"):
+    with pytest.raises(Invalid, match=r"write `dhcp\.mode: pool` yourself"):
         with_keys(text, {"dhcp.mode": "pool"})
 
 

@@ -1,5 +1,6 @@
 """Files that `tinkbox init` puts on a host, and the unit."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,6 +71,28 @@ def test_a_command_that_fails_is_named() -> None:
         unit.run(["false"])
     with pytest.raises(Unavailable, match="cannot start nowhere-to-be-found"):
         unit.run(["nowhere-to-be-found"])
+
+
+def test_a_command_that_takes_long_is_told_of_once(tmp_path: Path) -> None:
+    gate, told = tmp_path / "gate", list[str]()
+    os.mkfifo(gate)
+
+    def slow() -> None:
+        told.append("slow")
+        gate.write_text("go on\n")
+
+    unit.run(["cat", str(gate)], slow, patience=0)
+    assert told == ["slow"]
+
+
+def test_what_a_start_waits_for_is_what_systemd_starts_now() -> None:
+    listed = """\
+  91 systemd-networkd-wait-online.service start running
+ 101 network-online.target start waiting
+ 102 tinkbox.service start running
+No jobs running.
+"""
+    assert unit.jobs_in(listed) == ["systemd-networkd-wait-online.service"]
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tinkbox.settings.all_settings import Settings
 
 
-def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tuple[Settings, list[str]]":
-    """The settings that hold from now on, and what was changed for that.
+def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed: list[str]) -> "Settings":
+    """The settings that hold from now on; `changed` gets what was changed for that.
 
     A file that is there counts as answered, unless a flag says something of the network.
     """
@@ -42,9 +42,9 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
         settings = load(config)
         print(clean(f"configuration   {config} is kept as it is"))
         _check(settings, config)
-        return settings, []
+        return settings
     before = load(config) if config.is_file() else None
-    choice, changed = _choose(chosen, ask, before)
+    choice = _choose(chosen, ask, before, changed)
     text = config_text(choice) if before is None else changed_config_text(config.read_text(), before, choice)
     with tempfile.TemporaryDirectory() as scratch:
         draft = Path(scratch, "tinkbox.yaml")
@@ -53,10 +53,10 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
         _check(settings, draft)
     if _write(config, text, ask):
         changed.append(str(config))
-    return load(config), changed
+    return load(config)
 
 
-def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None") -> tuple[Choice, list[str]]:
+def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None", changed: list[str]) -> Choice:
     """What flags, the file that was there `before`, and answers say, with the interface's address set where that was wanted."""
     from tinkbox.setup.host import host_interfaces, set_address
 
@@ -65,7 +65,6 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     interface = _interface(chosen, ask, found, before)
     address = _address(chosen, ask, interface, found, _written_address(before, interface))
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
-    changed = list[str]()
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
         _refuse_unless_agreed(chosen, ask, choice)
         kept = set_address(choice)
@@ -79,7 +78,7 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     pool = _pool(chosen, ask, address, before.dhcp.terms.pool if before else None) if mode == "pool" else None
     if chosen.pool and mode != "pool":
         raise Invalid("--pool is for --dhcp pool: leave it out, or choose that")
-    choice = Choice(
+    return Choice(
         interface=interface.name,
         address=address,
         mode=mode,
@@ -87,7 +86,6 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
         data=chosen.data,
         other_address=bool(chosen.address),
     )
-    return choice, changed
 
 
 def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.cli.nouns import init_configuration
+from tinkbox.cli import INTERRUPTED, main
+from tinkbox.cli.nouns import init_configuration, init_steps
 from tinkbox.cli.nouns.init_configuration import configured
 from tinkbox.cli.nouns.init_steps import _files
 from tinkbox.cli.terminal.questions import Questions
-from tinkbox.setup import host, placing
+from tinkbox.setup import host, placing, unit
 from tinkbox.setup.proposals import HostInterface
 
 WRITTEN = """\
@@ -46,7 +47,7 @@ def flags(**named: str | bool) -> argparse.Namespace:
 
 
 def run(config: Path, **named: str | bool) -> None:
-    configured(flags(**named), Questions(yes=True), config)
+    configured(flags(**named), Questions(yes=True), config, [])
 
 
 def test_a_flag_changes_its_own_keys_of_a_file_that_is_there(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,3 +81,39 @@ def test_a_checkout_has_it_in_build(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "build" / "images").mkdir(parents=True)
     (tmp_path / "build" / "images" / "reboot.tar").touch()
     assert _files(argparse.Namespace(files=None)).images == (tmp_path / "build" / "images" / "reboot.tar",)
+
+
+def test_ctrl_c_says_what_is_done_and_has_the_next_run_restart_the_appliance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, due = tmp_path / "tinkbox.yaml", tmp_path / "due"
+
+    def interrupted(chosen: object, ask: object, config: Path, changed: list[str]) -> None:
+        changed.append(str(config))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(host, "is_root", lambda: True)
+    monkeypatch.setattr(unit, "RESTART_IS_DUE", due)
+    monkeypatch.setattr(init_configuration, "configured", interrupted)
+    assert main(["init", "--yes", "--config", str(config)]) == INTERRUPTED
+    assert capsys.readouterr().err == f"\nstopped, changed so far: {config}. Type the same line again to go on.\n"
+    assert due.exists()
+
+
+def test_a_slow_start_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(init_steps, "_answers", lambda data: True)
+    monkeypatch.setattr(init_steps, "_load_images", lambda chosen, data, changed: None)
+    monkeypatch.setattr(unit, "RESTART_IS_DUE", tmp_path / "due")
+    monkeypatch.setattr(unit, "run", lambda command, slow: slow() if "restart" in command else None)
+    monkeypatch.setattr(unit, "jobs", lambda: ["systemd-networkd-wait-online.service"])
+    config = tmp_path / "tinkbox.yaml"
+    (tmp_path / "due").touch()
+    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    told = capsys.readouterr().out.splitlines()
+    assert "starting it (systemctl restart tinkbox)" in told[0]
+    assert "waits for systemd-networkd-wait-online.service: see `systemctl list-jobs`" in told[1]
+    assert told[2].startswith("appliance       runs (")
+    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    assert "runs already" in capsys.readouterr().out

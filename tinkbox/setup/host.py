@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,9 @@ def set_address(choice: Choice) -> Path | None:
     if file is None or file.path.exists():
         return None
     put(file.path, file.text.encode())
+    if NETWORKD.exists():
+        with suppress(Unavailable):  # the address is set, and the next boot reads the file in any case
+            _run("networkctl", "reload")
     return file.path
 
 

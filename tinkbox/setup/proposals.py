@@ -1,6 +1,6 @@
 """What `tinkbox init` proposes, by what it finds on the host; and the configuration that comes of it.  Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -54,13 +54,22 @@ def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def proposed_address(chosen: HostInterface, found: Sequence[HostInterface]) -> IPv4Interface:
-    """The address it has, else one of a network that this host has nothing to do with."""
+def proposed_address(chosen: HostInterface, networks: Collection[IPv4Network]) -> IPv4Interface:
+    """The address it has, else one that is in none of this host's networks."""
     if chosen.address is not None:
         return chosen.address
-    taken = [each.address.network for each in found if each.address is not None]
-    free = next((each for each in NETWORKS if not any(each.overlaps(other) for other in taken)), NETWORKS[0])
+    free = next((each for each in NETWORKS if not any(each.overlaps(other) for other in networks)), NETWORKS[0])
     return IPv4Interface((free.network_address + 1, free.prefixlen))
+
+
+def refuse_taken(address: IPv4Interface, interface: str, networks: Mapping[str, IPv4Network]) -> None:
+    """Raise Invalid for an address in a network that another interface has: answers would leave by that one."""
+    for name, network in networks.items():
+        if name != interface and network.overlaps(address.network):
+            raise Invalid(
+                f"{address} is in the network of {name} ({network}), and {interface} needs a network of its own: "
+                f"choose another address, or --interface {name}"
+            )
 
 
 def proposed_mode(others: Sequence[Rival]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.boot.network.interfaces import PresentInterface
 from tinkbox.model.errors import Unavailable
 from tinkbox.setup import host
 from tinkbox.setup.proposals import AddressFile, Choice
@@ -32,3 +33,11 @@ def test_networkd_reads_the_file_at_once_and_need_not(
         "ip address add 172.30.0.1/24 dev eth1",
         "networkctl reload after the file",
     ]
+
+
+def test_the_ports_of_a_bridge_are_no_networks_of_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "eth1" / "brport").mkdir(parents=True)
+    present = [PresentInterface(name=each, address=None, outward=False, up=True) for each in ("lo", "eth1", "br0")]
+    monkeypatch.setattr(host, "INTERFACES_OF_KERNEL", tmp_path)
+    monkeypatch.setattr(host, "present_interfaces", lambda: present)
+    assert [each.name for each in host.host_interfaces()] == ["br0"]

@@ -4,8 +4,8 @@ import argparse
 import difflib
 import secrets
 import tempfile
-from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Interface
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from tinkbox.setup.proposals import (
     proposed_interface,
     proposed_mode,
     proposed_pool,
+    refuse_taken,
 )
 
 if TYPE_CHECKING:
@@ -58,12 +59,12 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
 
 def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None", changed: list[str]) -> Choice:
     """What flags, the file that was there `before`, and answers say, with the interface's address set where that was wanted."""
-    from tinkbox.setup.host import host_interfaces, set_address
+    from tinkbox.setup.host import host_interfaces, host_networks, set_address
 
-    found = host_interfaces()
-    _refuse_without_answers(chosen, ask, found)
+    found, networks = host_interfaces(), host_networks()
+    _refuse_without_answers(chosen, ask, found, networks)
     interface = _interface(chosen, ask, found, before)
-    address = _address(chosen, ask, interface, found, _written_address(before, interface))
+    address = _address(chosen, ask, interface, networks, _written_address(before, interface))
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
         _refuse_unless_agreed(chosen, ask, choice)
@@ -88,13 +89,18 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     )
 
 
-def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> None:
+def _refuse_without_answers(
+    chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface], networks: Mapping[str, IPv4Network]
+) -> None:
     """Raise Invalid where there is nobody to ask, with the flags that answer all questions."""
     if ask.can_ask:
         return
-    proposed = next((each for each in found if each.name == chosen.interface), None) or proposed_interface(found)
+    if chosen.interface:
+        proposed: HostInterface | None = _known(chosen.interface, found)
+    else:
+        proposed = proposed_interface(found)
     named = chosen.interface or (proposed.name if proposed else "IF")
-    address = chosen.address or (str(proposed_address(proposed, found)) if proposed else "A/P")
+    address = chosen.address or (str(proposed_address(proposed, networks.values())) if proposed else "A/P")
     raise Invalid(
         f"there is no terminal to ask at: type `tinkbox init --yes --interface {named} --address {address} --dhcp "
         f"{chosen.dhcp or MODES[0]}`, and --set-address when {named} has no address yet ({_listed(found)})"
@@ -115,9 +121,7 @@ def _interface(
         raise NotFound("this host has no network interface for machines: plug one in, and look with `ip link`")
     named = chosen.interface or next(iter(before.interfaces if before else ()), "")
     if named:
-        if named not in known:
-            raise NotFound(f"there is no interface {named}; name one of these with --interface: {_listed(found)}")
-        return known[named]
+        return _known(named, found)
     print("Which network are the machines on? The interfaces of this host:")
     for each in found:
         print(clean(f"  {each}"))
@@ -125,11 +129,18 @@ def _interface(
     return ask.answer("interface", proposed.name if proposed else "", read)
 
 
+def _known(name: str, found: Sequence[HostInterface]) -> HostInterface:
+    for each in found:
+        if each.name == name:
+            return each
+    raise NotFound(f"machines cannot be on {name}: name one of these with --interface: {_listed(found)}")
+
+
 def _address(
     chosen: argparse.Namespace,
     ask: Questions,
     interface: HostInterface,
-    found: Sequence[HostInterface],
+    networks: Mapping[str, IPv4Network],
     written: IPv4Interface | None,
 ) -> IPv4Interface:
     def read(text: str) -> IPv4Interface:
@@ -140,7 +151,8 @@ def _address(
         if "/" not in text:
             if interface.address is None or told.ip not in interface.address.network:
                 raise Invalid(f"say how large its network is, such as {text}/24")
-            return IPv4Interface((told.ip, interface.address.network.prefixlen))
+            told = IPv4Interface((told.ip, interface.address.network.prefixlen))
+        refuse_taken(told, interface.name, networks)
         return told
 
     if chosen.address:
@@ -150,7 +162,7 @@ def _address(
     if interface.address is not None:
         return interface.address
     return ask.answer(
-        f"{interface.name} has no address; the appliance's", str(proposed_address(interface, found)), read
+        f"{interface.name} has no address; the appliance's", str(proposed_address(interface, networks.values())), read
     )
 
 

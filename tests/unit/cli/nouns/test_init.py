@@ -11,6 +11,7 @@ from tinkbox.cli.nouns import init_configuration, init_steps
 from tinkbox.cli.nouns.init_configuration import configured
 from tinkbox.cli.nouns.init_steps import _files
 from tinkbox.cli.terminal.questions import Questions
+from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.setup import host, placing, unit
 from tinkbox.setup.proposals import HostInterface
 
@@ -35,6 +36,9 @@ FOUND = [
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration on a host with three interfaces, where nothing is in the way."""
     monkeypatch.setattr(host, "host_interfaces", lambda: FOUND)
+    monkeypatch.setattr(
+        host, "host_networks", lambda: {each.name: each.address.network for each in FOUND if each.address}
+    )
     monkeypatch.setattr(init_configuration, "_check", lambda settings, file: None)
     path = tmp_path / "tinkbox.yaml"
     path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
@@ -81,6 +85,21 @@ def test_a_checkout_has_it_in_build(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "build" / "images").mkdir(parents=True)
     (tmp_path / "build" / "images" / "reboot.tar").touch()
     assert _files(argparse.Namespace(files=None)).images == (tmp_path / "build" / "images" / "reboot.tar",)
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_an_interface_that_is_not_there_leads_to_those_that_are(config: Path, yes: bool) -> None:
+    with pytest.raises(
+        NotFound, match=r"cannot be on eth9: name one of these with --interface: eth0 .*, eth1 .*, eth2"
+    ):
+        configured(flags(interface="eth9"), Questions(yes=yes), config, [])
+
+
+def test_an_address_of_another_interface_changes_nothing(config: Path) -> None:
+    before = config.read_text()
+    with pytest.raises(Invalid, match="in the network of eth0"):
+        run(config, interface="eth1", address="10.0.0.9/24", set_address=True)
+    assert config.read_text() == before
 
 
 def test_ctrl_c_says_what_is_done_and_has_the_next_run_restart_the_appliance(

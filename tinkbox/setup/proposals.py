@@ -1,6 +1,6 @@
 """What `tinkbox init` proposes, by what it finds on the host; and the configuration that comes of it.  Pure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -70,6 +70,14 @@ def refuse_taken(address: IPv4Interface, interface: str, networks: Mapping[str, 
                 f"{address} is in the network of {name} ({network}), and {interface} needs a network of its own: "
                 f"choose another address, or --interface {name}"
             )
+
+
+def stranded(machines: Iterable[Collection[IPv4Address]], networks: Collection[IPv4Network]) -> int:
+    """How many machines have reserved addresses, and none in one of these networks."""
+    return sum(
+        bool(addresses) and not any(each in network for each in addresses for network in networks)
+        for addresses in machines
+    )
 
 
 def proposed_mode(others: Sequence[Rival]) -> str:

@@ -19,6 +19,7 @@ from tinkbox.setup.proposals import (
     proposed_mode,
     proposed_pool,
     refuse_taken,
+    stranded,
 )
 
 PEOPLE = HostInterface(name="eth0", address=IPv4Interface("172.30.0.9/24"), outward=True)
@@ -49,6 +50,12 @@ def test_an_address_in_the_network_of_another_interface_is_refused() -> None:
     refuse_taken(IPv4Interface("172.31.0.7/24"), "eth1", networks)
     with pytest.raises(Invalid, match=r"is in the network of eth0 \(172\.30\.0\.0/24\)"):
         refuse_taken(IPv4Interface("172.30.0.7/16"), "eth1", networks)
+
+
+def test_a_machine_is_stranded_when_none_of_its_addresses_fits() -> None:
+    machines = [[], [IPv4Address("10.0.0.7")], [IPv4Address("10.0.0.8"), IPv4Address("172.30.0.8")]]
+    assert stranded(machines, [IPv4Network("172.30.0.0/24")]) == 1
+    assert stranded(machines, [IPv4Network("172.30.0.0/24"), IPv4Network("10.0.0.0/8")]) == 0
 
 
 def test_beside_a_server_that_gives_addresses_only_booting_is_answered() -> None:

@@ -13,6 +13,7 @@ from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid, NotFound, Problem, Unavailable
+from tinkbox.model.text import counted
 from tinkbox.settings.dhcp import MODES
 from tinkbox.setup.proposals import (
     Choice,
@@ -25,9 +26,11 @@ from tinkbox.setup.proposals import (
     proposed_mode,
     proposed_pool,
     refuse_taken,
+    stranded,
 )
 
 if TYPE_CHECKING:
+    from tinkbox.client.operator import Document
     from tinkbox.settings.all_settings import Settings
 
 
@@ -65,6 +68,8 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     _refuse_without_answers(chosen, ask, found, networks)
     interface = _interface(chosen, ask, found, before)
     address = _address(chosen, ask, interface, networks, _written_address(before, interface))
+    if before is not None:
+        _warn_of_stranded(before, address.network)
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
         _refuse_unless_agreed(chosen, ask, choice)
@@ -164,6 +169,36 @@ def _address(
     return ask.answer(
         f"{interface.name} has no address; the appliance's", str(proposed_address(interface, networks.values())), read
     )
+
+
+def _warn_of_stranded(before: "Settings", network: IPv4Network) -> None:
+    """Name how many machines would have no address on the appliance's network; a stopped appliance says nothing."""
+    networks = [network, *(each.network for each in before.dhcp.subnets)]
+    count = stranded(_reserved(before.data), networks)
+    if count:
+        print(
+            clean(
+                f"warning: {counted(count, 'known machine')} with reserved addresses, none of them in {network}: they "
+                "cannot boot there until `tinkbox hardware push` gives them other addresses (`tinkbox hardware list`)"
+            ),
+            flush=True,
+        )
+
+
+def _reserved(data: Path) -> list[list[IPv4Address]]:
+    """The reserved addresses of each machine that the running appliance knows."""
+    from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+
+    async def asked() -> "list[Document]":
+        async with Operator(QuickConnection(socket=data / "operator.sock")) as operator:
+            return await operator.hardware.all()
+
+    try:
+        machines = answer_of(asked())
+    except Unavailable:
+        return []
+    return [[IPv4Address(each["address"]) for each in machine["interfaces"] if each["address"]] for machine in machines]
 
 
 def _written_address(before: "Settings | None", interface: HostInterface) -> IPv4Interface | None:

@@ -1,7 +1,7 @@
 """What `tinkbox init` does with the host and with a configuration that is there."""
 
 import argparse
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
 import pytest
@@ -85,6 +85,16 @@ def test_a_checkout_has_it_in_build(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "build" / "images").mkdir(parents=True)
     (tmp_path / "build" / "images" / "reboot.tar").touch()
     assert _files(argparse.Namespace(files=None)).images == (tmp_path / "build" / "images" / "reboot.tar",)
+
+
+def test_a_move_says_how_many_machines_it_leaves_behind(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reserved = [[IPv4Address("172.30.0.7")], [IPv4Address("172.30.0.8")], [IPv4Address("172.31.0.9")]]
+    monkeypatch.setattr(init_configuration, "_reserved", lambda data: reserved)
+    run(config, interface="eth2")
+    told = capsys.readouterr().out
+    assert told.startswith("warning: 2 known machines with reserved addresses, none of them in 172.31.0.0/24")
 
 
 @pytest.mark.parametrize("yes", [True, False])

@@ -65,10 +65,15 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     from tinkbox.setup.host import host_interfaces, host_networks, set_address
 
     found, networks = host_interfaces(), host_networks()
-    _refuse_without_answers(chosen, ask, found, networks)
+    if before is None or chosen.interface:
+        _refuse_without_answers(chosen, ask, found, networks)
+    elif not ask.can_ask:
+        raise Invalid(
+            "there is no terminal to ask at: add --yes, and what your flags say is changed without a question"
+        )
     interface = _interface(chosen, ask, found, before)
     address = _address(chosen, ask, interface, networks, _written_address(before, interface))
-    if before is not None:
+    if before is not None and (chosen.address or interface.name not in before.interfaces[:1]):
         _warn_of_stranded(before, address.network)
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):

@@ -94,6 +94,8 @@ def test_a_move_says_how_many_machines_it_leaves_behind(
     monkeypatch.setattr(init_configuration, "_reserved", lambda data: reserved)
     run(config, interface="eth2")
     told = capsys.readouterr().out
+    run(config, dhcp="proxy")
+    assert "warning" not in capsys.readouterr().out
     assert told.startswith("warning: 2 known machines with reserved addresses, none of them in 172.31.0.0/24")
 
 
@@ -103,6 +105,11 @@ def test_an_interface_that_is_not_there_leads_to_those_that_are(config: Path, ye
         NotFound, match=r"cannot be on eth9: name one of these with --interface: eth0 .*, eth1 .*, eth2"
     ):
         configured(flags(interface="eth9"), Questions(yes=yes), config, [])
+
+
+def test_a_file_that_answers_needs_no_terminal_but_a_yes(config: Path) -> None:
+    with pytest.raises(Invalid, match="no terminal to ask at: add --yes"):
+        configured(flags(dhcp="proxy"), Questions(yes=False), config, [])
 
 
 def test_an_address_of_another_interface_changes_nothing(config: Path) -> None:

@@ -3,6 +3,8 @@
 import os
 import re
 import subprocess
+from contextlib import suppress
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ from tinkbox.setup.proposals import AddressFile, Choice, HostInterface, for_ifup
 SYSTEMD: Final = Path("/run/systemd/system")  # sd_booted(3)
 NETWORKD: Final = Path("/run/systemd/netif/state")  # written by systemd-networkd while it runs
 INTERFACES: Final = Path("/etc/network/interfaces")
+INTERFACES_OF_KERNEL: Final = Path("/sys/class/net")
 _SOURCED: Final = re.compile(r"^source(-directory)?\s+/etc/network/interfaces\.d", re.MULTILINE)
 # Made by Docker for containers, and by no person for machines.
 _CONTAINERS: Final = re.compile(r"docker\d+|br-[0-9a-f]{12}|veth[0-9a-f]{7}")
@@ -25,9 +28,15 @@ def host_interfaces() -> list[HostInterface]:
         HostInterface(name=each.name, address=each.address, outward=each.outward, up=each.up)
         for each in present_interfaces()
         if not _CONTAINERS.fullmatch(each.name)
+        and not (INTERFACES_OF_KERNEL / each.name / "brport").exists()  # a bridge's: machines are on the bridge
         and not (each.address and each.address.is_loopback)
         and each.name != "lo"
     ]
+
+
+def host_networks() -> dict[str, IPv4Network]:
+    """The networks that this host has an address in, by interface; also those that no machine could be on."""
+    return {each.name: each.address.network for each in present_interfaces() if each.address is not None}
 
 
 def set_address(choice: Choice) -> Path | None:
@@ -42,6 +51,9 @@ def set_address(choice: Choice) -> Path | None:
     if file is None or file.path.exists():
         return None
     put(file.path, file.text.encode())
+    if NETWORKD.exists():
+        with suppress(Unavailable):  # the address is set, and the next boot reads the file in any case
+            _run("networkctl", "reload")
     return file.path
 
 

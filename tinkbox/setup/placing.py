@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +58,35 @@ def put(path: Path, content: bytes, mode: int = _MODE) -> bool:
     except OSError as error:
         raise Unavailable(f"cannot write {path}: {error.strerror}") from None
     return True
+
+
+def keep(path: Path) -> Path:
+    """Have what a file holds now under a second name, which nothing had before; returns that name.  Raises Unavailable."""
+    names = (f"{path.name}.before-init{'' if at == 1 else f'.{at}'}" for at in count(1))
+    for kept in map(path.with_name, names):
+        try:
+            kept.hardlink_to(path)  # `put` gives the first name to a new file
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise Unavailable(f"cannot keep {path} as {kept}: {error.strerror}") from None
+        return kept
+    raise AssertionError("there is always a next name")
+
+
+def put_instead(path: Path, content: bytes) -> Path:
+    """Have a file that is there hold this, for the same readers; returns where its former content is.
+
+    Raises Unavailable.
+    """
+    kept = keep(path)
+    of = kept.stat()
+    put(path, content, stat.S_IMODE(of.st_mode))
+    try:
+        os.chown(path, of.st_uid, of.st_gid)
+    except OSError as error:
+        raise Unavailable(f"cannot give {path} the owner that it had: {error.strerror}") from None
+    return kept
 
 
 def put_program(program: Path, place: Path = PROGRAM) -> bool:

@@ -1,13 +1,18 @@
 """What `tinkbox init` proposes, by what it finds on the host; and the configuration that comes of it.  Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid
+from tinkbox.setup.configuration_file import with_keys
+
+if TYPE_CHECKING:
+    from tinkbox.settings.all_settings import Settings
 
 POOL_HOSTS = 100
 # Where nothing else is: a network for machines alone.
@@ -32,13 +37,14 @@ class HostInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was decided; without `data` it is the default folder."""
+    """What was decided; without `data` it is the default folder.  `other_address`: a person named the address."""
 
     interface: str
     address: IPv4Interface
     mode: str
     pool: tuple[IPv4Address, IPv4Address] | None = None
     data: Path | None = None
+    other_address: bool = False
 
 
 def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:
@@ -48,13 +54,30 @@ def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def proposed_address(chosen: HostInterface, found: Sequence[HostInterface]) -> IPv4Interface:
-    """The address it has, else one of a network that this host has nothing to do with."""
+def proposed_address(chosen: HostInterface, networks: Collection[IPv4Network]) -> IPv4Interface:
+    """The address it has, else one that is in none of this host's networks."""
     if chosen.address is not None:
         return chosen.address
-    taken = [each.address.network for each in found if each.address is not None]
-    free = next((each for each in NETWORKS if not any(each.overlaps(other) for other in taken)), NETWORKS[0])
+    free = next((each for each in NETWORKS if not any(each.overlaps(other) for other in networks)), NETWORKS[0])
     return IPv4Interface((free.network_address + 1, free.prefixlen))
+
+
+def refuse_taken(address: IPv4Interface, interface: str, networks: Mapping[str, IPv4Network]) -> None:
+    """Raise Invalid for an address in a network that another interface has: answers would leave by that one."""
+    for name, network in networks.items():
+        if name != interface and network.overlaps(address.network):
+            raise Invalid(
+                f"{address} is in the network of {name} ({network}), and {interface} needs a network of its own: "
+                f"choose another address, or --interface {name}"
+            )
+
+
+def stranded(machines: Iterable[Collection[IPv4Address]], networks: Collection[IPv4Network]) -> int:
+    """How many machines have reserved addresses, and none in one of these networks."""
+    return sum(
+        bool(addresses) and not any(each in network for each in addresses for network in networks)
+        for addresses in machines
+    )
 
 
 def proposed_mode(others: Sequence[Rival]) -> str:
@@ -77,6 +100,28 @@ def proposed_pool(address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
 def config_text(choice: Choice) -> str:
     """tinkbox.yaml with what differs from the defaults."""
     return "\n".join(_lines(choice)) + "\n"
+
+
+def changed_config_text(text: str, before: "Settings", choice: Choice) -> str:
+    """A tinkbox.yaml that says `before`, with what was chosen otherwise; every other key and comment stays.
+
+    Raises Invalid where a key is written in a way that cannot be changed.
+    """
+    wanted: dict[str, str | None] = {}
+    if choice.data is not None and choice.data != before.data:
+        wanted["data"] = str(choice.data)
+    moved = choice.interface not in before.interfaces[:1]
+    if moved:
+        wanted["interface"] = choice.interface
+    if choice.address.ip != before.address and (moved or before.address is not None or choice.other_address):
+        wanted["address"] = str(choice.address.ip)
+    if choice.mode != before.dhcp.mode:
+        wanted["dhcp.mode"] = choice.mode
+        for meaning in _MEANS.values():
+            text = text.replace(f"    # {meaning}", "")
+    if choice.pool != before.dhcp.terms.pool:
+        wanted["dhcp.pool"] = None if choice.pool is None else f"{choice.pool[0]}-{choice.pool[1]}"
+    return with_keys(text, wanted)
 
 
 @dataclass(frozen=True, slots=True)

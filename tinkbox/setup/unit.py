@@ -2,11 +2,15 @@
 
 import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.setup.placing import PLACES, packed, put
 
 UNIT = "tinkbox.service"
+PATIENCE_SECONDS = 10.0
+# Left where init was stopped between a change and the restart that it needs; a boot of the host removes it.
+RESTART_IS_DUE = Path("/run/tinkbox-restart-is-due")
 _SYSCTL = "/usr/lib/systemd/systemd-sysctl"  # of systemd, unlike sysctl(8)
 Run = Callable[[Sequence[str]], None]
 
@@ -32,14 +36,48 @@ def start(run: Run) -> None:
     run(["systemctl", "restart", UNIT])
 
 
-def run(command: Sequence[str]) -> None:
-    """Raises Unavailable when a command fails."""
+def run(command: Sequence[str], slow: Callable[[], None] = lambda: None, patience: float = PATIENCE_SECONDS) -> None:
+    """Run a command to its end, and call `slow` once when it takes longer than `patience`, in seconds.
+
+    Raises Unavailable when it fails.
+    """
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     except OSError as error:
         raise Unavailable(f"cannot start {command[0]}: {error.strerror}") from None
-    if ended.returncode:
-        said = " ".join(ended.stderr.split())[-300:]
+    with running:
+        try:
+            try:
+                _, errors = running.communicate(timeout=patience)
+            except subprocess.TimeoutExpired:
+                slow()
+                _, errors = running.communicate()
+        except BaseException:
+            running.kill()
+            raise
+    if running.returncode:
+        said = " ".join(errors.split())[-300:]
         raise Unavailable(
-            f"`{' '.join(command)}` failed: {said or f'status {ended.returncode}'}: `journalctl -u {UNIT}` says more"
+            f"`{' '.join(command)}` failed: {said or f'status {running.returncode}'}: `journalctl -u {UNIT}` says more"
         )
+
+
+def jobs() -> list[str]:
+    """The other units that systemd starts now, which the start of ours may wait for; none where that cannot be asked."""
+    try:
+        told = subprocess.run(
+            ["systemctl", "list-jobs", "--plain", "--no-legend", "--no-pager"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return jobs_in(told.stdout)
+
+
+def jobs_in(listed: str) -> list[str]:
+    """Those that run, of the rows NUMBER UNIT TYPE STATE of systemctl."""
+    rows = [line.split() for line in listed.splitlines()]
+    return [row[1] for row in rows if len(row) == 4 and row[3] == "running" and row[1] != UNIT]

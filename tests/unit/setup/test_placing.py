@@ -1,5 +1,6 @@
 """Files that `tinkbox init` puts on a host, and the unit."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +73,28 @@ def test_a_command_that_fails_is_named() -> None:
         unit.run(["nowhere-to-be-found"])
 
 
+def test_a_command_that_takes_long_is_told_of_once(tmp_path: Path) -> None:
+    gate, told = tmp_path / "gate", list[str]()
+    os.mkfifo(gate)
+
+    def slow() -> None:
+        told.append("slow")
+        gate.write_text("go on\n")
+
+    unit.run(["cat", str(gate)], slow, patience=0)
+    assert told == ["slow"]
+
+
+def test_what_a_start_waits_for_is_what_systemd_starts_now() -> None:
+    listed = """\
+  91 systemd-networkd-wait-online.service start running
+ 101 network-online.target start waiting
+ 102 tinkbox.service start running
+No jobs running.
+"""
+    assert unit.jobs_in(listed) == ["systemd-networkd-wait-online.service"]
+
+
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     osie = tmp_path / "release" / "osie" / "x86_64"
@@ -124,3 +147,16 @@ def test_a_folder_that_cannot_be_copied_leaves_the_old_one(tmp_path: Path) -> No
     with pytest.raises(Unavailable, match="cannot copy"):
         put_folder(tmp_path / "missing", tmp_path / "old")
     assert (tmp_path / "old" / "x").read_text() == "x"
+
+
+def test_each_former_file_is_kept_under_a_name_of_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "tinkbox.yaml"
+    placing.put(config, b"first", 0o640)
+    kept = [placing.put_instead(config, content) for content in (b"second", b"third", b"fourth")]
+    assert (config.read_bytes(), config.stat().st_mode & 0o777) == (b"fourth", 0o640)
+    assert [each.name.removeprefix("tinkbox.yaml") for each in kept] == [
+        ".before-init",
+        ".before-init.2",
+        ".before-init.3",
+    ]
+    assert [each.read_bytes() for each in kept] == [b"first", b"second", b"third"]

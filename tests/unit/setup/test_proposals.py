@@ -1,6 +1,6 @@
 """What `tinkbox init` proposes, and the file that it writes."""
 
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,8 @@ from tinkbox.setup.proposals import (
     proposed_interface,
     proposed_mode,
     proposed_pool,
+    refuse_taken,
+    stranded,
 )
 
 PEOPLE = HostInterface(name="eth0", address=IPv4Interface("172.30.0.9/24"), outward=True)
@@ -38,9 +40,22 @@ def test_machines_are_on_the_only_network_that_is_not_of_people(
 
 
 def test_an_address_is_kept_or_lies_where_this_host_is_not() -> None:
-    assert proposed_address(MACHINES, [PEOPLE, MACHINES]) == MACHINES.address
-    assert proposed_address(BARE, [BARE]) == IPv4Interface("172.30.0.1/24")
-    assert proposed_address(BARE, [PEOPLE, BARE]) == IPv4Interface("172.30.1.1/24")
+    assert proposed_address(MACHINES, [IPv4Network("172.30.0.0/24")]) == MACHINES.address
+    assert proposed_address(BARE, []) == IPv4Interface("172.30.0.1/24")
+    assert proposed_address(BARE, [IPv4Network("172.30.0.0/24")]) == IPv4Interface("172.30.1.1/24")
+
+
+def test_an_address_in_the_network_of_another_interface_is_refused() -> None:
+    networks = {"eth0": IPv4Network("172.30.0.0/24"), "eth1": IPv4Network("172.31.0.0/24")}
+    refuse_taken(IPv4Interface("172.31.0.7/24"), "eth1", networks)
+    with pytest.raises(Invalid, match=r"is in the network of eth0 \(172\.30\.0\.0/24\)"):
+        refuse_taken(IPv4Interface("172.30.0.7/16"), "eth1", networks)
+
+
+def test_a_machine_is_stranded_when_none_of_its_addresses_fits() -> None:
+    machines = [[], [IPv4Address("10.0.0.7")], [IPv4Address("10.0.0.8"), IPv4Address("172.30.0.8")]]
+    assert stranded(machines, [IPv4Network("172.30.0.0/24")]) == 1
+    assert stranded(machines, [IPv4Network("172.30.0.0/24"), IPv4Network("10.0.0.0/8")]) == 0
 
 
 def test_beside_a_server_that_gives_addresses_only_booting_is_answered() -> None:

@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tinkbox.cli.flags import carry_out, folder
@@ -32,18 +34,31 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 def init(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.nouns.init_configuration import configured
-    from tinkbox.cli.nouns.init_steps import bring_osie, finish, place_program, start
+    from tinkbox.cli.nouns.init_steps import bring_osie, finish, needs_restart, place_program, start
+    from tinkbox.cli.output.printable import clean
     from tinkbox.cli.terminal.questions import Questions
     from tinkbox.settings import CONFIG
     from tinkbox.setup.host import is_root
+    from tinkbox.setup.unit import RESTART_IS_DUE
 
     if not is_root():
         raise Denied("this sets up the host, and only root may do that: type `sudo tinkbox init`")
     os.umask(0o022)  # whatever the shell's is: the user that the appliance runs as reads what is put here
     ask, config = Questions(yes=chosen.yes), (chosen.config or CONFIG).absolute()
-    settings, changed = configured(chosen, ask, config)
-    with_unit = place_program(chosen, changed, config)
-    bring_osie(chosen, ask, settings.data, changed)
-    start(chosen, settings.data, config, changed, with_unit=with_unit)
+    changed = list[str]()
+    try:
+        settings = configured(chosen, ask, config, changed)
+        with_unit = place_program(chosen, changed, config)
+        bring_osie(chosen, ask, settings.data, changed)
+        start(chosen, settings.data, config, changed, with_unit=with_unit)
+    except BaseException as end:
+        if needs_restart(changed, config):
+            with suppress(OSError):
+                RESTART_IS_DUE.touch()
+        if isinstance(end, KeyboardInterrupt):
+            done = f"changed so far: {', '.join(changed)}" if changed else "nothing was changed so far"
+            print(file=sys.stderr)
+            print(clean(f"stopped, {done}. Type the same line again to go on."), file=sys.stderr)
+        raise
     finish(settings.data, config, changed)
     return 0

@@ -4,8 +4,8 @@ import argparse
 import difflib
 import secrets
 import tempfile
-from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Interface
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,24 +13,29 @@ from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid, NotFound, Problem, Unavailable
+from tinkbox.model.text import counted
 from tinkbox.settings.dhcp import MODES
 from tinkbox.setup.proposals import (
     Choice,
     HostInterface,
+    changed_config_text,
     config_text,
     persistent_address,
     proposed_address,
     proposed_interface,
     proposed_mode,
     proposed_pool,
+    refuse_taken,
+    stranded,
 )
 
 if TYPE_CHECKING:
+    from tinkbox.client.operator import Document
     from tinkbox.settings.all_settings import Settings
 
 
-def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tuple[Settings, list[str]]":
-    """The settings that hold from now on, and what was changed for that.
+def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed: list[str]) -> "Settings":
+    """The settings that hold from now on; `changed` gets what was changed for that.
 
     A file that is there counts as answered, unless a flag says something of the network.
     """
@@ -41,9 +46,10 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
         settings = load(config)
         print(clean(f"configuration   {config} is kept as it is"))
         _check(settings, config)
-        return settings, []
-    choice, changed = _choose(chosen, ask)
-    text = config_text(choice)
+        return settings
+    before = load(config) if config.is_file() else None
+    choice = _choose(chosen, ask, before, changed)
+    text = config_text(choice) if before is None else changed_config_text(config.read_text(), before, choice)
     with tempfile.TemporaryDirectory() as scratch:
         draft = Path(scratch, "tinkbox.yaml")
         draft.write_text(text)
@@ -51,19 +57,25 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path) -> "tup
         _check(settings, draft)
     if _write(config, text, ask):
         changed.append(str(config))
-    return load(config), changed
+    return load(config)
 
 
-def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[str]]:
-    """What flags and answers say, with the interface's address set where that was wanted."""
-    from tinkbox.setup.host import host_interfaces, set_address
+def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None", changed: list[str]) -> Choice:
+    """What flags, the file that was there `before`, and answers say, with the interface's address set where that was wanted."""
+    from tinkbox.setup.host import host_interfaces, host_networks, set_address
 
-    found = host_interfaces()
-    _refuse_without_answers(chosen, ask, found)
-    interface = _interface(chosen, ask, found)
-    address = _address(chosen, ask, interface, found)
+    found, networks = host_interfaces(), host_networks()
+    if before is None or chosen.interface:
+        _refuse_without_answers(chosen, ask, found, networks)
+    elif not ask.can_ask:
+        raise Invalid(
+            "there is no terminal to ask at: add --yes, and what your flags say is changed without a question"
+        )
+    interface = _interface(chosen, ask, found, before)
+    address = _address(chosen, ask, interface, networks, _written_address(before, interface))
+    if before is not None and (chosen.address or interface.name not in before.interfaces[:1]):
+        _warn_of_stranded(before, address.network)
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
-    changed = list[str]()
     if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
         _refuse_unless_agreed(chosen, ask, choice)
         kept = set_address(choice)
@@ -73,27 +85,41 @@ def _choose(chosen: argparse.Namespace, ask: Questions) -> tuple[Choice, list[st
         else:
             print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
             print(persistent_address(choice), end="")
-    mode = chosen.dhcp or _mode(ask, interface.name)
-    pool = _pool(chosen, ask, address) if mode == "pool" else None
+    mode = chosen.dhcp or (before.dhcp.mode if before else _mode(ask, interface.name))
+    pool = _pool(chosen, ask, address, before.dhcp.terms.pool if before else None) if mode == "pool" else None
     if chosen.pool and mode != "pool":
         raise Invalid("--pool is for --dhcp pool: leave it out, or choose that")
-    return Choice(interface=interface.name, address=address, mode=mode, pool=pool, data=chosen.data), changed
+    return Choice(
+        interface=interface.name,
+        address=address,
+        mode=mode,
+        pool=pool,
+        data=chosen.data,
+        other_address=bool(chosen.address),
+    )
 
 
-def _refuse_without_answers(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> None:
+def _refuse_without_answers(
+    chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface], networks: Mapping[str, IPv4Network]
+) -> None:
     """Raise Invalid where there is nobody to ask, with the flags that answer all questions."""
     if ask.can_ask:
         return
-    proposed = next((each for each in found if each.name == chosen.interface), None) or proposed_interface(found)
+    if chosen.interface:
+        proposed: HostInterface | None = _known(chosen.interface, found)
+    else:
+        proposed = proposed_interface(found)
     named = chosen.interface or (proposed.name if proposed else "IF")
-    address = chosen.address or (str(proposed_address(proposed, found)) if proposed else "A/P")
+    address = chosen.address or (str(proposed_address(proposed, networks.values())) if proposed else "A/P")
     raise Invalid(
         f"there is no terminal to ask at: type `tinkbox init --yes --interface {named} --address {address} --dhcp "
         f"{chosen.dhcp or MODES[0]}`, and --set-address when {named} has no address yet ({_listed(found)})"
     )
 
 
-def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface]) -> HostInterface:
+def _interface(
+    chosen: argparse.Namespace, ask: Questions, found: Sequence[HostInterface], before: "Settings | None"
+) -> HostInterface:
     known = {each.name: each for each in found}
 
     def read(name: str) -> HostInterface:
@@ -103,10 +129,9 @@ def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostI
 
     if not found:
         raise NotFound("this host has no network interface for machines: plug one in, and look with `ip link`")
-    if chosen.interface:
-        if chosen.interface not in known:
-            raise NotFound(f"there is no interface {chosen.interface}, there is {_listed(found)}")
-        return known[chosen.interface]
+    named = chosen.interface or next(iter(before.interfaces if before else ()), "")
+    if named:
+        return _known(named, found)
     print("Which network are the machines on? The interfaces of this host:")
     for each in found:
         print(clean(f"  {each}"))
@@ -114,8 +139,19 @@ def _interface(chosen: argparse.Namespace, ask: Questions, found: Sequence[HostI
     return ask.answer("interface", proposed.name if proposed else "", read)
 
 
+def _known(name: str, found: Sequence[HostInterface]) -> HostInterface:
+    for each in found:
+        if each.name == name:
+            return each
+    raise NotFound(f"machines cannot be on {name}: name one of these with --interface: {_listed(found)}")
+
+
 def _address(
-    chosen: argparse.Namespace, ask: Questions, interface: HostInterface, found: Sequence[HostInterface]
+    chosen: argparse.Namespace,
+    ask: Questions,
+    interface: HostInterface,
+    networks: Mapping[str, IPv4Network],
+    written: IPv4Interface | None,
 ) -> IPv4Interface:
     def read(text: str) -> IPv4Interface:
         try:
@@ -125,16 +161,57 @@ def _address(
         if "/" not in text:
             if interface.address is None or told.ip not in interface.address.network:
                 raise Invalid(f"say how large its network is, such as {text}/24")
-            return IPv4Interface((told.ip, interface.address.network.prefixlen))
+            told = IPv4Interface((told.ip, interface.address.network.prefixlen))
+        refuse_taken(told, interface.name, networks)
         return told
 
     if chosen.address:
         return read(chosen.address)
+    if written is not None:
+        return written
     if interface.address is not None:
         return interface.address
     return ask.answer(
-        f"{interface.name} has no address; the appliance's", str(proposed_address(interface, found)), read
+        f"{interface.name} has no address; the appliance's", str(proposed_address(interface, networks.values())), read
     )
+
+
+def _warn_of_stranded(before: "Settings", network: IPv4Network) -> None:
+    """Name how many machines would have no address on the appliance's network; a stopped appliance says nothing."""
+    networks = [network, *(each.network for each in before.dhcp.subnets)]
+    count = stranded(_reserved(before.data), networks)
+    if count:
+        print(
+            clean(
+                f"warning: {counted(count, 'known machine')} with reserved addresses, none of them in {network}: they "
+                "cannot boot there until `tinkbox hardware push` gives them other addresses (`tinkbox hardware list`)"
+            ),
+            flush=True,
+        )
+
+
+def _reserved(data: Path) -> list[list[IPv4Address]]:
+    """The reserved addresses of each machine that the running appliance knows."""
+    from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+
+    async def asked() -> "list[Document]":
+        async with Operator(QuickConnection(socket=data / "operator.sock")) as operator:
+            return await operator.hardware.all()
+
+    try:
+        machines = answer_of(asked())
+    except Unavailable:
+        return []
+    return [[IPv4Address(each["address"]) for each in machine["interfaces"] if each["address"]] for machine in machines]
+
+
+def _written_address(before: "Settings | None", interface: HostInterface) -> IPv4Interface | None:
+    """The address that the file has for this interface."""
+    if before is None or before.address is None or interface.name not in before.interfaces:
+        return None
+    prefix = interface.address.network.prefixlen if interface.address else 24
+    return IPv4Interface((before.address, prefix))
 
 
 def _refuse_unless_agreed(chosen: argparse.Namespace, ask: Questions, choice: Choice) -> None:
@@ -178,7 +255,12 @@ def _others(interface: str) -> Sequence[Rival]:
         return ()
 
 
-def _pool(chosen: argparse.Namespace, ask: Questions, address: IPv4Interface) -> tuple[IPv4Address, IPv4Address]:
+def _pool(
+    chosen: argparse.Namespace,
+    ask: Questions,
+    address: IPv4Interface,
+    written: tuple[IPv4Address, IPv4Address] | None,
+) -> tuple[IPv4Address, IPv4Address]:
     from tinkbox.settings.dhcp import address_range
 
     def read(text: str) -> tuple[IPv4Address, IPv4Address]:
@@ -189,6 +271,8 @@ def _pool(chosen: argparse.Namespace, ask: Questions, address: IPv4Interface) ->
 
     if chosen.pool:
         return read(chosen.pool)
+    if written is not None and all(each in address.network for each in written):
+        return written
     first, last = proposed_pool(address)
     return ask.answer("addresses to lend", f"{first}-{last}", read)
 
@@ -211,22 +295,21 @@ def _check(settings: "Settings", file: Path) -> None:
 
 def _write(config: Path, text: str, ask: Questions) -> bool:
     """Have the file say this, unless a person wants what it says now; returns whether it changed."""
-    from tinkbox.setup.placing import put
+    from tinkbox.setup.placing import put, put_instead
 
     before = config.read_text(errors="replace") if config.is_file() else None
     if before == text:
         print(clean(f"configuration   {config} says all of it already"))
         return False
     if before is not None:
-        changes = difflib.unified_diff(
-            before.splitlines(True), text.splitlines(True), str(config), "what init would write"
-        )
+        changes = difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(config), "what init writes")
         print(clean_block("".join(changes)), end="")
         if not ask.agreed(f"replace {config}", proposed=ask.decides):
             print(clean(f"configuration   {config} is kept as it is"))
             return False
-        put(config.with_name(f"{config.name}.before-init"), before.encode())
-    put(config, text.encode())
+        print(clean(f"configuration   what {config} said stays in {put_instead(config, text.encode())}"))
+    else:
+        put(config, text.encode())
     print(clean(f"configuration   {config} is written"))
     return True
 

@@ -3,6 +3,8 @@
 import argparse
 import shlex
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tinkbox.cli.output.printable import clean
@@ -87,9 +89,11 @@ def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[st
 
     if with_unit:
         ran = _answers(data)
-        anew = bool(set(changed) & {str(config), *map(str, _restarting())})
+        anew = needs_restart(changed, config) or unit.RESTART_IS_DUE.exists()
         if not ran or anew:
-            unit.start(unit.run)
+            print("appliance       starting it (systemctl restart tinkbox) …", flush=True)
+            unit.start(partial(unit.run, slow=_say_what_it_waits_for))
+            unit.RESTART_IS_DUE.unlink(missing_ok=True)
             _wait(data)
         print(f"appliance       {'runs already' if ran and not anew else 'runs'} (`systemctl status tinkbox`)")
     elif _answers(data):
@@ -127,10 +131,25 @@ def _files(chosen: argparse.Namespace) -> ReleaseFiles:
     return find(chosen.files, [*beside, Path.cwd() / "build"])
 
 
-def _restarting() -> list[Path]:
+def needs_restart(changed: Sequence[str], config: Path) -> bool:
+    """Whether something was changed that an appliance reads only when it starts."""
     from tinkbox.setup.placing import PLACES, PROGRAM
 
-    return [PROGRAM, PLACES["tinkbox.service"]]
+    return bool(set(changed) & {str(config), str(PROGRAM), str(PLACES["tinkbox.service"])})
+
+
+def _say_what_it_waits_for() -> None:
+    from tinkbox.setup.unit import jobs
+
+    waiting = jobs()
+    what = f"systemd first waits for {', '.join(waiting)}" if waiting else "the appliance does not answer yet"
+    print(
+        clean(
+            f"                {what}: see `systemctl list-jobs` and `journalctl -u tinkbox` in another terminal; "
+            "Ctrl-C stops waiting"
+        ),
+        flush=True,
+    )
 
 
 def _make_data(data: Path) -> None:

@@ -1,12 +1,81 @@
-"""Where `tinkbox init` looks for what a release brings."""
+"""What `tinkbox init` does with the host and with a configuration that is there."""
 
 import argparse
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
 import pytest
 
+from tinkbox.cli import INTERRUPTED, main
+from tinkbox.cli.nouns import init_configuration, init_steps
+from tinkbox.cli.nouns.init_configuration import configured
 from tinkbox.cli.nouns.init_steps import _files
-from tinkbox.setup import placing
+from tinkbox.cli.terminal.questions import Questions
+from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.setup import host, placing, unit
+from tinkbox.setup.proposals import HostInterface
+
+WRITTEN = """\
+# our lab
+interface: eth1
+metadata:
+  timezone: Europe/Berlin
+dhcp:
+  gateway: 172.30.0.254   # the router
+  mode: pool
+  pool: 172.30.0.100-172.30.0.199
+"""
+FOUND = [
+    HostInterface(name="eth0", address=IPv4Interface("10.0.0.5/24"), outward=True),
+    HostInterface(name="eth1", address=IPv4Interface("172.30.0.1/24")),
+    HostInterface(name="eth2", address=IPv4Interface("172.31.0.1/24")),
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration on a host with three interfaces, where nothing is in the way."""
+    monkeypatch.setattr(host, "host_interfaces", lambda: FOUND)
+    monkeypatch.setattr(
+        host, "host_networks", lambda: {each.name: each.address.network for each in FOUND if each.address}
+    )
+    monkeypatch.setattr(init_configuration, "_check", lambda settings, file: None)
+    path = tmp_path / "tinkbox.yaml"
+    path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
+    return path
+
+
+def flags(**named: str | bool) -> argparse.Namespace:
+    absent = dict.fromkeys(("interface", "address", "dhcp", "pool", "data", "set_address", "yes"))
+    return argparse.Namespace(**{**absent, "yes": True, **named})
+
+
+def run(config: Path, **named: str | bool) -> None:
+    configured(flags(**named), Questions(yes=True), config, [])
+
+
+def test_a_flag_changes_its_own_keys_of_a_file_that_is_there(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = config.read_text()
+    run(config, dhcp="reservation")
+    assert config.read_text() == before.replace("mode: pool\n  pool: 172.30.0.100-172.30.0.199", "mode: reservation")
+    assert config.with_name("tinkbox.yaml.before-init").read_text() == before
+    assert "tinkbox.yaml.before-init" in capsys.readouterr().out
+
+
+def test_moving_to_another_interface_takes_its_address_and_a_pool_of_its_network(config: Path) -> None:
+    run(config, interface="eth2")
+    text = config.read_text()
+    assert "interface: eth2\n" in text
+    assert "address: 172.31.0.1\n" in text
+    assert "  pool: 172.31.0.100-172.31.0.199\n" in text
+    assert "timezone: Europe/Berlin" in text
+
+
+def test_what_the_file_says_already_changes_nothing(config: Path) -> None:
+    before = config.read_text()
+    run(config, interface="eth1", dhcp="pool")
+    assert config.read_text() == before
+    assert not config.with_name("tinkbox.yaml.before-init").exists()
 
 
 @pytest.mark.parametrize("program", ["dist/tinkbox", None])
@@ -16,3 +85,71 @@ def test_a_checkout_has_it_in_build(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "build" / "images").mkdir(parents=True)
     (tmp_path / "build" / "images" / "reboot.tar").touch()
     assert _files(argparse.Namespace(files=None)).images == (tmp_path / "build" / "images" / "reboot.tar",)
+
+
+def test_a_move_says_how_many_machines_it_leaves_behind(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reserved = [[IPv4Address("172.30.0.7")], [IPv4Address("172.30.0.8")], [IPv4Address("172.31.0.9")]]
+    monkeypatch.setattr(init_configuration, "_reserved", lambda data: reserved)
+    run(config, interface="eth2")
+    told = capsys.readouterr().out
+    run(config, dhcp="proxy")
+    assert "warning" not in capsys.readouterr().out
+    assert told.startswith("warning: 2 known machines with reserved addresses, none of them in 172.31.0.0/24")
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_an_interface_that_is_not_there_leads_to_those_that_are(config: Path, yes: bool) -> None:
+    with pytest.raises(
+        NotFound, match=r"cannot be on eth9: name one of these with --interface: eth0 .*, eth1 .*, eth2"
+    ):
+        configured(flags(interface="eth9"), Questions(yes=yes), config, [])
+
+
+def test_a_file_that_answers_needs_no_terminal_but_a_yes(config: Path) -> None:
+    with pytest.raises(Invalid, match="no terminal to ask at: add --yes"):
+        configured(flags(dhcp="proxy"), Questions(yes=False), config, [])
+
+
+def test_an_address_of_another_interface_changes_nothing(config: Path) -> None:
+    before = config.read_text()
+    with pytest.raises(Invalid, match="in the network of eth0"):
+        run(config, interface="eth1", address="10.0.0.9/24", set_address=True)
+    assert config.read_text() == before
+
+
+def test_ctrl_c_says_what_is_done_and_has_the_next_run_restart_the_appliance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, due = tmp_path / "tinkbox.yaml", tmp_path / "due"
+
+    def interrupted(chosen: object, ask: object, config: Path, changed: list[str]) -> None:
+        changed.append(str(config))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(host, "is_root", lambda: True)
+    monkeypatch.setattr(unit, "RESTART_IS_DUE", due)
+    monkeypatch.setattr(init_configuration, "configured", interrupted)
+    assert main(["init", "--yes", "--config", str(config)]) == INTERRUPTED
+    assert capsys.readouterr().err == f"\nstopped, changed so far: {config}. Type the same line again to go on.\n"
+    assert due.exists()
+
+
+def test_a_slow_start_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(init_steps, "_answers", lambda data: True)
+    monkeypatch.setattr(init_steps, "_load_images", lambda chosen, data, changed: None)
+    monkeypatch.setattr(unit, "RESTART_IS_DUE", tmp_path / "due")
+    monkeypatch.setattr(unit, "run", lambda command, slow: slow() if "restart" in command else None)
+    monkeypatch.setattr(unit, "jobs", lambda: ["systemd-networkd-wait-online.service"])
+    config = tmp_path / "tinkbox.yaml"
+    (tmp_path / "due").touch()
+    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    told = capsys.readouterr().out.splitlines()
+    assert "starting it (systemctl restart tinkbox)" in told[0]
+    assert "waits for systemd-networkd-wait-online.service: see `systemctl list-jobs`" in told[1]
+    assert told[2].startswith("appliance       runs (")
+    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    assert "runs already" in capsys.readouterr().out

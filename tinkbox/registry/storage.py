@@ -197,7 +197,7 @@ class ImageStore:
             if size != told:
                 raise Invalid(f"{needed} has {size} bytes, the manifest says {told}")
         if manifest.artifact_type == ARTIFACT_TYPE:
-            refuse_unfit(manifest, self._blobs.read)
+            refuse_unfit(manifest, repository, "" if ":" in selector else selector, self._blobs.read)
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector}")
@@ -290,7 +290,7 @@ class ImageStore:
             content, media_type = image.manifests[-1]
             manifest = parse_manifest(content, media_type)
             if manifest.artifact_type == ARTIFACT_TYPE:
-                refuse_unfit(manifest, lambda digest: staged[digest].read_bytes())
+                refuse_unfit(manifest, image.repository, image.tag, lambda digest: staged[digest].read_bytes())
             kept = self._kept_system(image.repository, image.tag)
             if kept is not None and kept[1].blobs[1:] == manifest.blobs[1:]:
                 here[image.digest] = kept[0]

@@ -82,7 +82,7 @@ async def test_a_version_means_the_same_bytes_for_ever_and_latest_moves_on(regis
     (first,) = await registry.store.system_images()
     await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
     with pytest.raises(Conflict, match="tinkbox image delete lab:1"):
-        await registry.store.load(chunks(system_image_archive("2", "1", "latest")), who="me")
+        await registry.store.load(chunks(system_image_archive("1", "latest", disk=b"2")), who="me")
     other = json.dumps({**json.loads((await registry.store.manifest("lab", "1")).content), "annotations": {"a": "b"}})
     with pytest.raises(Conflict, match="lab:1 is here already with another digest"):
         await registry.store.put_manifest("lab", "1", other.encode(), OCI_MANIFEST, who="me")
@@ -150,3 +150,22 @@ async def test_archive_with_both_kinds_under_one_name_is_refused(registry: Regis
     with pytest.raises(Conflict, match=r"lab has a system image \(lab:1\), and this is a container image"):
         await registry.store.load(chunks(tar({**files, "index.json": json.dumps(index).encode()}.items())), who="me")
     assert await registry.store.images() == []
+
+
+@pytest.mark.parametrize("archive", [system_image_archive("1", "2"), system_image_archive("1", name="debian-13")])
+async def test_system_image_under_another_name_than_its_own_is_refused(registry: Registry, archive: bytes) -> None:
+    with pytest.raises(
+        Invalid, match=r"system image (lab:2|debian-13:1) says of itself that it is lab:1: it was renamed"
+    ):
+        await registry.store.load(chunks(archive), who="me")
+    assert await registry.store.images() == []
+
+
+async def test_system_image_is_not_pushed_under_another_name_than_its_own(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.manifest("lab", "1")
+    for repository, selector in (("lab", "2"), ("debian-13", "1"), ("debian-13", kept.digest)):
+        with pytest.raises(Invalid, match="says of itself that it is lab:1"):
+            await registry.store.put_manifest(repository, selector, kept.content, OCI_MANIFEST, who="me")
+    for selector in ("latest", kept.digest):
+        await registry.store.put_manifest("lab", selector, kept.content, OCI_MANIFEST, who="me")

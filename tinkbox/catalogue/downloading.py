@@ -1,6 +1,7 @@
 """Large files on their way here: resumed where they stopped, bounded, and hashed as they come.
 
-What arrived of a file stays in the cache folder with a note of what it belongs to, so that a second run goes on with it.
+What arrived of a file stays in the cache folder with a note of what it belongs to, so that a second run goes on with it; what no
+run could go on with is removed.
 """
 
 import asyncio
@@ -82,7 +83,11 @@ class _Note:
 
 
 class _Interrupted(Exception):
-    """The transfer ended early; what arrived is kept."""
+    """The transfer ended early; another attempt may go on."""
+
+
+class _NoRoom(Unavailable):
+    """The disk has none for the file; another attempt would find none either."""
 
 
 class Downloads:
@@ -129,9 +134,13 @@ class Downloads:
                 except _Interrupted as stopped:
                     # A server that sends nothing more will send nothing more.
                     if attempt == ATTEMPTS or (transfer.done == before and attempt > 1):
-                        kept = f"{show_size(transfer.done)} are kept: run the command again to go on"
-                        raise Unavailable(f"{order.url} stopped: {stopped}; {kept}") from None
+                        raise Unavailable(f"{order.url} stopped: {stopped}{transfer.leave()}") from None
                     await asyncio.sleep(self._pause)
+                except _NoRoom as refusal:
+                    raise Unavailable(f"{refusal}{transfer.leave()}") from None
+                except TooLarge:
+                    transfer.forget()
+                    raise
             return transfer.finish()
 
     def forget(self, order: Order) -> None:
@@ -180,7 +189,7 @@ class _Transfer:
         return Arrived(done=self.done, total=self._note.total or self._order.size, rate=rate)
 
     def begin(self, now: float) -> None:
-        """Take up what an earlier run left, when it is known what that is a part of."""
+        """Take up what an earlier run left, when it is known what that is a part of, or else drop it."""
         note = _read_note(self._part)
         if note is not None and (note.url, note.digest) == (self._order.url, self._order.digest) and note.validator:
             self._note = note
@@ -188,6 +197,8 @@ class _Transfer:
                 while piece := file.read(PIECE):
                     self._hash.update(piece)
                     self.done += len(piece)
+        else:
+            self._restart()
         self.began_at, self.began_with = now, self.done
 
     async def run(self) -> AsyncIterator[None]:
@@ -210,6 +221,8 @@ class _Transfer:
                     async for piece in response.content.iter_chunked(PIECE):
                         await asyncio.to_thread(self._keep, file, piece)
                         yield
+        except _NoRoom:
+            raise
         except Unavailable as error:
             if self.done == self.began_with:
                 raise
@@ -217,10 +230,18 @@ class _Transfer:
         if self.done < self._note.total:
             raise _Interrupted(f"it ended at {self.done} of {self._note.total} bytes")
 
+    def leave(self) -> str:
+        """End it before the file is whole; returns words on what is kept, which is what a second run can go on with."""
+        if self.done and self._note.validator and self._note.total:
+            return f"; {show_size(self.done)} are kept: run the command again to go on"
+        lost = "; nothing of it is kept, as its server does not tell what a second run would need" if self.done else ""
+        self.forget()
+        return lost
+
     def finish(self) -> Download:
         digest = f"{self._algorithm}:{self._hash.hexdigest()}"
         if self._order.digest and digest != self._order.digest:
-            self._forget()
+            self.forget()
             raise Invalid(
                 f"{self._order.url} is not what it should be: its digest is {digest}, not {self._order.digest}; "
                 "it was removed"
@@ -234,7 +255,7 @@ class _Transfer:
         told = _UNSATISFIED.match(response.headers.get("Content-Range", ""))
         if told and int(told[1]) == self.done:
             return True
-        self._forget()
+        self.forget()
         raise Invalid(f"{self._order.url} has become shorter since a part of it was fetched: run the command again")
 
     def _take_up(self, response: aiohttp.ClientResponse) -> None:
@@ -249,8 +270,12 @@ class _Transfer:
         tag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified", "")
         note = _Note(url=url, digest=self._order.digest, etag=tag[:200], modified=modified[:100])
         total = self._rest(response) if status == 206 else response.content_length or 0
+        if total is None:
+            self._note = note
+            self._restart()
+            raise _Interrupted("it sent another part than was asked for")
         if self.done and self._note.total and total and total != self._note.total:
-            self._forget()
+            self.forget()
             raise Invalid(f"{url} was replaced while it was fetched: run the command again")
         if status == 206 and self._note.etag and tag != self._note.etag:
             # Another mirror's copy, or another file: what is here already may not be its beginning.
@@ -263,41 +288,46 @@ class _Transfer:
         self._note = _Note(**{**asdict(note), "total": total})
         _write_note(self._part, self._note)
 
-    def _rest(self, response: aiohttp.ClientResponse) -> int:
-        """The whole size, by an answer that has the rest."""
+    def _rest(self, response: aiohttp.ClientResponse) -> int | None:
+        """The whole size, by an answer that has the rest; None for one that has another part."""
         told = _RANGE.match(response.headers.get("Content-Range", ""))
-        if told is None or int(told[1]) != self.done:
-            raise Invalid(f"{self._order.url} sent another part than was asked for: run the command again")
-        return int(told[3])
+        return int(told[3]) if told and int(told[1]) == self.done else None
 
     def _bound(self, total: int) -> None:
         if total > self._max_size:
             raise TooLarge(f"{self._order.url} has {show_size(total)}; {show_size(self._max_size)} is the most")
-        missing, free = total - self.done, self._free(self._part.parent)
-        if missing + SPARE > free:
-            raise Unavailable(
-                f"{self._order.url} needs {show_size(missing)}, and {self._part.parent} has {show_size(free)} left: "
-                "make room there, or set XDG_CACHE_HOME to a folder on another disk"
+        self._require(max(0, (total or self._order.size) - self.done))
+
+    def _require(self, amount: int) -> None:
+        """Raise _NoRoom where so much more would fill the disk."""
+        folder = self._part.parent
+        free = self._free(folder)
+        if amount + SPARE > free:
+            needed = f"needs {show_size(amount)}" if self._note.total or not self.done else "does not tell its size"
+            raise _NoRoom(
+                f"no room: {self._order.url} {needed}, and {folder} has {show_size(free)} left, of which {show_size(SPARE)} "
+                "stay free: make room there, or set XDG_CACHE_HOME to a folder on another disk"
             )
 
     def _keep(self, file: BinaryIO, piece: bytes) -> None:
         if self.done + len(piece) > self._max_size:
             raise TooLarge(f"{self._order.url} has more than {show_size(self._max_size)}")
+        # Its server need not tell the size, and others write to the same disk.
+        self._require(len(piece))
         try:
             file.write(piece)
             file.flush()
         except OSError as error:
-            raise TooLarge(
-                f"cannot write to {self._part.parent}: {error.strerror}: make room and run it again"
-            ) from None
+            raise _NoRoom(f"cannot write to {self._part.parent}: {error.strerror}: make room there") from None
         self._hash.update(piece)
         self.done += len(piece)
 
     def _restart(self) -> None:
         self._hash = hashlib.new(self._algorithm)
         self.done = self.began_with = 0
+        os.truncate(self._part, 0)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         _note_of(self._part).unlink(missing_ok=True)
         self._part.unlink(missing_ok=True)
 

@@ -1,8 +1,12 @@
 """Documents that commands take: from a file, standard input or a flag."""
 
+import errno
 import json
+import os
+import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +16,29 @@ from tinkbox.model.errors import Invalid, NotFound, TooLarge
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
 
+def _read(path: Path, most: int = -1) -> bytes:
+    """At most so many bytes of a file, or of a pipe that something writes to; raises OSError, also for what else it may be.
+
+    Opening a named pipe the usual way waits until somebody writes to it, perhaps for ever.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+        mode, begin = os.fstat(file.fileno()).st_mode, b""
+        if stat.S_ISFIFO(mode):
+            with suppress(BlockingIOError):  # whoever writes has not written yet
+                begin = os.read(file.fileno(), 1)
+                if not begin:
+                    raise OSError(errno.ENXIO, "it is a pipe that nothing writes to")
+        elif not stat.S_ISREG(mode) and not file.isatty():
+            raise OSError(errno.EINVAL, "it is no file")
+        os.set_blocking(file.fileno(), True)
+        return begin + file.read(most - len(begin) if most > 0 else -1)
+
+
 def read_input(path: Path | None, what: str) -> bytes:
     """The named file, else standard input.  What is named beats what is piped, also where there is no terminal."""
     if path is not None:
         try:
-            return path.read_bytes()
+            return _read(path)
         except OSError as error:
             raise NotFound(f"cannot read {path}: {error.strerror}") from None
     if sys.stdin is None or sys.stdin.isatty():
@@ -35,8 +57,7 @@ def read_text(path: Path | None, what: str) -> str:
 def read_bounded_text(path: Path, most: int) -> str:
     """A named file of at most so many bytes; raises TooLarge, or Invalid for what is not UTF-8."""
     try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
+        content = _read(path, most + 1)
     except OSError as error:
         raise NotFound(f"cannot read {path}: {error.strerror}") from None
     if len(content) > most:
@@ -54,8 +75,7 @@ def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         try:
-            with path.open("rb") as file:
-                content = file.read(MAX_TEXT + 1)
+            content = _read(path, MAX_TEXT + 1)
         except OSError as error:
             raise NotFound(
                 f"cannot read {path}: {error.strerror}: name the file of a public key, which `ssh-keygen -t ed25519` makes"

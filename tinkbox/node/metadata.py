@@ -78,7 +78,8 @@ class _MetadataDoor:
     async def phone_home(self, request: web.Request) -> web.Response:
         address = request.remote or ""
         shown = await self._systems.shown(request.match_info["token"], address)
-        await self._write_back.phoned_home(shown, decode_phone_home(await body_of(request, MAX_BODY)), address)
+        told = decode_phone_home(await body_of(request, MAX_BODY), request.content_type)
+        await self._write_back.phoned_home(shown, told, address)
         return web.Response(text="noted\n")
 
     async def report(self, request: web.Request) -> web.Response:

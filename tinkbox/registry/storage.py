@@ -5,6 +5,7 @@ tag, and can be pulled and deleted by its digest, unless a workflow that is not 
 except those that a push in progress was promised.
 
 A version of a system image, such as `debian-13:20261101`, means the same bytes for ever: only `latest` moves on.
+A repository has system images or others, never both: the name of an action cannot come to mean a disk.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from tinkbox.model.limits import Limits
 from tinkbox.model.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.registry.archive import Archive, unpack
 from tinkbox.registry.blobs import Blobs, make_folder
+from tinkbox.registry.kinds import Kind, kind_of, refuse_mixed
 from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
 from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.registry.system_images import SystemImageLine, refuse_unfit, system_image, system_images
@@ -34,17 +36,14 @@ _log = logging.getLogger(__name__)
 
 
 class ImageLine(TypedDict):
-    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once.
-
-    `kind` is `container`, `system` for a system image, or `artifact` for anything else that a registry keeps.
-    """
+    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once."""
 
     name: str
     tag: str
     digest: str
     size: int
     pushed_at: str
-    kind: str
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +112,7 @@ class ImageStore:
         """Keep a manifest under a tag or its digest; returns the digest.
 
         Raises Invalid for a bad one, NotFound when something it refers to is not here, Conflict for other bytes of a version
-        of a system image.
+        of a system image, or where the repository has images of another kind.
         """
         if len(content) > MAX_MANIFEST:
             raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
@@ -166,7 +165,7 @@ class ImageStore:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
         Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
-        a version of a system image.
+        a version of a system image, or where a repository has images of another kind.
         """
         async with unpack(stream, self._blobs.stage) as archive, self._turn:
             names = await asyncio.to_thread(self._adopt, archive)
@@ -198,10 +197,11 @@ class ImageStore:
             if size != told:
                 raise Invalid(f"{needed} has {size} bytes, the manifest says {told}")
         if manifest.artifact_type == ARTIFACT_TYPE:
-            refuse_unfit(manifest, self._blobs.read)
+            refuse_unfit(manifest, repository, "" if ":" in selector else selector, self._blobs.read)
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector}")
+        refuse_mixed(repository, manifest, self._named(repository))
         if ":" not in selector:
             self._refuse_other_bytes(repository, selector, digest)
         self._blobs.add(content)
@@ -245,7 +245,25 @@ class ImageStore:
                 f"or delete the other first with `tinkbox image delete {repository}:{tag}`"
             )
 
+    def _named(self, repository: str) -> Sequence[tuple[str, Manifest]]:
+        """What can be read of a repository's manifests, each with its name: by a tag where it has one."""
+        tags = {link.digest: tag for tag, link in self._repositories.tags(repository).items()}
+        names = {digest: f"{repository}:{tag}" for digest, tag in tags.items()}
+        found = self._manifests(repository).items()
+        return [(names.get(digest, f"{repository}@{digest}"), manifest) for digest, manifest in found]
+
+    def _refuse_mixed(self, archive: Archive) -> None:
+        """Raise Conflict where a repository would have system images and others."""
+        kept: dict[str, list[tuple[str, Manifest]]] = {}
+        for image in archive.images:
+            others = kept.setdefault(image.repository, [*self._named(image.repository)])
+            for content, media_type in image.manifests:
+                manifest = parse_manifest(content, media_type)
+                refuse_mixed(image.repository, manifest, others)
+                others.append((f"{image.repository}:{image.tag}", manifest))
+
     def _adopt(self, archive: Archive) -> list[str]:
+        self._refuse_mixed(archive)
         here = self._same_disks(archive)
         for staged in archive.blobs:
             self._blobs.keep(staged)
@@ -272,7 +290,7 @@ class ImageStore:
             content, media_type = image.manifests[-1]
             manifest = parse_manifest(content, media_type)
             if manifest.artifact_type == ARTIFACT_TYPE:
-                refuse_unfit(manifest, lambda digest: staged[digest].read_bytes())
+                refuse_unfit(manifest, image.repository, image.tag, lambda digest: staged[digest].read_bytes())
             kept = self._kept_system(image.repository, image.tag)
             if kept is not None and kept[1].blobs[1:] == manifest.blobs[1:]:
                 here[image.digest] = kept[0]
@@ -299,7 +317,7 @@ class ImageStore:
                     digest=link.digest,
                     size=size,
                     pushed_at=link.pushed_at,
-                    kind=_kind(manifests.get(link.digest)),
+                    kind=kind_of(manifests[link.digest]) if link.digest in manifests else Kind.CONTAINER,
                 )
                 lines.append(line)
         return lines
@@ -366,12 +384,6 @@ class ImageStore:
         self._promised = {digest: at for digest, at in self._promised.items() if now - at < PROMISED_FOR}
         for digest in [each for each in self._blobs if each not in needed and each not in self._promised]:
             self._blobs.remove(digest)
-
-
-def _kind(manifest: Manifest | None) -> str:
-    if manifest is None or not manifest.artifact_type:
-        return "container"
-    return "system" if manifest.artifact_type == ARTIFACT_TYPE else "artifact"
 
 
 def _size(digest: str, manifests: Mapping[str, Manifest]) -> int:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.image import REPOSITORY, parse_reference
-from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE
+from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
 from tinkbox.registry.blobs import Blobs
 from tinkbox.registry.manifests import Manifest, parse_manifest
 from tinkbox.registry.repositories import Link, Repositories
@@ -67,10 +67,11 @@ def system_image(repositories: Repositories, blobs: Blobs, reference: str) -> Sy
     return kept
 
 
-def refuse_unfit(manifest: Manifest, read: Callable[[str], bytes]) -> None:
-    """Raise Invalid for a system image on its way in whose parts are missing, unreadable, or contradict each other.
+def refuse_unfit(manifest: Manifest, repository: str, tag: str, read: Callable[[str], bytes]) -> None:
+    """Raise Invalid for a system image on its way in whose parts are missing, unreadable, or contradict each other or its name.
 
-    `read` gives a blob by its digest.  What lies is found when it is written: each frame has a digest.
+    `tag` is empty where it comes by its digest, `read` gives a blob by its digest.  What lies is found when it is written:
+    each frame has a digest.
     """
     types = tuple(each.media_type for each in manifest.blobs)
     if types != (CONFIG_TYPE, DISK_TYPE, BLOCK_MAP_TYPE):
@@ -80,6 +81,13 @@ def refuse_unfit(manifest: Manifest, read: Callable[[str], bytes]) -> None:
         if part.size > most:
             raise Invalid(f"the system image's {part.media_type} has {part.size} bytes: at most {most} are taken")
     told, mapped = decode_config(read(config.digest)), decode_block_map(read(block_map.digest))
+    about = told.about
+    if about.id != repository or tag not in ("", LATEST, about.version):
+        named = f"{repository}:{tag}" if tag else repository
+        raise Invalid(
+            f"the system image {named} says of itself that it is {about.id}:{about.version}: it was renamed, or one was put "
+            "in the place of another; fetch or import it anew"
+        )
     if told.raw != mapped.raw:
         raise Invalid("the system image's configuration and its block map tell of different disks")
     if any(frame.offset + frame.length > disk.size for frame in mapped.frames):

@@ -18,6 +18,8 @@ _COMPRESSIONS: Final[Mapping[bytes, Compression]] = {
     b"\xfd7zXZ\x00": Compression.XZ,
     b"BZh": Compression.BZIP2,
     b"\x28\xb5\x2f\xfd": Compression.ZSTD,
+    # A frame that is skipped stands first in what pzstd makes (RFC 8878 §3.1.2).
+    **{bytes((first, 0x2A, 0x4D, 0x18)): Compression.ZSTD for first in range(0x50, 0x60)},
 }
 QCOW: Final = b"QFI\xfb"
 _TAR, _TAR_AT = b"ustar", 257

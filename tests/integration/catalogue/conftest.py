@@ -1,6 +1,6 @@
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ class Client:
     said: list[Arrived] = field(default_factory=list)
     free: int = 1 << 40
     max_size: int = 1 << 30
+    heard: Callable[[Arrived], None] | None = None
 
     @property
     def keys(self) -> Path:
@@ -66,10 +67,12 @@ class Client:
                 self.folder / "cache",
                 time.monotonic,
                 pause=0,
-                free=lambda _: self.free,
+                free=lambda folder: self.free - sum(path.stat().st_size for path in folder.iterdir()),
                 max_size=self.max_size,
             )
-            return await fetch(downloads, found, choices, datetime.now(UTC), self.said.append, [self.keys])
+            return await fetch(
+                downloads, found, choices, datetime.now(UTC), self.heard or self.said.append, [self.keys]
+            )
 
 
 @pytest.fixture(scope="session")

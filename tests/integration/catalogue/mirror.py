@@ -27,7 +27,8 @@ class File:
     """What is served at a path.
 
     `cut` ends the connection at that place, `stalled` falls silent there, `told` is the length that is
-    claimed, `place` a redirect, `later` what is there after the first answer, `ignores_range` sends all of it whatever is asked.
+    claimed, `place` a redirect, `later` what is there after the first answer, `ignores_range` sends all of it whatever is asked,
+    `untold` tells no length, `displaced` begins so many bytes behind what is asked for.
     """
 
     content: bytes = b""
@@ -42,6 +43,8 @@ class File:
     later: "File | None" = None
     ignores_range: bool = False
     ignores_condition: bool = False
+    untold: bool = False
+    displaced: int = 0
 
     @property
     def etag(self) -> str:
@@ -147,13 +150,13 @@ class _Handler(BaseHTTPRequestHandler):
         told = {"ETag": file.etag, "Content-Type": file.kind}
         same = file.ignores_condition or self.headers.get("If-Range") in (None, file.etag)
         if asked and same and not file.ignores_range:
-            begin = int(asked.removeprefix("bytes=").removesuffix("-"))
+            begin = int(asked.removeprefix("bytes=").removesuffix("-")) + file.displaced
             status = 206 if begin < size else 416
             told["Content-Range"] = f"bytes {begin}-{size - 1}/{size}" if begin < size else f"bytes */{size}"
         if file.encoding:
             told["Content-Encoding"] = file.encoding
         length = max(0, size - begin) if file.told is None else file.told
-        self._head(status, {**told, "Content-Length": str(length)})
+        self._head(status, told if file.untold else {**told, "Content-Length": str(length)})
         return begin
 
     def _head(self, status: int, told: Mapping[str, str]) -> None:

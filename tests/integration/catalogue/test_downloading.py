@@ -8,6 +8,7 @@ import pytest
 from tests.integration.catalogue.conftest import IMAGE, NAME, Client
 from tests.integration.catalogue.mirror import File, signer
 from tests.integration.catalogue.test_resolving import DIGEST, UNVERIFIED
+from tinkbox.catalogue.downloading import SPARE, Arrived
 from tinkbox.catalogue.fetching import Choices, given
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.system_image import Verified
@@ -175,9 +176,59 @@ async def test_a_digest_of_another_kind_is_checked_as_well(client: Client) -> No
 
 async def test_a_disk_without_room_is_told_before(client: Client) -> None:
     client.free = SIZE
-    with pytest.raises(Unavailable, match=r"needs 1\.2MiB, and .*cache has 1\.2MiB left: make room there"):
+    with pytest.raises(
+        Unavailable, match=r"needs 1\.2MiB, and .*cache has 1\.2MiB left, of which 64MiB stay free: make room there"
+    ):
         await client.bring(client.entry())
-    assert client.said == []
+    assert (client.said, client.kept) == ([], [])
+
+
+async def test_a_body_without_a_length_stops_before_the_disk_is_full(client: Client) -> None:
+    client.mirror.publish({PATH: File(IMAGE, untold=True)})
+    client.free = SPARE + SIZE // 2
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=r"does not tell its size, .*make room there.*nothing of it is kept"):
+            await client.bring(client.entry())
+        assert list((client.folder / "cache").iterdir()) == []
+    client.free = SPARE + SIZE + 1000
+    _, download = await client.bring(client.entry())
+    assert download.path.read_bytes() == IMAGE
+
+
+async def test_a_disk_that_others_fill_meanwhile_keeps_its_reserve_and_what_arrived(client: Client) -> None:
+    whole = File(IMAGE)
+    client.mirror.publish({PATH: replace(whole, cut=SIZE // 2, later=whole)})
+    client.free = SPARE + SIZE + 1000
+
+    def crowded(arrived: Arrived) -> None:
+        client.said.append(arrived)
+        client.free = SPARE + arrived.done + 1000
+
+    client.heard = crowded
+    with pytest.raises(Unavailable, match=r"no room: .* needs .*KiB are kept: run the command again to go on"):
+        await client.bring(client.entry())
+    client.heard, client.free = client.said.append, SPARE + SIZE + 1000
+    client.mirror.asked.clear()
+    _, download = await client.bring(client.entry())
+    assert (download.path.read_bytes(), client.mirror.ranges(PATH)[0] != "") == (IMAGE, True)
+
+
+async def test_what_no_run_could_go_on_with_is_not_kept(client: Client) -> None:
+    client.mirror.publish({PATH: File(IMAGE, stalled=SIZE // 2, untold=True, ignores_range=True)})
+    client.silence = 0.3
+    with pytest.raises(Unavailable, match=r"stopped: .* nothing of it is kept"):
+        await client.bring(client.entry())
+    assert client.kept == []
+
+
+@pytest.mark.parametrize("displaced", [-10, 10])
+async def test_a_server_that_sends_another_part_is_asked_for_all_of_it(client: Client, displaced: int) -> None:
+    whole = File(IMAGE, displaced=displaced)
+    client.mirror.publish({PATH: replace(whole, cut=SIZE // 2, later=whole)})
+    _, download = await client.bring(client.entry())
+    assert download.path.read_bytes() == IMAGE
+    first, second, third = client.mirror.ranges(PATH)
+    assert (first, second != "", third) == ("", True, "")
 
 
 async def test_an_image_above_the_limit_is_refused(client: Client) -> None:

@@ -106,6 +106,11 @@ async def test_another_machine_is_refused(box: Appliance, system: Installed) -> 
 
 async def test_a_phone_home_is_stored_before_it_is_answered(box: Appliance, system: Installed) -> None:
     async with door(box) as client:
+        for wrong in ("", "[]", '{"hostname"'):
+            told = {"Content-Type": "application/json; charset=utf-8"}
+            broken = await client.post(f"{system.offer.metadata}/phone-home", data=wrong, headers=told)
+            assert broken.status == 422
+        assert (await system.states())[0] != State.SUCCESS
         answer = await client.post(f"{system.offer.metadata}/phone-home", data={"hostname": "node7"})
         assert answer.status == 200
         assert (await system.states())[0] == State.SUCCESS

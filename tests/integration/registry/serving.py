@@ -210,7 +210,15 @@ def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
 RAW = RawDisk(size=4 << 20, digest=f"sha256:{'0' * 64}")
 
 
-def system_image_archive(version: str, *tags: str, config: bytes = b"", block_map: bytes = b"", day: int = 1) -> bytes:
+def system_image_archive(
+    version: str,
+    *tags: str,
+    config: bytes = b"",
+    block_map: bytes = b"",
+    day: int = 1,
+    disk: bytes = b"",
+    name: str = "lab",
+) -> bytes:
     """What `image import` loads, with a disk that is nothing."""
     source = Source(
         at=datetime(2026, 11, day, tzinfo=UTC),
@@ -221,8 +229,8 @@ def system_image_archive(version: str, *tags: str, config: bytes = b"", block_ma
     )
     about = About(id="lab", version=version, source=source, title="Lab", firmware=(Firmware.UEFI,))
     config = config or encode_config(Config(about=about, raw=RAW))
-    disk, block_map = version.encode(), block_map or encode_block_map(BlockMap(raw=RAW))
+    disk, block_map = disk or version.encode(), block_map or encode_block_map(BlockMap(raw=RAW))
     manifest = manifest_text(config, (digest_of(disk), len(disk)), block_map, {})
     blobs = [(f"blobs/sha256/{digest_of(each)[7:]}", each) for each in (config, disk, block_map, manifest)]
-    index = index_text(manifest, tuple(f"lab:{tag}" for tag in (version, *tags)))
+    index = index_text(manifest, tuple(f"{name}:{tag}" for tag in (version, *tags)))
     return tar([("oci-layout", b'{"imageLayoutVersion":"1.0.0"}'), ("index.json", index), *blobs])

@@ -1,11 +1,25 @@
 """What the registry tells of the system images that it keeps."""
 
+import io
 import json
+import tarfile
 from dataclasses import replace
 
 import pytest
 
-from tests.integration.registry.serving import RAW, Registry, chunks, digest_of, system_image_archive, tar
+from tests.integration.registry.serving import (
+    RAW,
+    Registry,
+    chunks,
+    configuration,
+    descriptor,
+    digest_of,
+    docker_archive,
+    layer,
+    manifest,
+    system_image_archive,
+    tar,
+)
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.system_image import BlockMap, Frame
 from tinkbox.registry.manifests import OCI_MANIFEST
@@ -68,7 +82,7 @@ async def test_a_version_means_the_same_bytes_for_ever_and_latest_moves_on(regis
     (first,) = await registry.store.system_images()
     await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
     with pytest.raises(Conflict, match="tinkbox image delete lab:1"):
-        await registry.store.load(chunks(system_image_archive("2", "1", "latest")), who="me")
+        await registry.store.load(chunks(system_image_archive("1", "latest", disk=b"2")), who="me")
     other = json.dumps({**json.loads((await registry.store.manifest("lab", "1")).content), "annotations": {"a": "b"}})
     with pytest.raises(Conflict, match="lab:1 is here already with another digest"):
         await registry.store.put_manifest("lab", "1", other.encode(), OCI_MANIFEST, who="me")
@@ -95,3 +109,63 @@ async def test_deleted_image_goes_with_all_its_names(registry: Registry, name: s
     assert [each["tags"] for each in await registry.store.system_images()] == [["1", "latest"]]
     await registry.store.delete(name.replace("2", "1"), who="me")
     assert await registry.store.system_images() == []
+
+
+async def test_system_image_does_not_take_the_name_of_a_container_image(registry: Registry) -> None:
+    await registry.push_image("lab", "v1")
+    kept, blobs = await registry.store.images(), registry.blobs()
+    with pytest.raises(Conflict, match=r"lab has a container image \(lab:v1\), and this is a system image"):
+        await registry.store.load(chunks(system_image_archive("v1")), who="me")
+    with pytest.raises(Conflict, match="tinkbox image delete lab:v1"):
+        await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    assert (await registry.store.images(), registry.blobs()) == (kept, blobs)
+
+
+@pytest.mark.parametrize("tag", ["latest", "1", "other"])
+async def test_container_image_does_not_take_the_name_of_a_system_image(registry: Registry, tag: str) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.images()
+    content = layer({"hello.txt": b"hello"})
+    for blob in (content, configuration([content])):
+        await registry.push_blob(blob, "lab")
+    body = manifest(configuration([content]), [content])
+    for selector in (tag, digest_of(body)):
+        answer = await registry.put_manifest("lab", selector, body)
+        assert (answer.status, "lab has a system image" in await answer.text()) == (403, True)
+    with pytest.raises(Conflict, match="lab has a system image"):
+        await registry.store.load(chunks(tar(docker_archive([f"lab:{tag}"], [content]).items())), who="me")
+    assert await registry.store.images() == kept
+
+
+async def test_archive_with_both_kinds_under_one_name_is_refused(registry: Registry) -> None:
+    content = layer({"hello.txt": b"hello"})
+    config = configuration([content])
+    body = json.dumps({**json.loads(manifest(config, [content])), "mediaType": OCI_MANIFEST}).encode()
+    with tarfile.open(fileobj=io.BytesIO(system_image_archive("1"))) as packed:
+        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    index = json.loads(files["index.json"])
+    named = {"org.opencontainers.image.ref.name": "lab:v1"}
+    index["manifests"].append({**descriptor(body, OCI_MANIFEST), "annotations": named})
+    files |= {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (content, config, body)}
+    with pytest.raises(Conflict, match=r"lab has a system image \(lab:1\), and this is a container image"):
+        await registry.store.load(chunks(tar({**files, "index.json": json.dumps(index).encode()}.items())), who="me")
+    assert await registry.store.images() == []
+
+
+@pytest.mark.parametrize("archive", [system_image_archive("1", "2"), system_image_archive("1", name="debian-13")])
+async def test_system_image_under_another_name_than_its_own_is_refused(registry: Registry, archive: bytes) -> None:
+    with pytest.raises(
+        Invalid, match=r"system image (lab:2|debian-13:1) says of itself that it is lab:1: it was renamed"
+    ):
+        await registry.store.load(chunks(archive), who="me")
+    assert await registry.store.images() == []
+
+
+async def test_system_image_is_not_pushed_under_another_name_than_its_own(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.manifest("lab", "1")
+    for repository, selector in (("lab", "2"), ("debian-13", "1"), ("debian-13", kept.digest)):
+        with pytest.raises(Invalid, match="says of itself that it is lab:1"):
+            await registry.store.put_manifest(repository, selector, kept.content, OCI_MANIFEST, who="me")
+    for selector in ("latest", kept.digest):
+        await registry.store.put_manifest("lab", selector, kept.content, OCI_MANIFEST, who="me")

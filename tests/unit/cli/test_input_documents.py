@@ -1,14 +1,18 @@
 """Where documents come from."""
 
+import fcntl
+import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tinkbox.cli.input_documents import read_devices
-from tinkbox.model.errors import Invalid
+from tests.unit.model.test_ssh_keys import key
+from tinkbox.cli.input_documents import read_bounded_text, read_devices, read_input, read_ssh_keys
+from tinkbox.model.errors import Invalid, NotFound
 
 Tinkbox = Callable[..., Printed]
 PUSHED = "POST /v1/hardware"
@@ -35,6 +39,63 @@ def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, pushes: FakeApplianc
     failed = tinkbox("hardware", "push", "--file", str(tmp_path / "no.json"))
     assert (failed.status, failed.err) == (1, f"tinkbox: cannot read {tmp_path}/no.json: No such file or directory\n")
     assert pushes.asked == []
+
+
+READERS = pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: read_input(path, "document").decode(),
+        lambda path: read_bounded_text(path, 1 << 16),
+        lambda path: f"{read_ssh_keys([path])[0]}\n",
+    ],
+)
+Read = Callable[[Path], str]
+
+
+@READERS
+def test_pipe_that_nothing_writes_to_is_refused(read: Read, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(NotFound, match=f"cannot read {pipe}: it is a pipe that nothing writes to"):
+        read(pipe)
+
+
+@READERS
+def test_pipe_that_something_writes_to_is_read_to_its_end(read: Read, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)
+    fcntl.fcntl(held, fcntl.F_SETPIPE_SZ, 4096)
+    text = f"{key()}\n" + "# more than fits into the pipe\n" * 500
+
+    def write() -> None:
+        with os.fdopen(held, "w") as file:  # it ends only when something else has read the most of it
+            file.write(text)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert read(pipe) in (text, f"{key()}\n")
+    finally:
+        writer.join()
+
+
+@READERS
+def test_pipe_without_a_name_is_read_also_when_its_writer_is_done(read: Read) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, f"{key()}\n".encode())
+    os.close(writing)
+    try:
+        assert read(Path(f"/dev/fd/{reading}")) == f"{key()}\n"
+    finally:
+        os.close(reading)
+
+
+@READERS
+@pytest.mark.parametrize(("path", "why"), [("/dev/zero", "it is no file"), ("/dev", "Is a directory")])
+def test_what_is_no_file_is_refused(read: Read, path: str, why: str) -> None:
+    with pytest.raises(NotFound, match=f"cannot read {path}: {why}"):
+        read(Path(path))
 
 
 class Terminal:

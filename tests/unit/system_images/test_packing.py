@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import shutil
+import struct
 import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -116,6 +117,15 @@ def test_a_raw_disk_is_the_same_however_it_was_compressed(folder: Folder, kind: 
     assert (about.firmware, about.title, about.least_disk) == ((Firmware.BIOS,), "lab-debian", SIZE)
     assert folder.left() == [folder.output]
     assert {each.stage for each in folder.progress} >= {Stage.CHECKING}
+
+
+def test_disk_that_pzstd_compressed_is_read(folder: Folder) -> None:
+    raw = raw_disk(folder.path / "raw", 1513)
+    frames = [zstandard.compress(part) for part in (raw[:1000], raw[1000:])]
+    # Before each frame pzstd puts one to be skipped, which says how long that is.
+    folder.source.write_bytes(b"".join(struct.pack("<III", 0x184D2A50, 4, len(each)) + each for each in frames))
+    assert folder.pack().config.about.source.compression is Compression.ZSTD
+    assert disk_in(folder.blobs()) == raw
 
 
 def test_a_qcow2_is_the_raw_disk_that_it_was_made_of(folder: Folder) -> None:

@@ -75,6 +75,9 @@ def test_disks_and_compressions_are_told_by_their_bytes_not_by_their_names() -> 
     assert format_of(tar("etc"), "x.img") is Format.TAR
     assert compression_of(gzip.compress(b"x")) is Compression.GZIP
     assert compression_of(boot_sector()) is Compression.NONE
+    for magic in (0x184D2A50, 0x184D2A5F):
+        assert compression_of(magic.to_bytes(4, "little") + bytes(8)) is Compression.ZSTD
+    assert compression_of((0x184D2A60).to_bytes(4, "little") + bytes(8)) is Compression.NONE
 
 
 def test_a_fixed_vhd_is_told_by_its_end() -> None:

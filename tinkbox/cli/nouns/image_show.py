@@ -59,7 +59,8 @@ def _kept_one(kept: Sequence[Document], key: str) -> Document:
     for image in kept:
         if image["id"] == name and (version or LATEST) in image["tags"]:
             return image
-    here = ", ".join(f"{image['id']}:{image['config']['version']}" for image in kept) or "none"
+    # By tag, which is what one chooses by: an image can lack the tag of its version.
+    here = ", ".join(f"{image['id']}:{tag}" for image in kept for tag in image["tags"]) or "none"
     raise NotFound(f"no system image {key} here; there are: {here}")
 
 

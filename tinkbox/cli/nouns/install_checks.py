@@ -169,7 +169,12 @@ async def _refuse_without_actions(operator: "Operator") -> None:
     """Raise NotFound where what the template runs is missing; a stored template of its name runs what it likes."""
     if any(each["stored"] for each in await operator.templates.catalogue() if each["name"] == "install"):
         return
-    kept = {f"{each['name']}:{each['tag']}" for each in await operator.images.all()}
+    kept = {f"{each['name']}:{each['tag']}": each.get("kind") for each in await operator.images.all()}
+    if disks := [each for each in ACTIONS if kept.get(each) == "system"]:
+        raise NotFound(
+            f"{' and '.join(disks)} is a system image here, where an action image must be: type "
+            f"`tinkbox image delete {' '.join(disks)}`, and then `tinkbox init` again"
+        )
     missing = [each for each in ACTIONS if each not in kept]
     if missing:
         files = " ".join(f"{each.partition(':')[0]}.tar" for each in missing)

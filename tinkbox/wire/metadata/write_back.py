@@ -56,9 +56,12 @@ class Report:
         return self.ended and self.name == FINAL
 
 
-def decode_phone_home(body: bytes) -> PhoneHome:
-    """The form that cloud-init posts, or the same as a JSON object; raises Invalid."""
-    fields = _fields(body)
+def decode_phone_home(body: bytes, content_type: str = "") -> PhoneHome:
+    """The form that cloud-init posts, or the same as a JSON object, which its first letter or its media type tells.
+
+    An empty body is a phone-home that tells nothing, but no JSON.  Raises Invalid.
+    """
+    fields = _fields(body, content_type)
     found = [
         key for name, text in fields.items() if (kind := _KEY_FIELD.match(name)) and (key := _host_key(kind[1], text))
     ]
@@ -88,13 +91,15 @@ def decode_report(body: bytes) -> Report:
     )
 
 
-def _fields(body: bytes) -> dict[str, str]:
+def _fields(body: bytes, content_type: str) -> dict[str, str]:
     text = body.decode(errors="replace")
-    if text.lstrip().startswith("{"):
+    if content_type == "application/json" or text.lstrip().startswith(("{", "[")):
         try:
             entry = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Invalid(f"phone-home: not valid JSON: {error}") from None
+        if not isinstance(entry, dict):
+            raise Invalid("phone-home: expected an object with the names and keys of the system")
         return {str(name): value for name, value in list(entry.items())[:MAX_FIELDS] if isinstance(value, str)}
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))

@@ -145,7 +145,11 @@ def test_an_image_that_is_kept_tells_where_it_is_from(tinkbox: Tinkbox, keeping:
 
 def test_an_image_that_is_not_kept_is_told_with_those_that_are(tinkbox: Tinkbox, keeping: FakeAppliance) -> None:
     assert tinkbox("image", "show", "debian-12").err == (
-        "tinkbox: no system image debian-12 here; there are: debian-13:20260901-1, debian-13:20261101-1\n"
+        "tinkbox: no system image debian-12 here; there are: debian-13:20260901-1, debian-13:20261101-1, debian-13:latest\n"
+    )
+    keeping.answers["GET /v1/system-images"] = [{**KEPT, "tags": ["latest"]}]
+    assert tinkbox("image", "show", "debian-13:20261101-1").err == (
+        "tinkbox: no system image debian-13:20261101-1 here; there are: debian-13:latest\n"
     )
 
 

@@ -83,6 +83,7 @@ def test_the_workflow_names_the_bytes_of_the_image_and_all_that_was_told(
         ({f"GET /v1/hardware/{MACHINE_ID}/workflows": [{"id": WORKFLOW_ID}]}, f"tinkbox workflow cancel {WORKFLOW_ID[:8]}"),
         ({"GET /v1/osie": []}, "tinkbox osie build"),
         ({"GET /v1/images": [{"name": "reboot", "tag": "v1"}]}, "tinkbox image load install-image.tar"),
+        ({"GET /v1/images": [{"name": name, "tag": "v1", "kind": "system"} for name in ("install-image", "reboot")]}, "tinkbox image delete install-image:v1 reboot:v1"),
         ({"GET /v1/hardware/node7": None}, "`tinkbox hardware add MAC --name NAME` adds it"),
     ],
 )  # fmt: skip

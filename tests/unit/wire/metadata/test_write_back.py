@@ -54,6 +54,17 @@ def test_what_is_no_form_is_refused(body: bytes) -> None:
         decode_phone_home(body)
 
 
+@pytest.mark.parametrize("body", [b"", b"hostname=node7", b"[]", b'"x"', b"null", b'{"hostname": "x"', b"[" * 50_000])
+def test_what_should_be_json_and_is_no_object_is_refused(body: bytes) -> None:
+    with pytest.raises(Invalid, match="phone-home: "):
+        decode_phone_home(body, "application/json")
+
+
+def test_a_json_list_is_no_form() -> None:
+    with pytest.raises(Invalid, match="expected an object"):
+        decode_phone_home(b' [{"hostname": "x"}]', "application/x-www-form-urlencoded")
+
+
 def test_an_event_of_the_webhook_is_read() -> None:
     body = {
         "name": "modules-final/config-ntp",

@@ -40,7 +40,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     noun.add_argument("--user-data", type=Path, metavar="FILE", help="user-data for the installed system (cloud-init)")
     noun.add_argument(
-        "--disk", default="only", metavar="SELECTOR", help="which disk, such as smallest, serial=… (default only)"
+        "--disk",
+        type=_selector,
+        default="only",
+        metavar="SELECTOR",
+        help="which disk, such as smallest, serial=… (default only)",
     )
     noun.add_argument("--hostname", metavar="NAME", help="host name of the installed system (default: the machine's)")
     noun.add_argument(
@@ -52,6 +56,17 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     noun.add_argument("--no-wait", action="store_true", help="print the workflows and end")
     add_confirmation(noun)
+
+
+def _selector(text: str) -> str:
+    """An argument that chooses a disk."""
+    from tinkbox.model.disk_selection import parse_selection
+    from tinkbox.model.errors import Invalid
+
+    try:
+        return parse_selection(text).text
+    except Invalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def install(chosen: argparse.Namespace) -> int:

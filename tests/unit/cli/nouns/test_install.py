@@ -169,3 +169,12 @@ def test_nothing_is_fetched_while_something_else_stands_in_the_way(
     ready.answers["GET /v1/osie"] = []
     refused = tinkbox(*words)
     assert (refused.status, "no OSIE" in refused.err, "image fetch" in refused.err) == (1, True, False)
+
+
+def test_a_disk_that_means_nothing_is_refused_before_anything_is_asked(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    refused = tinkbox(*words, "--disk", "bogus")
+    assert (refused.status, "--disk: 'bogus': expected the disk's path below /dev" in refused.err) == (2, True)
+    assert ready.asked == []
+    assert tinkbox(*words, "--disk", "LARGEST").status == 0

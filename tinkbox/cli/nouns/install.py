@@ -12,7 +12,7 @@ from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
 from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.wording.installations import Line, farewell, line_of, refusal_of
+from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Document, Operator
@@ -154,13 +154,27 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> in
 
 
 async def _look(operator: "Operator", workflow_id: str, each: Installation) -> Line:
-    workflow = await operator.workflows.get(workflow_id)
-    machine = await operator.hardware.get(each.machine_id)
+    """Where it stands; a machine can be deleted once its workflow is over, and the workflow then, too."""
+    from tinkbox.model.errors import NotFound
+
+    try:
+        workflow = await operator.workflows.get(workflow_id)
+        try:
+            machine = await operator.hardware.get(each.machine_id)
+        except NotFound:
+            workflow, machine = await operator.workflows.get(workflow_id), {}
+    except NotFound:
+        return deleted(each.name)
     return line_of(each.name, workflow, machine)
 
 
 async def _last_words(operator: "Operator", workflow_id: str, each: Installation, line: Line) -> "Sequence[str]":
     if line.succeeded:
         return farewell(line, each.address, each.user)
-    state: Document = await operator.workflows.state(workflow_id)
+    from tinkbox.model.errors import NotFound
+
+    try:
+        state: Document = await operator.workflows.state(workflow_id)
+    except NotFound:
+        return [str(deleted(each.name))]
     return refusal_of(each.name, workflow_id, state)

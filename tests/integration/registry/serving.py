@@ -210,14 +210,15 @@ def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
 RAW = RawDisk(size=4 << 20, digest=f"sha256:{'0' * 64}")
 
 
-def system_image_archive(version: str, *tags: str, config: bytes = b"", block_map: bytes = b"", day: int = 1) -> bytes:
+def system_image_archive(
+    version: str, *tags: str, config: bytes = b"", block_map: bytes = b"", verified: Verified = Verified.SUMS
+) -> bytes:
     """What `image import` loads, with a disk that is nothing."""
     source = Source(
-        at=datetime(2026, 11, day, tzinfo=UTC),
         url="https://x.example/x",
         digest=f"sha256:{'1' * 64}",
         size=7,
-        verified=Verified.SUMS,
+        verified=verified,
     )
     about = About(id="lab", version=version, source=source, title="Lab", firmware=(Firmware.UEFI,))
     config = config or encode_config(Config(about=about, raw=RAW))

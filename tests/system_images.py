@@ -2,7 +2,6 @@
 
 import io
 import tarfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tinkbox.model.system_image import FRAME, About, BlockMap, Config, Firmware, RawDisk, Source
@@ -14,13 +13,11 @@ from tinkbox.wire.system_images import (
     manifest_text,
 )
 
-AT = datetime(2026, 11, 1, tzinfo=UTC)
-
 
 def system_image(path: Path, image_id: str = "debian-13", version: str = "20261101") -> str:
     """Write one whose disk is all zeros; returns its digest."""
     disk, raw = b"no frames", RawDisk(size=FRAME, digest=digest_of(bytes(FRAME)))
-    source = Source(at=AT, file="debian.qcow2", digest=digest_of(b"source"), size=6)
+    source = Source(file="debian.qcow2", digest=digest_of(b"source"), size=6)
     about = About(
         id=image_id, version=version, source=source, title="Debian 13", firmware=(Firmware.BIOS, Firmware.UEFI),
         default_user="debian", least_disk=2 << 30,

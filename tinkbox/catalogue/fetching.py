@@ -93,7 +93,7 @@ def order_of(found: Found, choices: Choices) -> Order:
     )
 
 
-def about(found: Found, download: Download, at: datetime) -> About:
+def about(found: Found, download: Download) -> About:
     """What is known of a fetched image, for packing it."""
     entry = found.entry
     return About(
@@ -115,7 +115,6 @@ def about(found: Found, download: Download, at: datetime) -> About:
             compression=entry.compression,
             verified=found.verified,
             signer=found.signer,
-            at=at,
         ),
     )
 

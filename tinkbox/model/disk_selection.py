@@ -116,8 +116,8 @@ def parse_selection(text: str) -> Selection:
     if words[0].startswith("/"):
         return Selection(text=plain, path=_path(plain, shown))
     pick = Pick.ONLY
-    if words[-1] in tuple(Pick):
-        pick = Pick(words.pop())
+    if words[-1].lower() in tuple(Pick):
+        pick = Pick(words.pop().lower())
         if pick is Pick.ONLY and words:
             raise Invalid(f"{shown}: only stands alone; conditions must fit one disk in any case")
     return _with_conditions(plain, words, pick, shown)
@@ -143,7 +143,7 @@ def _with_conditions(text: str, words: list[str], pick: Pick, shown: str) -> Sel
         found = _CONDITION.match(word)
         if found is None:
             raise Invalid(f"{shown}: {_misplaced(word, before)}")
-        name, relation, value = found[1], found[2], found[3].strip()
+        name, relation, value = found[1].lower(), found[2], found[3].strip()
         if name not in tuple(Key):
             raise Invalid(f"{shown}: a disk has no {name[:40]}; {meant(name, tuple(Key))}")
         key = Key(name)
@@ -165,10 +165,10 @@ def _with_conditions(text: str, words: list[str], pick: Pick, shown: str) -> Sel
 
 
 def _misplaced(word: str, before: str) -> str:
-    if word in tuple(Pick):
+    if word.lower() in tuple(Pick):
         return f"{word} is the last word, behind the conditions"
-    if word in tuple(Key):
-        return f"{word} lacks its value, as in {_SUCH[Key(word)]}"
+    if word.lower() in tuple(Key):
+        return f"{word} lacks its value, as in {_SUCH[Key(word.lower())]}"
     cut = _CONDITION.match(before)
     if cut is not None:
         return f'a value with a blank stands in quotation marks: {cut[1]}{cut[2]}"{cut[3]} {word[:40]}"'

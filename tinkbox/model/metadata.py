@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.ssh_keys import placeholder_problem
 
 MAX_USER_DATA: Final = 256 * 1024  # bytes
 MAX_KEYS: Final = 64
@@ -110,5 +111,7 @@ def ssh_key_problem(text: str) -> str:
     if len(text) > MAX_KEY:
         return f"a key of more than {MAX_KEY} letters"
     if not text.isprintable() or not _KEY.match(text):
-        return f"expected a public key such as 'ssh-ed25519 AAAA… me@here', not {text[:40]!r}"
+        return (
+            placeholder_problem(text) or f"expected a public key such as 'ssh-ed25519 AAAA… me@here', not {text[:40]!r}"
+        )
     return ""

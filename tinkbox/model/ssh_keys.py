@@ -20,6 +20,13 @@ _KEY = re.compile(
 )
 
 
+def placeholder_problem(text: str) -> str:
+    """What to do about a key of which documentation leaves the data out; empty where it is none."""
+    if "…" not in text and "..." not in text:
+        return ""
+    return f"put your own public key in place of {text[:40]!r}: `cat ~/.ssh/id_ed25519.pub` prints it"
+
+
 def public_keys(text: str, what: str) -> tuple[str, ...]:
     """The keys of a text, each once, in their order; `what` names it in the refusal.
 
@@ -38,7 +45,10 @@ def public_keys(text: str, what: str) -> tuple[str, ...]:
     if not wanted:
         raise Invalid(f"{what} has no public key: `ssh-keygen -t ed25519` makes one, in a file ending in .pub")
     wrong = [
-        Problem(line=number, text=f"no public key such as ssh-ed25519 AAAA… name@host: {line[:40]!r}")
+        Problem(
+            line=number,
+            text=placeholder_problem(line) or f"no public key such as ssh-ed25519 AAAA… name@host: {line[:40]!r}",
+        )
         for number, line in wanted
         if not _is_key(line)
     ]

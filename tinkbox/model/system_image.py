@@ -7,7 +7,6 @@ blob, so that a machine writes only what is not all zeros, and checks each frame
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -85,10 +84,9 @@ class Source:
     """The file that an image was made of: from a `url`, or a local `file` by its name.
 
     Packing fills in `digest` and `size` where they are not known, and always `format` and `compression`.  A digest or a size
-    that is given is checked.
+    that is given is checked.  When it was fetched is not said: the same file, proven in the same way, is the same image.
     """
 
-    at: datetime
     url: str = ""
     file: str = ""
     digest: str = ""

@@ -282,7 +282,7 @@ class ImageStore:
     def _same_disks(self, archive: Archive) -> Mapping[str, Link]:
         """By its digest in the archive, the version of a system image that is here with the same disk, and is left as it is.
 
-        Fetched again it says another time.  Raises Conflict where the version that is here has another disk.
+        Fetched again it may be proven in another way.  Raises Conflict where the version that is here has another disk.
         """
         here: dict[str, Link] = {}
         staged = {each.digest: each.path for each in archive.blobs}

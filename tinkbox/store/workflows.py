@@ -266,6 +266,15 @@ class WorkflowTable:
         ).fetchall()
         return [(row["name"], row["worker"]) for row in rows]
 
+    def waited_for(self) -> dict[str, datetime]:
+        """The machines of which unfinished workflows need an action still, and when the first of these was created."""
+        rows = self._sql.execute(
+            "SELECT worker, MIN(created_at) AS since FROM workflow JOIN action ON workflow_id = id "
+            "WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND action.state NOT IN ('SUCCESS', 'SKIPPED') "
+            "GROUP BY worker"
+        ).fetchall()
+        return {row["worker"]: datetime.fromisoformat(row["since"]) for row in rows}
+
     def matching(self, key: str) -> list[Workflow]:
         """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
         found = self._workflows("WHERE NOT deleting AND substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))

@@ -258,7 +258,6 @@ def _closed(layout: Layout, config: Config, disk: tuple[str, int], block_map: by
         {
             "org.opencontainers.image.title": about.title or about.id,
             "org.opencontainers.image.version": about.version,
-            "org.opencontainers.image.created": about.source.at.isoformat(timespec="seconds"),
         },
     )
     layout.add_blob(manifest)

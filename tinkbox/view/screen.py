@@ -126,7 +126,7 @@ def _clock(moment: datetime) -> str:
 
 def _machines(snapshot: Snapshot) -> RenderableType:
     if not snapshot.machines:
-        return Text("no machine is known yet: tinkbox hardware push --file machine.json", style="dim")
+        return Text("no machine is known yet: tinkbox hardware add MAC --name NAME", style="dim")
     table = _table("MACHINE", "MAC", "ADDRESS", "LAST SEEN AT", "SINCE", "NETBOOT")
     for machine in snapshot.machines:
         _add_row(

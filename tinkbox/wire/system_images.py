@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -80,7 +79,6 @@ def encode_config(config: Config) -> bytes:
                 "compression": source.compression,
                 "verified": source.verified,
                 "signer": source.signer,
-                "at": source.at.astimezone(UTC).isoformat(timespec="seconds"),
             },
         }
     )
@@ -114,7 +112,6 @@ def decode_config(content: bytes) -> Config:
                 compression=source.member("compression", Compression, Compression.NONE),
                 verified=source.member("verified", Verified, Verified.NONE),
                 signer=source.text("signer"),
-                at=source.moment("at"),
             ),
         ),
         raw=_raw_disk(raw),
@@ -279,13 +276,3 @@ class _Fields:
             return tuple(kind(str(each)) for each in values)
         self.wrong(name, f"is no list of {', '.join(kind)}")
         return ()
-
-    def moment(self, name: str) -> datetime:
-        try:
-            found = datetime.fromisoformat(self.text(name))
-        except ValueError:
-            found = None
-        if found is not None and found.tzinfo is not None:
-            return found
-        self.wrong(name, "is no moment with a time zone, such as 2026-11-01T12:00:00+00:00")
-        return datetime.min.replace(tzinfo=UTC)

@@ -215,17 +215,16 @@ def system_image_archive(
     *tags: str,
     config: bytes = b"",
     block_map: bytes = b"",
-    day: int = 1,
+    verified: Verified = Verified.SUMS,
     disk: bytes = b"",
     name: str = "lab",
 ) -> bytes:
     """What `image import` loads, with a disk that is nothing."""
     source = Source(
-        at=datetime(2026, 11, day, tzinfo=UTC),
         url="https://x.example/x",
         digest=f"sha256:{'1' * 64}",
         size=7,
-        verified=Verified.SUMS,
+        verified=verified,
     )
     about = About(id="lab", version=version, source=source, title="Lab", firmware=(Firmware.UEFI,))
     config = config or encode_config(Config(about=about, raw=RAW))

@@ -21,7 +21,7 @@ from tests.integration.registry.serving import (
     tar,
 )
 from tinkbox.model.errors import Conflict, Invalid
-from tinkbox.model.system_image import BlockMap, Frame
+from tinkbox.model.system_image import BlockMap, Frame, Verified
 from tinkbox.registry.manifests import OCI_MANIFEST
 from tinkbox.wire.system_images import encode_block_map, index_text, manifest_text
 
@@ -93,10 +93,10 @@ async def test_a_version_means_the_same_bytes_for_ever_and_latest_moves_on(regis
     await registry.store.load(chunks(system_image_archive("1")), who="me")
 
 
-async def test_same_disk_that_was_fetched_another_day_is_left_as_it_is(registry: Registry) -> None:
+async def test_same_disk_that_was_proven_in_another_way_is_left_as_it_is(registry: Registry) -> None:
     await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
     kept = await registry.store.system_images()
-    names = await registry.store.load(chunks(system_image_archive("1", "latest", day=2)), who="me")
+    names = await registry.store.load(chunks(system_image_archive("1", "latest", verified=Verified.TYPED)), who="me")
     assert names == ["lab:1", "lab:latest"]
     assert await registry.store.system_images() == kept
 

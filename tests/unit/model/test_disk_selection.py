@@ -23,6 +23,13 @@ def test_one_word_picks_among_all(word: Pick) -> None:
     assert (selection.pick, selection.text, selection.texts, selection.sizes) == (word, word, (), ())
 
 
+def test_capitals_count_for_nothing() -> None:
+    assert parse_selection("SMALLEST").pick is Pick.SMALLEST
+    selection = parse_selection("Serial=S3Z1 SIZE>=200g ROTATIONAL=No Largest")
+    assert (selection.pick, selection.rotational, len(selection.sizes)) == (Pick.LARGEST, False, 1)
+    assert selection.texts == (Text(key=Key.SERIAL, pattern="S3Z1"),)
+
+
 def test_conditions_and_a_last_word_are_one_selection() -> None:
     selection = parse_selection("size>=200G   rotational=no\nsize<=1T model='a b*' smallest")
     assert selection.text == "size>=200G rotational=no size<=1T model='a b*' smallest"

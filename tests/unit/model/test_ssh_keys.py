@@ -62,3 +62,10 @@ def test_a_text_beyond_the_limits_is_refused() -> None:
 def test_the_form_of_rfc_4716_is_told_how_to_become_the_usual_one() -> None:
     with pytest.raises(Invalid, match="ssh-keygen -i"):
         public_keys("---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n", "keys")
+
+
+@pytest.mark.parametrize("text", ["ssh-ed25519 AAAA… me@here", "ssh-ed25519 AAAA... me@here"])
+def test_the_key_of_the_documentation_is_told_to_be_replaced(text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        public_keys(text, "keys")
+    assert f"put your own public key in place of '{text}'" in str(refused.value.problems[0])

@@ -10,7 +10,6 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +24,7 @@ from tinkbox.model.system_image import About, Architecture, Compression, Firmwar
 from tinkbox.system_images import pack
 from tinkbox.wire.disk.bootable_disk import Loaders
 
-AT: Final = datetime(2026, 11, 1, 12, tzinfo=UTC)
-ABOUT: Final = About(id="lab-debian", version="20261101", source=Source(file="root.tar", at=AT))
+ABOUT: Final = About(id="lab-debian", version="20261101", source=Source(file="root.tar"))
 LOADERS: Final = Loaders(boot=b"\xeb\x63\x90".ljust(512, b"B"), core=b"C" * 1500, efi={"EFI/BOOT/BOOTX64.EFI": b"shim"})
 COMPRESSED: Final[Mapping[Compression, Callable[[bytes], bytes]]] = {
     Compression.NONE: bytes,

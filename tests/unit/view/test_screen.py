@@ -283,7 +283,7 @@ def test_a_machine_that_was_never_seen_says_so() -> None:
 
 
 def test_an_empty_appliance_says_what_to_do_next() -> None:
-    assert "tinkbox hardware push" in picture()
+    assert "tinkbox hardware add MAC --name NAME" in picture()
 
 
 def test_only_the_newest_finished_workflows_are_shown_but_every_unfinished_one() -> None:

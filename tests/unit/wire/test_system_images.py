@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -57,7 +56,6 @@ CONFIG = Config(
             compression=Compression.XZ,
             verified=Verified.SUMS,
             signer="",
-            at=datetime(2026, 11, 1, 12, tzinfo=UTC),
         ),
     ),
     raw=RAW,
@@ -80,12 +78,12 @@ def test_a_configuration_is_read_as_it_was_written() -> None:
 def test_all_that_is_wrong_with_a_configuration_is_told_at_once() -> None:
     document = json.loads(encode_config(CONFIG))
     document |= {"id": "a/b", "version": "", "firmware": ["coreboot"], "default_user": "a\nb", "least_disk": -1}
-    document["source"] |= {"at": "yesterday", "digest": "md5:1", "size": True}
+    document["source"] |= {"digest": "md5:1", "size": True}
     document["raw"] |= {"size": 1 << 60, "frame_size": 0}
     with pytest.raises(Invalid, match="configuration is wrong") as refused:
         decode_config(json.dumps(document).encode())
     assert {problem.key for problem in refused.value.problems} == {
-        "id", "version", "firmware", "default_user", "least_disk", "source.at", "source.digest", "source.size", "raw.size",
+        "id", "version", "firmware", "default_user", "least_disk", "source.digest", "source.size", "raw.size",
         "raw.frame_size",
     }  # fmt: skip
 

@@ -56,7 +56,9 @@ def _told(found: Document) -> Iterator[str]:
     for kind, alike in more.items():
         yield from _alike(kind, alike)
         yield ""
-    everybody = f"the appliance and {found['machines']} machines that were seen within a day"
+    everybody = (
+        f"the appliance and {found['machines']} machines that were seen within a day or that a workflow waits for"
+    )
     whom = f"how {found['machine']} boots" if found["machine"] else everybody
     if not found["diagnoses"]:
         yield clean(f"Nothing wrong was found with {whom} ({moment(found['at'])}).")

@@ -135,7 +135,7 @@ def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", place
     with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=places.scratch) as place:
         archive = places.save or Path(place) / "image.tar"
         with closing(ProgressLine(packing)) as progress:
-            told = about(found, download, datetime.now(UTC))
+            told = about(found, download)
             image = pack(download.path, told, archive, scratch=Path(place), said=progress)
         if places.save is None:
 

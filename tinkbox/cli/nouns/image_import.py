@@ -130,7 +130,6 @@ def _about(chosen: argparse.Namespace, version: str) -> "About":
             file=chosen.file.name,
             digest=chosen.digest.lower(),
             verified=Verified.TYPED if chosen.digest else Verified.NONE,
-            at=datetime.now(UTC),
         ),
     )
 

@@ -90,7 +90,7 @@ def _kept_fields(image: Document) -> Sequence[tuple[str, object]]:
         ("Source Size", show_size(source["size"])),
         ("Verified", PROOFS[source["verified"]]),
         ("Signer", source["signer"]),
-        ("Fetched At", moment(source["at"])),
+        ("Kept Since", moment(image["pushed_at"])),
         ("Tags", ", ".join(image["tags"])),
         ("Licence", config["licence"]),
     ]

@@ -12,7 +12,7 @@ from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
 from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.wording.installations import Line, farewell, line_of, refusal_of
+from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Document, Operator
@@ -40,7 +40,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     noun.add_argument("--user-data", type=Path, metavar="FILE", help="user-data for the installed system (cloud-init)")
     noun.add_argument(
-        "--disk", default="only", metavar="SELECTOR", help="which disk, such as smallest, serial=… (default only)"
+        "--disk",
+        type=_selector,
+        default="only",
+        metavar="SELECTOR",
+        help="which disk, such as smallest, serial=… (default only)",
     )
     noun.add_argument("--hostname", metavar="NAME", help="host name of the installed system (default: the machine's)")
     noun.add_argument(
@@ -52,6 +56,17 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     noun.add_argument("--no-wait", action="store_true", help="print the workflows and end")
     add_confirmation(noun)
+
+
+def _selector(text: str) -> str:
+    """An argument that chooses a disk."""
+    from tinkbox.model.disk_selection import parse_selection
+    from tinkbox.model.errors import Invalid
+
+    try:
+        return parse_selection(text).text
+    except Invalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def install(chosen: argparse.Namespace) -> int:
@@ -139,13 +154,27 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> in
 
 
 async def _look(operator: "Operator", workflow_id: str, each: Installation) -> Line:
-    workflow = await operator.workflows.get(workflow_id)
-    machine = await operator.hardware.get(each.machine_id)
+    """Where it stands; a machine can be deleted once its workflow is over, and the workflow then, too."""
+    from tinkbox.model.errors import NotFound
+
+    try:
+        workflow = await operator.workflows.get(workflow_id)
+        try:
+            machine = await operator.hardware.get(each.machine_id)
+        except NotFound:
+            workflow, machine = await operator.workflows.get(workflow_id), {}
+    except NotFound:
+        return deleted(each.name)
     return line_of(each.name, workflow, machine)
 
 
 async def _last_words(operator: "Operator", workflow_id: str, each: Installation, line: Line) -> "Sequence[str]":
     if line.succeeded:
         return farewell(line, each.address, each.user)
-    state: Document = await operator.workflows.state(workflow_id)
+    from tinkbox.model.errors import NotFound
+
+    try:
+        state: Document = await operator.workflows.state(workflow_id)
+    except NotFound:
+        return [str(deleted(each.name))]
     return refusal_of(each.name, workflow_id, state)

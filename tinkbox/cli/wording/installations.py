@@ -32,8 +32,14 @@ class Line:
         )
 
 
+def deleted(name: str) -> Line:
+    """Of a machine whose workflow is not there any more."""
+    text = "its workflow is over, and was deleted"
+    return Line(machine=name, text=text, change=text, over=True)
+
+
 def line_of(name: str, workflow: Document, machine: Document) -> Line:
-    """How far the workflow of a machine came."""
+    """How far the workflow of a machine came; one that is over says it without the machine, which may be deleted."""
     state = workflow["state"]
     if state in ENDS:
         text = _end(workflow)

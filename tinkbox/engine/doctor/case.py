@@ -39,7 +39,8 @@ class Case:
     """A machine, or without `mac` the appliance itself, and what is known there.
 
     `sightings` are those of its last boots, oldest first.  `interface` is what we were told about it, None for a
-    machine that nobody knows; `ticket`, `installed` and `parked` are as in its status, and `left` that an action sent it to its own disk; `discovers` tells
+    machine that nobody knows; `ticket`, `installed` and `parked` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
+    unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `discovers` tells
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
@@ -55,6 +56,8 @@ class Case:
     sightings: tuple[Sighting, ...] = ()
     interface: Interface | None = None
     ticket: bool = False
+    waited_since: datetime | None = None
+    heard_at: datetime | None = None
     left: bool = False
     installed: bool = False
     parked: str = ""

@@ -116,7 +116,7 @@ RULES: Sequence[Rule] = (
     Rule("BootLoop", "boots that begin again and again", boot_loop),
     Rule("SizeProbe", "TFTP that only asked for a file's size", size_probe),
     Rule("RememberedAddress", "a machine that was refused an old address", remembered_address),
-    Rule("NeverSeen", "a machine that is waited for, and was never seen", never_seen, vague=True),
+    Rule("NeverSeen", "a machine that is waited for, and was never seen, or not since", never_seen, vague=True),
     Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True),
     Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True),
     Rule("Stalled", "a boot that stands still", stalled_boot, vague=True),

@@ -9,7 +9,8 @@ from ipaddress import IPv4Address
 from tinkbox.engine.doctor.case import Case, OsieSize, held_back
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.machines.boot_history import Seen
-from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.boot_progress import is_its_own
+from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.access import OPERATOR
@@ -22,6 +23,7 @@ from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
+from tinkbox.model.sightings import Sighting
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -94,7 +96,7 @@ class Examiner:
         self._claimants = claimants
 
     async def examine(self, key: str = "", who: str = OPERATOR) -> Examination:
-        """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and whom it saw today.
+        """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and the noteworthy ones.
 
         It comes in a person's turn.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
         and was not seen.
@@ -105,14 +107,15 @@ class Examiner:
 
     async def _examine(self, key: str) -> Examination:
         lost = await self._lost()
-        macs = await self._macs(key) if key else self._noteworthy(lost)
+        waited_for = await self._machines.waited_for()
+        macs = await self._macs(key) if key else await self._noteworthy(lost, waited_for)
         rivals, unasked = await self._rivals()
         general = self._general(rivals, surveyed=not key)
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
         base = general if key else replace(general, rivals=None, limits=())
         found = [] if key else list(diagnose(replace(general, disk=await self._disk())))
         for mac in macs:
-            found += diagnose(await self._machine(base, mac, lost))
+            found += diagnose(await self._machine(base, mac, lost, waited_for))
             await asyncio.sleep(0)  # machines that boot are answered between two of them
         if not key:
             found = [each for each in found if each.gravity is not Gravity.HARMLESS]
@@ -130,12 +133,14 @@ class Examiner:
         except Unavailable as why:
             return None, str(why)
 
-    def _noteworthy(self, lost: Iterable[str]) -> list[MacAddress]:
-        """The machines that were seen lately, and those that wait for a person."""
+    async def _noteworthy(self, lost: Iterable[str], waited_for: Iterable[str]) -> list[MacAddress]:
+        """The machines that were seen lately, those that wait for a person, and those that workflows wait for."""
         since = self._clock() - RECENT
         recent = [each.mac for each in self._machines.timeline.machines() if each.at > since]
         waiting = [primary(self._machines.known.find(each).hardware).mac for each in lost]
-        return list(dict.fromkeys([*recent, *waiting]))
+        silent = set(waited_for) - {self._machines.known.holder(each) for each in recent}
+        wanted = [mac for each in sorted(silent) if self._machines.known.get(each) for mac in await self._macs(each)]
+        return list(dict.fromkeys([*recent, *waiting, *wanted]))
 
     async def _macs(self, key: str) -> list[MacAddress]:
         """Of all interfaces of a machine those that were seen; else that it boots from."""
@@ -164,7 +169,9 @@ class Examiner:
             claimants=tuple(self._claimants()),
         )
 
-    async def _machine(self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork]) -> Case:
+    async def _machine(
+        self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork], waited_for: Mapping[str, datetime]
+    ) -> Case:
         hardware_id = self._machines.known.holder(mac)
         told = await self._seen.story(mac, 0)
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
@@ -187,7 +194,16 @@ class Examiner:
             case,
             interface=interface,
             ticket=known.ticket,
+            waited_since=waited_for.get(hardware_id),
+            heard_at=self._heard_at(known, own),
             left=facts is not None and facts.left,
             installed=known.installed,
             parked=known.parked,
         )
+
+    def _heard_at(self, known: MachineStatus, seen: Sequence[Sighting]) -> datetime | None:
+        """When a machine itself last did anything that came here, by any of its interfaces; `seen` is what is known of one."""
+        newest = (self._machines.timeline.newest(each.mac) for each in known.hardware.interfaces)
+        seen = [*seen, *(each for each in newest if each)]
+        times = [each.at for each in seen if is_its_own(each.stage, each.facts)]
+        return max([*times, *([known.last_contact] if known.last_contact else [])], default=None)

@@ -147,8 +147,9 @@ def not_known(case: Case) -> Iterator[Finding]:
         gravity=Gravity.SUSPECT,
         cause="The machine asks to boot, and nobody told tinkbox of it, so it is not answered.",
         evidence=tuple(map(line, asked[-2:])),
-        remedy=f"If it is to be installed: type `tinkbox hardware add {case.mac} --name NAME` (a wrong MAC of a machine that "
-        f"you added is corrected so as well), or {discovering} and boot it again.",
+        remedy=f"If it is to be installed: type `tinkbox hardware add {case.mac} --name NAME`, or {discovering} and boot it again. "
+        "If you added it with a wrong MAC: cancel and delete the workflow that waits for that (`tinkbox workflow cancel WORKFLOW`, "
+        "`tinkbox workflow delete WORKFLOW`), then `tinkbox hardware delete NAME`, and add it again with this MAC.",
     )
 
 

@@ -210,14 +210,23 @@ def boot_loop(case: Case) -> Iterator[Finding]:
 
 
 def never_seen(case: Case) -> Iterator[Finding]:
-    """A machine that is waited for, and of which nothing was heard."""
-    if case.mac is None or case.sightings or not case.ticket:
+    """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created."""
+    if case.mac is None or not case.ticket:
+        return
+    since = case.waited_since
+    if not case.sightings and not case.heard_at:
+        cause = "A workflow waits for the machine, and nothing was ever seen of it."
+        known = f"{moment(case.now)} no question and no transfer of {case.mac} is known"
+    elif since and case.heard_at and case.heard_at < since:
+        cause = "A workflow waits for the machine, and nothing was seen of it since the workflow was created."
+        known = f"{moment(since)} the workflow was created; the machine was heard of last at {moment(case.heard_at)}"
+    else:
         return
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause="A workflow waits for the machine, and nothing was ever seen of it.",
+        cause=cause,
         evidence=(
-            f"{moment(case.now)} no question and no transfer of {case.mac} is known",
+            known,
             f"with dhcp.mode: {case.mode} a machine is seen "
             + ("from its boot loader on" if case.mode == "off" else "from its first question for an address on"),
         ),

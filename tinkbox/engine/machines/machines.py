@@ -162,6 +162,10 @@ class Machines:
         hardware_id = self.known.find(key).hardware.id
         return await self._store.read(lambda tables: tables.workflows.needing(hardware_id))
 
+    async def waited_for(self) -> dict[str, datetime]:
+        """By id, the machines that unfinished workflows wait for, and since when."""
+        return await self._store.read(lambda tables: tables.workflows.waited_for())
+
     async def delete(self, key: str) -> str:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
         hardware_id = self.known.find(key).hardware.id

@@ -126,6 +126,25 @@ async def test_machines_that_were_seen_today_are_looked_at(world: World) -> None
     assert (await world.examiner.examine()).machines == 0
 
 
+async def test_machines_that_a_workflow_waits_for_are_looked_at_whenever_they_were_seen(world: World) -> None:
+    for number in (1, 2, 3):
+        await world.box.machine(number)
+    world.asks(mac(1))
+    world.box.clock.forward(86_401)
+    flow = await world.box.workflow()
+    never = await world.box.workflow(device_1=2)
+    found = await world.examiner.examine()
+    assert found.machines == 2
+    told = {each.machine: (each.rule, "since the workflow" in each.cause) for each in found.diagnoses}
+    assert told == {mac(1): ("NeverSeen", True), mac(2): ("NeverSeen", False)}
+    assert await world.rules(mac(1)) == [(mac(1), "NeverSeen")]
+    world.asks(mac(1))
+    assert await world.rules() == [(mac(2), "NeverSeen")]
+    for each in (flow, never):
+        await world.box.workflows.cancel(each)
+    assert (await world.examiner.examine()).machines == 1
+
+
 async def test_one_machine_is_looked_at_by_any_key(world: World) -> None:
     worker = await world.box.machine(1)
     world.asks(mac(1))

@@ -65,8 +65,8 @@ def test_a_clean_bill_is_a_line(tinkbox: Callable[..., Printed], appliance: Fake
     printed = tinkbox("doctor")
     assert printed.status == 0
     assert printed.out == (
-        "Nothing wrong was found with the appliance and 2 machines that were seen within a day "
-        "(2026-11-21 03:00:00 +0000 UTC).\n"
+        "Nothing wrong was found with the appliance and 2 machines that were seen within a day or "
+        "that a workflow waits for (2026-11-21 03:00:00 +0000 UTC).\n"
         "Other DHCP servers were not asked for: no right to ask\n"
     )
 

@@ -40,7 +40,6 @@ KEPT = {
             "compression": "none",
             "verified": "sums",
             "signer": "",
-            "at": "2026-11-02T09:59:00+00:00",
         },
     },
 }
@@ -136,7 +135,7 @@ def test_an_image_that_is_kept_tells_where_it_is_from(tinkbox: Tinkbox, keeping:
     assert (shown["Verified"], shown["Source"]) == ("checksum over HTTPS", "https://x.example/debian.qcow2")
     assert (shown["Source Digest"], shown["Source Size"]) == (f"sha512:{'9' * 128}", "410MiB")
     assert shown["Disk"] == f"3GiB (sha256:{'8' * 64})"
-    assert shown["Fetched At"] == "2026-11-02 09:59:00 +0000 UTC"
+    assert shown["Kept Since"] == "2026-11-02 10:00:00 +0000 UTC"
     assert "Signer" not in shown
     assert "20260901-1" in tinkbox("image", "show", "debian-13:20260901-1").out
     (document,) = json.loads(tinkbox("image", "show", "debian-13", "--format", "json").out)

@@ -170,3 +170,27 @@ def test_nothing_is_fetched_while_something_else_stands_in_the_way(
     ready.answers["GET /v1/osie"] = []
     refused = tinkbox(*words)
     assert (refused.status, "no OSIE" in refused.err, "image fetch" in refused.err) == (1, True, False)
+
+
+def test_a_disk_that_means_nothing_is_refused_before_anything_is_asked(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    refused = tinkbox(*words, "--disk", "bogus")
+    assert (refused.status, "--disk: 'bogus': expected the disk's path below /dev" in refused.err) == (2, True)
+    assert ready.asked == []
+    assert tinkbox(*words, "--disk", "LARGEST").status == 0
+
+
+def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    words.remove("--no-wait")
+    over = {"id": WORKFLOW_ID, "state": "CANCELED", "actions": []}
+    state = {"state": "CANCELED", "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
+    ready.answers |= {f"GET /v1/workflows/{WORKFLOW_ID}": over, f"GET /v1/workflows/{WORKFLOW_ID}/state": state}
+    ended = tinkbox(*words)
+    assert (ended.status, "node7: the workflow: canceled" in ended.out, ended.err) == (1, True, "")
+    del ready.answers[f"GET /v1/workflows/{WORKFLOW_ID}"], ready.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"]
+    ended = tinkbox(*words)
+    assert (ended.status, ended.err) == (1, "")
+    assert ended.out.endswith("node7: its workflow is over, and was deleted\n")

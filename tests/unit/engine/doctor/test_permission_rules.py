@@ -33,6 +33,13 @@ def test_a_machine_that_nobody_knows_is_told_how_to_be_known() -> None:
     assert found.evidence[-1] == "2026-11-21 03:00:00 was not answered: no hardware document names it"
 
 
+def test_a_wrong_mac_is_corrected_by_adding_the_machine_again() -> None:
+    (found,) = not_known(case(asked(0), UNKNOWN, interface=None, ticket=False))
+    ways = ("workflow cancel", "workflow delete", "hardware delete NAME`, and add it again")
+    places = [found.remedy.index(f"tinkbox {each}") for each in ways]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize(("mode", "more"), [("reservation", True), ("pool", False), ("proxy", False), ("off", True)])
 def test_the_way_to_discovery_is_one_that_starts(mode: str, more: bool) -> None:
     (found,) = not_known(case(asked(0), UNKNOWN, interface=None, ticket=False, mode=mode))

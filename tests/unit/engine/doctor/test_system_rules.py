@@ -1,10 +1,11 @@
 """The doctor's rules about what comes after the boot loader."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from tests.unit.engine.boot_story import KNOWN, OSIE, answered, appliance, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, KNOWN, OSIE, answered, appliance, asked, case, osie_boot, seen
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
     clock_is_wrong,
@@ -228,4 +229,15 @@ def test_a_machine_that_is_waited_for_in_vain_is_said_to_be_so() -> None:
     assert "from its boot loader on" in found.evidence[1]
     assert not list(never_seen(case(asked(0))))
     assert not list(never_seen(case(ticket=False)))
+    assert not list(never_seen(case(heard_at=BEGIN)))
     assert not list(never_seen(appliance()))
+
+
+@pytest.mark.parametrize(("heard", "found"), [(-1, 1), (0, 0), (60, 0)])
+def test_what_was_seen_before_the_workflow_was_created_is_no_sign_that_the_machine_is_on(
+    heard: float, found: int
+) -> None:
+    heard_at = BEGIN + timedelta(seconds=heard)
+    findings = list(never_seen(case(asked(0), waited_since=BEGIN, heard_at=heard_at)))
+    assert len(findings) == found
+    assert all("since the workflow was created" in each.cause for each in findings)

@@ -58,6 +58,10 @@ def test_a_network_config_may_be_text_and_loses_the_key_around_it(text: str) -> 
         ("  hostname: 'a b'", "line 4, metadata.hostname: expected a host name"),
         ("  ssh_keys: x", "line 4, metadata.ssh_keys: expected a list such as ['x']"),
         ("  ssh_keys: [nonsense]", "line 4, metadata.ssh_keys[0]: expected a public key"),
+        (
+            "  ssh_keys: [ssh-ed25519 AAAA… me@here]",
+            "line 4, metadata.ssh_keys[0]: put your own public key in place of 'ssh-ed25519 AAAA… me@here'",
+        ),
         ("  network: {ethernets: {}}", "line 4, metadata.network: expected version: 1 or version: 2, not 'None'"),
         ("  network: '{'", "line 4, metadata.network: not valid YAML"),
         ("  network: [1]", "line 4, metadata.network: expected a network-config"),

@@ -97,7 +97,7 @@ SUMS = "{kind: sums, sums: https://x.example/S, file: x}"
         ("serial: -1\nimages: {}", "expected the catalogue's serial as a whole number"),
         ("images: {x: {title: X}}", "architectures is missing"),
         (entry_with(SUMS, ", titel: Y"), "images.x.titel: unknown key titel; did you mean title?"),
-        (entry_with(SUMS, ", format: qcow"), "'qcow' is none of raw, qcow2; did you mean qcow2?"),
+        (entry_with(SUMS, ", format: qcow"), "'qcow' is none of raw, qcow2, tar; did you mean qcow2?"),
         (entry_with(SUMS, ", firmware: []"), "expected a list of bios, uefi"),
         (entry_with(SUMS, ", firmware: [efi]"), "did you mean uefi?"),
         (entry_with(SUMS, ", end_of_life: soon"), "expected a day such as 2028-06-30, not 'soon'"),

@@ -97,7 +97,6 @@ def test_an_image_is_fetched_proven_and_loaded(tinkbox: Tinkbox, lab: FakeApplia
         "compression": "none",
         "verified": "signed",
         "signer": f"{client.publisher.fingerprint} (publisher <publisher@example.org>)",
-        "at": config["source"]["at"],
     }
     assert (config["raw"]["digest"], config["default_user"], config["least_disk"]) == (DIGEST, "lab", 4 << 30)
     assert list((default_cache() / "downloads").iterdir()) == []

@@ -66,7 +66,8 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.shield(process.wait())
+        # Not wait(): since Python 3.13 that waits for the end of the output as well, which nobody sees who has stopped reading.
+        await asyncio.shield(process.communicate())
     if said.startswith(REFUSED):
         why = said.removeprefix(REFUSED).decode(errors="replace")
         raise Unavailable(f"templates cannot be rendered: their process cannot be confined: {why}")

@@ -157,7 +157,7 @@ def test_without_a_terminal_the_flags_are_named(host: Host) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--interface", "eth7"], "there is no interface eth7, there is eth1 (no address, down), eth0 (192.0.2.7/24"),
+        (["--interface", "eth7"], "machines cannot be on eth7: name one of these with --interface: eth1 (no address, down), eth0 (192.0.2.7/24"),
         ([*ALL], "type `ip link set eth1 up && ip address add 172.30.0.1/24 dev eth1`, or --set-address"),
         (["--interface", "eth0", "--address", "x"], "an address is like 172.30.0.1/24"),
         (["--interface", "eth0", "--dhcp", "reservation", "--pool", "192.0.2.9-192.0.2.10"], "--pool is for --dhcp pool"),

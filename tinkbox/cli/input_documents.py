@@ -5,12 +5,11 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
 
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
@@ -84,10 +83,10 @@ def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
     return list(found)
 
 
-def read_user_data(path: Path, most: int) -> str:
+def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
     """A file of user-data; raises Invalid for what cloud-init would not take, with the lines of the file.
 
-    What it would ignore is told.
+    What it would ignore is told to `tell`, in a line each.
     """
     from tinkbox.engine.documents.user_data import ignored, unfit
 
@@ -95,7 +94,7 @@ def read_user_data(path: Path, most: int) -> str:
     if problems := unfit(text):
         raise Invalid(f"{path} is no user-data that cloud-init takes", problems)
     for odd in ignored(text):
-        print(clean(f"tinkbox: {path}: {odd}"), file=sys.stderr)
+        tell(f"{path}: {odd}")
     return text
 
 

@@ -78,7 +78,7 @@ def install(chosen: argparse.Namespace) -> int:
         image=chosen.image,
         machines=tuple(chosen.machines),
         ssh_keys=tuple(read_ssh_keys(chosen.ssh_key)),
-        user_data=read_user_data(chosen.user_data, MAX_USER_DATA) if chosen.user_data else "",
+        user_data=read_user_data(chosen.user_data, MAX_USER_DATA, _warn) if chosen.user_data else "",
         disk=chosen.disk,
         hostname=chosen.hostname or "",
         seed=chosen.seed or "",
@@ -178,3 +178,7 @@ async def _last_words(operator: "Operator", workflow_id: str, each: Installation
     except NotFound:
         return [str(deleted(each.name))]
     return refusal_of(each.name, workflow_id, state)
+
+
+def _warn(text: str) -> None:
+    print(clean(f"tinkbox: {text}"), file=sys.stderr)

@@ -31,17 +31,28 @@ PAGES: Final = ROOT / "docs" / "tutorials"
 INTERNET, PUBLISHER, READER = "internet", "192.0.2.1", "192.0.2.7"
 VERSION: Final = "20261101-2281"
 IMAGE: Final = f"debian-13-generic-amd64-{VERSION}.qcow2"
-# All that is not as a page says, and why.
-SUBSTITUTES: Final = {
-    "make binary osie images": "left out: it takes a mirror of packages and minutes; what it built before the tests is laid there",
-    "docker save": "left out: it takes Docker and a registry; an archive of that name is laid there, with a program of our own",
-    "apt-get install --yes iptables": "left out with the line behind it: there is no mirror of packages, and a fresh Debian has "
-    "no iptables; no machine here asks at 169.254.169.254",
-    "cloud.debian.org": "a server of ours by that name, which the box trusts: nothing can be downloaded here.  It lists, sums and "
-    "serves the image that `make` builds as Debian builds it",
+# All that is not as a page says, and why: lines that are left out, and servers of ours by the names of others.
+_BUILT: Final = "it takes a mirror of packages and minutes; what it built before the tests is laid there"
+_NO_IPTABLES: Final = (
+    "a fresh Debian has none, and there is no mirror of packages; no machine here asks at 169.254.169.254"
+)
+LEFT_OUT: Final = {
+    "one-machine.md": {
+        "make binary osie images": _BUILT,
+        "unknown_machines: discover": "it is for a reader who does not know the MAC",
+    },
+    "without-internet.md": {"make binary osie images": _BUILT},
+    "from-tinkerbell.md": {
+        "docker save": "it takes Docker and a registry; an archive of that name is laid there, with a program of our own",
+        "apt-get install --yes iptables": _NO_IPTABLES,
+        "iptables": _NO_IPTABLES,
+    },
+}
+PUBLISHERS: Final = {
+    "cloud.debian.org": "nothing can be downloaded here: it lists, sums and serves the image that `make` builds as Debian builds "
+    "it, and the box trusts it",
     "mirror.site": "the same; the page names it as an example",
 }
-PUBLISHERS: Final = ("cloud.debian.org", "mirror.site")
 # Where a site without internet has its mirror.
 SITE: Final = "172.30.0.5"
 CEXEC: Final = "quay.io/tinkerbell/actions/cexec"
@@ -172,7 +183,7 @@ def test_one_box_one_machine(desk: Desk) -> None:
     reader.types("cd tinkbox")
     reader.read(
         PAGES / "one-machine.md",
-        left_out=["make binary osie images", "unknown_machines: discover"],
+        left_out=LEFT_OUT["one-machine.md"],
         instead={"ssh debian@172.30.0.2": looks_around("ssh debian@172.30.0.2", "node7")},
     )
 
@@ -207,7 +218,7 @@ def test_without_internet(desk: Desk) -> None:
 
     reader.read(
         PAGES / "without-internet.md",
-        left_out=["make binary osie images"],
+        left_out=LEFT_OUT["without-internet.md"],
         before={
             "cd /media/usb/carry": carries,
             "tinkbox hardware add": compares,
@@ -264,7 +275,7 @@ def test_from_tinkerbell(desk: Desk) -> None:
 
     reader.read(
         PAGES / "from-tinkerbell.md",
-        left_out=["docker save", "apt-get install --yes iptables", "iptables"],
+        left_out=LEFT_OUT["from-tinkerbell.md"],
         instead={section: adds(section) for section in ("images:", "metadata:")},
         before={
             "tinkbox hardware push --file hardware.yaml": sets_up,

@@ -13,6 +13,7 @@ from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, c
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
+from tinkbox.model.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Document, Operator
@@ -61,7 +62,6 @@ def declare(noun: argparse.ArgumentParser) -> None:
 def _selector(text: str) -> str:
     """An argument that chooses a disk."""
     from tinkbox.model.disk_selection import parse_selection
-    from tinkbox.model.errors import Invalid
 
     try:
         return parse_selection(text).text
@@ -155,8 +155,6 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> in
 
 async def _look(operator: "Operator", workflow_id: str, each: Installation) -> Line:
     """Where it stands; a machine can be deleted once its workflow is over, and the workflow then, too."""
-    from tinkbox.model.errors import NotFound
-
     try:
         workflow = await operator.workflows.get(workflow_id)
         try:
@@ -171,8 +169,6 @@ async def _look(operator: "Operator", workflow_id: str, each: Installation) -> L
 async def _last_words(operator: "Operator", workflow_id: str, each: Installation, line: Line) -> "Sequence[str]":
     if line.succeeded:
         return farewell(line, each.address, each.user)
-    from tinkbox.model.errors import NotFound
-
     try:
         state: Document = await operator.workflows.state(workflow_id)
     except NotFound:

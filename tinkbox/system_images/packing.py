@@ -58,7 +58,9 @@ _PACKED, _LOOSER, _UNPACKED = 0.5, 1.5, 3.0
 _SECTOR: Final = 512
 # Of which the identities of disks are made that are made of tars, with the tar's digest: the same tar is the same disk.
 _IDENTITIES: Final = UUID("3d0a4e0e-52c6-4c0a-9a37-7a1c0c3f5b11")
-_ESP_GRUB_CFG: Final = FIND_SYSTEM + "configfile ($root)/boot/grub/grub.cfg\n"
+# On UEFI alone, what update-grub of GRUB 2.12 writes asks fwsetup by an option whether it is there.  The GRUB of Debian 12, which may
+# be ours, knows no option, and would go to the firmware's setup at once.
+_ESP_GRUB_CFG: Final = FIND_SYSTEM + "set grub_platform=\nconfigfile ($root)/boot/grub/grub.cfg\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

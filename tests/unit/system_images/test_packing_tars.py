@@ -108,7 +108,7 @@ def test_what_is_on_the_disk_is_what_was_in_the_tar(folder: Folder) -> None:
     check(root)
     uuid = run("blkid", "-p", "-s", "UUID", "-o", "value", root).strip()
     on_esp = disk.with_name("grub.cfg").read_text()
-    assert on_esp == f"search.fs_uuid {uuid} root\nconfigfile ($root)/boot/grub/grub.cfg\n"
+    assert on_esp == f"search.fs_uuid {uuid} root\nset grub_platform=\nconfigfile ($root)/boot/grub/grub.cfg\n"
     assert f"--set=root {uuid}\n" in debugfs(root, "cat /boot/grub/grub.cfg").decode()
     assert debugfs(root, f"cat /boot/vmlinuz-{VERSION}") == KERNEL
     assert debugfs(root, "cat /usr/bin/sudoedit") == b"sudo" * 9000

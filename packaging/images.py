@@ -177,6 +177,8 @@ def root_file_system(image: Declaration, root: Path, cache: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, path)
         path.chmod(0o644)
+    if (root / "usr" / "lib" / PYTHON).exists():  # sources stay, for who looks into a failed container
+        compiled(root / image.folder, root, sources=True)
 
 
 def prune(path: Path, kept: set[Path]) -> None:

@@ -93,7 +93,7 @@ class Installation:
         listed = sum(piece.length for piece in source.pieces())
         disk.sync()
         progress.begin("reading back", listed)
-        read_back(target, source.pieces(), source.zeros(), progress)
+        read_back(target, source.pieces(), source.zeros(), progress, source.vouch)
         progress.finish()
         head = self._finish(target, layout, written_seed)
         seconds = self._clock() - started

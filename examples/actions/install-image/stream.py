@@ -72,6 +72,9 @@ class StreamCopy:
     def zeros(self) -> list[tuple[int, int]]:
         return self._zeros
 
+    def vouch(self, piece: Piece) -> None:
+        """The digest was made of what came."""
+
     def copy(self, target: Target, progress: Progress) -> int:
         received = 0
         piece = bytearray()

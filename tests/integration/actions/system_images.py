@@ -61,12 +61,13 @@ class Artifact:
 
     raw: bytes
     config: dict[str, Any] = field(default_factory=dict)
+    checksum: bool = True
 
     def __post_init__(self) -> None:
         frames, blob = [], bytearray()
         for index, place in enumerate(range(0, len(self.raw), FRAME)):
             part = self.raw[place : place + FRAME]
-            packed = zstandard.ZstdCompressor(level=1).compress(part)
+            packed = zstandard.ZstdCompressor(level=1, write_checksum=self.checksum).compress(part)
             if any(part):
                 frames.append([index, len(blob), len(packed), hashlib.sha256(part).hexdigest()])
             blob += packed

@@ -20,6 +20,7 @@ import install_image
 import patience
 import pytest
 import zstandard
+from disk import Disk
 
 from tests.integration.actions.system_images import (
     FRAME,
@@ -237,6 +238,37 @@ def test_blob_that_is_cut_off_is_refused(images: dict[str, bytes], appliance: Re
     appliance.has(artifact)
     failed(install(appliance, disk), "ImageDamaged")
     assert disk.read_bytes() == b"\xaa" * DISK_SIZE
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_image_that_is_not_what_its_map_says_is_refused(
+    checksum: bool, images: dict[str, bytes], appliance: Registry, disk: Path
+) -> None:
+    artifact = Artifact(images["gpt"], checksum=checksum)
+    artifact.frames[-1][3] = "0" * 64
+    appliance.has(artifact)
+    failed(install(appliance, disk), "ImageDamaged")
+    assert does_not_boot(disk)
+    place = artifact.frames[-1][0] * FRAME
+    written = disk.read_bytes()[place : place + FRAME] == images["gpt"][place : place + FRAME]
+    assert written is checksum, "without a checksum a frame is compared before it is written"
+
+
+def test_disk_that_forgets_what_it_was_given_is_found_out(
+    images: dict[str, bytes], appliance: Registry, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = Artifact(images["gpt"])
+    appliance.has(artifact)
+    lost = artifact.frames[-1][0] * FRAME
+    write = Disk.write
+
+    def forgets(self: Disk, data: bytes | memoryview, place: int) -> None:
+        if place != lost:
+            write(self, data, place)
+
+    monkeypatch.setattr(Disk, "write", forgets)
+    assert f"at byte {lost} " in failed(install(appliance, disk, GROW="false"), "DiskLies")
+    assert does_not_boot(disk)
 
 
 def test_digest_pins_the_image(images: dict[str, bytes], appliance: Registry, disk: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import urllib.request
 from collections.abc import Sequence
+from http.client import HTTPException
 from pathlib import Path
 
 SECONDS = 60
@@ -17,7 +18,7 @@ def fetched(path: Path, sha256: str, mirrors: Sequence[str], place: str) -> Path
         try:
             with urllib.request.urlopen(f"{mirror}/{place}", timeout=SECONDS) as answer:
                 content = answer.read()
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             failures.append(f"{mirror}: {error}")
             continue
         if _digest(content) == sha256:

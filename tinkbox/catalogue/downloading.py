@@ -124,24 +124,32 @@ class Downloads:
             ) from None
         with self._alone(order) as part:
             transfer = _Transfer(self._web, order, part, self._max_size, self._free)
-            transfer.begin(self._clock())
-            for attempt in range(1, ATTEMPTS + 1):
-                before = transfer.done
-                try:
-                    async for _ in transfer.run():
-                        said(transfer.arrived(self._clock()))
-                    break
-                except _Interrupted as stopped:
-                    # A server that sends nothing more will send nothing more.
-                    if attempt == ATTEMPTS or (transfer.done == before and attempt > 1):
-                        raise Unavailable(f"{order.url} stopped: {stopped}{transfer.leave()}") from None
-                    await asyncio.sleep(self._pause)
-                except _NoRoom as refusal:
-                    raise Unavailable(f"{refusal}{transfer.leave()}") from None
-                except TooLarge:
+            try:
+                await self._arrive(transfer, said)
+            except BaseException:
+                if not transfer.done:
                     transfer.forget()
-                    raise
+                raise
             return transfer.finish()
+
+    async def _arrive(self, transfer: "_Transfer", said: Callable[[Arrived], None]) -> None:
+        transfer.begin(self._clock())
+        for attempt in range(1, ATTEMPTS + 1):
+            before = transfer.done
+            try:
+                async for _ in transfer.run():
+                    said(transfer.arrived(self._clock()))
+                return
+            except _Interrupted as stopped:
+                # A server that sends nothing more will send nothing more.
+                if attempt == ATTEMPTS or (transfer.done == before and attempt > 1):
+                    raise Unavailable(f"{transfer.url} stopped: {stopped}{transfer.leave()}") from None
+                await asyncio.sleep(self._pause)
+            except _NoRoom as refusal:
+                raise Unavailable(f"{refusal}{transfer.leave()}") from None
+            except TooLarge:
+                transfer.forget()
+                raise
 
     def forget(self, order: Order) -> None:
         """Remove what the cache has of it."""
@@ -182,6 +190,10 @@ class _Transfer:
         self.done = 0
         self.began_at = 0.0
         self.began_with = 0
+
+    @property
+    def url(self) -> str:
+        return self._order.url
 
     def arrived(self, now: float) -> Arrived:
         seconds = now - self.began_at

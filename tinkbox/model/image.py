@@ -14,6 +14,8 @@ _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*\Z")
 TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+# A host with its port, where no name follows it.
+_REGISTRY = re.compile(r"(?:[^/:@]*\.[^/:@]*|localhost):\d{1,5}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,8 @@ def parse_reference(text: str) -> Reference:
 class StandIns:
     """Images that run instead of those that templates name.
 
-    A key of `images` is a name with its tag, a name for all its tags, or the beginning of names up to a slash; the longest
-    that fits counts.  What stands for it has a tag or digest when it stands for one whole name, and otherwise gets that
+    A key of `images` is a name with its tag, a name for all its tags, or the beginning of names up to a slash, such as a
+    registry; the longest that fits counts.  What stands for it has a tag or digest when it stands for one whole name, and otherwise gets that
     of the template.
     """
 
@@ -87,8 +89,9 @@ class StandIns:
         while known:
             rest = name[len(known) :]
             if other := self.images.get(known):
-                found = parse_reference(other)
-                if not (found.tag or found.digest):
+                if _REGISTRY.match(other) and not rest:
+                    raise Invalid(f"{image}: {other} is a registry: name the image in it that stands for {known}")
+                if not _means_one(other):
                     return str(replace(parse_reference(f"{other}{rest}"), tag=said.tag, digest=said.digest))
                 if rest:
                     raise Invalid(
@@ -101,11 +104,17 @@ class StandIns:
 
 def check_stand_in(name: str, image: str) -> None:
     """Raises Invalid for a key or a value that `StandIns` cannot have."""
-    key, value = parse_reference(name), parse_reference(image)
+    key = parse_reference(name)
     if key.digest:
         raise Invalid(f"a digest means these bytes and no others: leave it out of {name}")
-    if key.tag and not (value.tag or value.digest):
+    if not _means_one(image) and _means_one(name):
         raise Invalid(f"{name} is one image: name one with a tag instead, such as {image}:{key.tag}")
+
+
+def _means_one(name: str) -> bool:
+    """Whether it has a tag or digest; raises Invalid when it is no image name."""
+    found = parse_reference(name)
+    return not _REGISTRY.match(name) and bool(found.tag or found.digest)
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""Of which kind an image is, and the rule that a repository has images of one kind.  Pure."""
+"""Of which kind an image is, and the rule that system images and container images have repositories of their own.  Pure."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -23,18 +23,18 @@ def kind_of(manifest: Manifest) -> Kind:
 
 
 def refuse_mixed(repository: str, manifest: Manifest, others: Iterable[tuple[str, Manifest]]) -> None:
-    """Raise Conflict for a system image beside images that are none, and the other way round.
+    """Raise Conflict for a system image beside a container image, and the other way round.
 
     `others` are what the repository has, each by its whole name.
     """
     new = kind_of(manifest)
     for name, other in others:
         kept = kind_of(other)
-        if Kind.SYSTEM in (new, kept) and new is not kept:
+        if {new, kept} == {Kind.SYSTEM, Kind.CONTAINER}:
             raise Conflict(
                 f"{repository} has {_NAMES[kept]} ({name}), and this is {_NAMES[new]}: give it another name, or delete "
                 f"the other first with `tinkbox image delete {name}`"
             )
 
 
-_NAMES = {Kind.CONTAINER: "a container image", Kind.SYSTEM: "a system image", Kind.ARTIFACT: "an artifact"}
+_NAMES = {Kind.CONTAINER: "a container image", Kind.SYSTEM: "a system image"}

@@ -253,10 +253,12 @@ class ImageStore:
         return [(names.get(digest, f"{repository}@{digest}"), manifest) for digest, manifest in found]
 
     def _refuse_mixed(self, archive: Archive) -> None:
-        """Raise Conflict where a repository would have system images and others."""
+        """Raise Conflict where a repository would have system images and container images."""
         kept: dict[str, list[tuple[str, Manifest]]] = {}
         for image in archive.images:
-            others = kept.setdefault(image.repository, [*self._named(image.repository)])
+            if image.repository not in kept:
+                kept[image.repository] = [*self._named(image.repository)]
+            others = kept[image.repository]
             for content, media_type in image.manifests:
                 manifest = parse_manifest(content, media_type)
                 refuse_mixed(image.repository, manifest, others)

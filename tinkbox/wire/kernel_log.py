@@ -11,7 +11,6 @@ from typing import Final
 # All of it fits many times into the message about what the machine is made of.
 MOST_PLACES: Final = 32
 MOST_FILES: Final = 16
-MOST_TEXT: Final = 128
 # `driver place: `, then what Linux says since 3.12, or Debian's kernels; -2 is ENOENT.
 _MISSING: Final = re.compile(
     r"(?P<driver>[\w.-]{1,64}) (?P<place>[\w.:-]{1,64}): "

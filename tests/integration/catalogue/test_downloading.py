@@ -108,6 +108,7 @@ async def test_a_web_page_is_no_image(client: Client) -> None:
     client.mirror.publish({PATH: File(b"<html>please log in</html>", kind="text/html; charset=utf-8")})
     with pytest.raises(Invalid, match="is a web page, not an image: is there a login page"):
         await client.bring(client.entry())
+    assert client.kept == []
 
 
 async def test_an_image_that_vanishes_behind_the_checksums_is_told(client: Client) -> None:
@@ -115,6 +116,7 @@ async def test_an_image_that_vanishes_behind_the_checksums_is_told(client: Clien
     del client.mirror.files[PATH]
     with pytest.raises(NotFound, match=r"is not there \(HTTP 404\): its publisher may have replaced it"):
         await client.bring(client.entry(), found=found)
+    assert client.kept == []
 
 
 async def test_a_redirect_to_another_host_is_followed(client: Client) -> None:

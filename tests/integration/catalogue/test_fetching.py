@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.integration.catalogue.conftest import NAME, Client, sums_of
+from tests.root_tars import system, tar
 from tests.unit.cli.conftest import FakeAppliance, Printed, appliance, tinkbox
 from tinkbox.cli.nouns import image_fetch
 from tinkbox.settings import default_cache
@@ -143,6 +145,32 @@ def test_an_archive_is_saved_where_there_is_no_appliance(tinkbox: Tinkbox, lab: 
         assert config_in(archive)["version"] == "20261101"
     kept = Path(printed.out.splitlines()[1].removeprefix("Kept download: "))
     assert kept.read_bytes() == DISK
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_downloaded(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, tmp_path: Path
+) -> None:
+    for flags in (["--scratch", str(tmp_path / "none")], ["--save", str(tmp_path / "none" / "lab.tar")]):
+        refused = tinkbox("image", "fetch", "lab", *flags)
+        assert (refused.status, refused.err.count("\n")) == (1, 1), refused.err
+        assert f"{tmp_path / 'none'}" in refused.err
+    assert client.mirror.ranges(f"/{NAME}") == []
+
+
+def test_a_root_file_system_of_the_catalogue_becomes_a_disk(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, tmp_path: Path
+) -> None:
+    root = zstandard.compress(tar(system(files={"usr/bin/cloud-init": None})))
+    sums = sums_of([(NAME, root)])
+    client.mirror.publish({f"/{NAME}": root, "/SUMS": sums, "/SUMS.sig": client.publisher.detached(sums.content)})
+    entry = tmp_path / "etc" / "catalogue.d" / "lab.yaml"
+    entry.write_text(entry.read_text().replace("firmware: [bios]", "format: tar\n            compression: zstd"))
+    printed = tinkbox("image", "fetch", "lab")
+    assert printed.status == 0, printed.err
+    assert "tinkbox: lab:20261101: it has no cloud-init" in printed.err
+    with archive_of(lab) as archive:
+        config = config_in(archive)
+    assert (config["source"]["format"], config["firmware"]) == ("tar", ["bios", "uefi"])
 
 
 def test_what_cannot_be_proven_is_fetched_on_demand_only(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:

@@ -137,6 +137,26 @@ async def test_container_image_does_not_take_the_name_of_a_system_image(registry
     assert await registry.store.images() == kept
 
 
+async def test_a_signature_lies_beside_the_system_image_that_it_is_of(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    kept = await registry.store.manifest("lab", "1")
+    empty = b"{}"
+    await registry.push_blob(empty, "lab")
+    nothing = descriptor(empty, "application/vnd.oci.empty.v1+json")
+    body = json.dumps(
+        {
+            "schemaVersion": 2,
+            "mediaType": OCI_MANIFEST,
+            "artifactType": "application/vnd.example.signature",
+            "config": nothing,
+            "layers": [nothing],
+            "subject": descriptor(kept.content, OCI_MANIFEST),
+        }
+    ).encode()
+    answer = await registry.put_manifest("lab", digest_of(body), body, OCI_MANIFEST)
+    assert answer.status == 201, await answer.text()
+
+
 async def test_archive_with_both_kinds_under_one_name_is_refused(registry: Registry) -> None:
     content = layer({"hello.txt": b"hello"})
     config = configuration([content])

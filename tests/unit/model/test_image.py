@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import StandIns, parse_reference
+from tinkbox.model.image import StandIns, check_stand_in, parse_reference
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -35,6 +35,9 @@ STAND_INS = StandIns(
         "wipe": "nwipe",
         "wipe:v1": "shred:v3",
         "old": f"new@{DIGEST}",
+        "lab:5000": "mirror.lab:5000",
+        "localhost:5000": "localhost:5001",
+        "lab:5000/one": "mirror.lab:5001",
     }
 )
 
@@ -55,6 +58,9 @@ STAND_INS = StandIns(
         ("wipe:v2", "nwipe:v2"),
         ("old:v1", f"new@{DIGEST}"),
         ("actions/wipe", "actions/wipe"),
+        ("lab:5000/two/three:v1", "mirror.lab:5000/two/three:v1"),
+        ("lab:5000/one/two", "mirror.lab:5001/two"),
+        ("localhost:5000/tool", "localhost:5001/tool"),
     ],
 )
 def test_the_longest_name_that_fits_says_what_runs(said: str, meant: str) -> None:
@@ -66,6 +72,18 @@ def test_the_longest_name_that_fits_says_what_runs(said: str, meant: str) -> Non
 def test_one_image_cannot_stand_for_many_names(image: str) -> None:
     with pytest.raises(Invalid, match="stands for one image"):
         StandIns(images={"quay.io": image}).meant("quay.io/a")
+
+
+def test_a_registry_does_not_stand_for_an_image() -> None:
+    with pytest.raises(Invalid, match=r"mirror\.lab:5001 is a registry: name the image in it"):
+        STAND_INS.meant("lab:5000/one:v1")
+
+
+def test_an_image_with_a_tag_is_not_replaced_by_a_registry() -> None:
+    check_stand_in("quay.io", "mirror.lab:5000")
+    check_stand_in("localhost:5000", "mirror.lab")
+    with pytest.raises(Invalid, match="is one image"):
+        check_stand_in("tools/cexec:v1", "mirror.lab:5000")
 
 
 def test_a_digest_beats_a_tag_when_pulling() -> None:

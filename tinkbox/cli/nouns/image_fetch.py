@@ -100,12 +100,15 @@ def bring(
 ) -> None:
     """Fetch the newest image of each entry, and load what is not here yet into the appliance."""
     from tinkbox.catalogue.fetching import Choices
+    from tinkbox.system_images.room import require_folder
 
+    for place in (places.scratch, *([places.save.parent] if places.save else [])):
+        require_folder(place)
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     kept, systems = ([], []) if places.save else ask(chosen, _kept)
     ids = {each.id for each in entries}
     for image in kept:
-        if image["name"] in ids and image.get("kind", "system") != "system":
+        if image["name"] in ids and image.get("kind") == "container":
             raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
     here = Here(
         tags={(image["name"], image["tag"]) for image in kept},
@@ -123,6 +126,7 @@ async def _kept(operator: "Operator") -> "tuple[Sequence[Document], Sequence[Doc
 def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, here: Here) -> None:
     from asyncio import run
 
+    from tinkbox.boot.http.loaders import load_disk_loaders
     from tinkbox.catalogue.fetching import about
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import packing
@@ -136,7 +140,7 @@ def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", place
         archive = places.save or Path(place) / "image.tar"
         with closing(ProgressLine(packing)) as progress:
             told = about(found, download)
-            image = pack(download.path, told, archive, scratch=Path(place), said=progress)
+            image = pack(download.path, told, archive, scratch=Path(place), said=progress, loaders=load_disk_loaders)
         if places.save is None:
 
             async def loaded(operator: "Operator") -> None:
@@ -147,6 +151,8 @@ def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", place
         print(f"Kept download: {download.path}")
     else:
         forget()
+    for warning in image.warnings:
+        print(clean(f"tinkbox: {found.reference}: {warning}"), file=sys.stderr)
     print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
@@ -203,7 +209,7 @@ def _older(found: "Found", here: Here) -> Sequence[str]:
     newest = max((*versions, found.version), key=order_of_version)
     if newest == found.version:
         return ()
-    why = "its publisher took that back, or somebody shows you what is not the newest"
+    why = "its publisher took that back, or you are shown a list that is not the newest"
     return (f"{found.reference} is older than {newest}, which is here: {why}",)
 
 

@@ -137,7 +137,7 @@ def _about(chosen: argparse.Namespace, version: str) -> "About":
 def _version(chosen: argparse.Namespace, images: "Sequence[Document]") -> str:
     """The version to import as.  Raises Conflict where that, or the id, is another image's."""
     here = [image for image in images if image["name"] == chosen.id]
-    if any(image.get("kind", "system") != "system" for image in here):
+    if any(image.get("kind") == "container" for image in here):
         raise Conflict(f"{chosen.id} is a container image here: import the system image under another `--id`")
     tags = {image["tag"] for image in here}
     if chosen.version in tags:

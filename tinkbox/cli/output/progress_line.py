@@ -1,5 +1,6 @@
 """How far something long is, on standard error: one line that changes on a terminal, elsewhere a line every few seconds."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -30,8 +31,12 @@ class ProgressLine(Generic[T]):
         now = self._monotonic()
         if now - self._told >= (ON_TERMINAL if self._terminal else ELSEWHERE):
             self._told = now
-            begin, end = (ERASE, "") if self._terminal else ("", "\n")
-            print(f"{begin}{self._worded(progress)}", end=end, file=self._out, flush=True)
+            if self._terminal:
+                # A line that wraps would not be erased as a whole.
+                words = self._worded(progress)[: shutil.get_terminal_size().columns - 1]
+                print(f"{ERASE}{words}", end="", file=self._out, flush=True)
+            else:
+                print(self._worded(progress), file=self._out, flush=True)
 
     def close(self) -> None:
         if self._terminal:

@@ -230,11 +230,7 @@ class Discovery:
             newest = self._strangers.get(mac)
             if newest is not None and newest.standing is not stranger.standing:
                 raise Conflict(f"{mac} is {newest.standing} by now: somebody else decided meanwhile")
-            # Another host may have booted in its name since: the person has seen what the one before it told.
-            if any(each.boot_id != stranger.boot_id for each in tables.sessions.some([mac])):
-                raise Conflict(
-                    f"{mac} booted again, and has not told yet what it is now: wait until it has, and look again"
-                )
+            _refuse_another_boot(tables, stranger)
             if tables.hardware.some([hardware.id]):
                 raise Conflict(f"machine {hardware.id} is called {hardware.name} already: choose another name")
             for claim, holder in tables.hardware.holders(hardware):

@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from tinkbox.cli.output.progress_line import ProgressLine
 
 
@@ -26,3 +28,11 @@ def test_a_line_comes_every_few_seconds_where_it_stays() -> None:
 def test_one_line_changes_on_a_terminal_and_goes() -> None:
     erase = "\r\x1b[2K"
     assert told(Terminal()) == f"{erase}at 1{erase}at 2{erase}at 4{erase}"
+
+
+def test_a_line_is_no_longer_than_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    out = Terminal()
+    seconds = iter([0.0, 1.0])
+    ProgressLine[str]("{}".format, out, lambda: next(seconds))("a" * 10)
+    assert out.getvalue() == "\r\x1b[2K" + "a" * 9

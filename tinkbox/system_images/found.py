@@ -33,9 +33,20 @@ def encode_found(found: Found) -> bytes:
         "esp": str(ids.esp),
         "esp_serial": ids.esp_serial,
         "label": found.label,
-        "warnings": list(found.warnings),
+        "warnings": _told(found.warnings),
     }
     return json.dumps(document).encode()
+
+
+def _told(warnings: Sequence[str]) -> list[str]:
+    """As many as are believed; what is left out is counted."""
+    if len(warnings) <= MOST_WARNINGS:
+        return list(warnings)
+    told = warnings[: MOST_WARNINGS - 1]
+    return [
+        *told,
+        f"there are {len(warnings) - len(told)} more warnings: mend what these are about, and import it again",
+    ]
 
 
 def decode_found(content: bytes) -> Found:
@@ -48,9 +59,11 @@ def decode_found(content: bytes) -> Found:
         serial, label, warnings = document["esp_serial"], document["label"], document["warnings"]
         if type(serial) is not int or not 0 <= serial < 1 << 32:
             raise ValueError("no serial number")
-        if not isinstance(label, str) or not all(isinstance(each, str) for each in warnings):
+        if not isinstance(label, str) or type(warnings) is not list or not all(type(each) is str for each in warnings):
             raise ValueError("no texts")
+        if len(warnings) > MOST_WARNINGS:
+            raise ValueError("too many warnings")
     except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     ids = Identities(disk=disk, root=root, bios_boot=bios_boot, esp=esp, esp_serial=serial)
-    return Found(file_system=made, label=label, identities=ids, warnings=tuple(warnings[:MOST_WARNINGS]))
+    return Found(file_system=made, label=label, identities=ids, warnings=tuple(warnings))

@@ -80,6 +80,10 @@ class Qcow2:
             raise Invalid(f"its content is in another file, which is not read: {_FLATTEN}")
         if features & _CORRUPT:
             raise Invalid("it is marked as damaged: repair it with `qemu-img check -r all FILE`, or download it again")
+        if header_length > self._length:
+            raise Invalid(
+                f"it is truncated or damaged: its header has {header_length} bytes, and the file has {self._length}"
+            )
         kind = start[104] if header_length > 104 else 0
         if bool(features & _COMPRESSION_TYPE) != bool(kind) or kind > 1:
             raise Invalid(f"it is compressed in a way that is not known here ({kind}): {_FLATTEN}")

@@ -66,6 +66,8 @@ def answer(kind: str, file: int, sink: BinaryIO) -> None:
         if error.errno == errno.EPIPE:
             raise
         _complain(f"it cannot be read: {error.strerror}", sink)
+    except Exception as error:
+        _complain(f"it is damaged: it cannot be read ({error!r})", sink)
     sink.flush()
 
 

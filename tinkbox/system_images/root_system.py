@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import quoted
-from tinkbox.system_images.found import MOST_WARNINGS, Found
+from tinkbox.system_images.found import Found
 from tinkbox.wire.disk.bootable_disk import ESP_LABEL, FSTAB_ESP, FSTAB_ROOT, Identities, Kernel, grub_cfg
 from tinkbox.wire.ext4.tree import Kind, Node, file, find, folder, locate, put
 
@@ -66,7 +66,7 @@ def make_bootable(root: Node, identity: UUID, read: Read) -> Found:
         file_system=wanted.file_system,
         label=wanted.label,
         identities=wanted.identities(),
-        warnings=warnings[:MOST_WARNINGS],
+        warnings=warnings,
     )
 
 
@@ -233,7 +233,12 @@ def _mount(root: Node, wanted: Wanted, read: Read) -> list[str]:
             f"/etc/fstab names {quoted(mounts.root)} for /, which the new disk may not be: name it by UUID or LABEL, which it then gets, "
             "or take the line out"
         )
-    if mounts.root is not None and mounts.root_type not in ("ext4", "auto"):
+    if mounts.root is not None and not mounts.root_type:
+        found.append(
+            "/etc/fstab gives / no type, so mount ignores the line, and / may stay read-only: write ext4 behind it, or take "
+            "the line out"
+        )
+    elif mounts.root is not None and mounts.root_type not in ("ext4", "auto"):
         found.append(
             f"/etc/fstab says that / is {quoted(mounts.root_type)}, and on the new disk it is ext4: with options of the other one it "
             "stays read-only. Change the line, or take it out"

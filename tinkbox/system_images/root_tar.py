@@ -35,10 +35,11 @@ def root_file_system(read: Read, length: int, identity: UUID) -> RootFileSystem:
         return read(first.place, min(number, first.length))
 
     root = tree.root
-    root.modified = max((node.modified for _, node in everything(root)), default=0)
+    times = sorted(node.modified for _, node in everything(root))
+    root.modified = times[len(times) // 2] if times else 0
     found = make_bootable(root, identity, begin_of)
     left_out = [f"{_so_many(count, what)} left out: they are not kept" for what, count in sorted(tree.left_out.items())]
-    found = replace(found, warnings=[*found.warnings, *left_out])
+    found = replace(found, warnings=[*left_out, *found.warnings])
     planned = plan(root)
     who = Identity(
         uuid=found.file_system,

@@ -1,8 +1,10 @@
 """Reads a tar as a tree of files, where it lies: nothing is unpacked, and no name of it ever reaches a file system of ours."""
 
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isnan
 from typing import IO, Final, cast
 
 from tinkbox.model.errors import Invalid
@@ -11,7 +13,7 @@ from tinkbox.wire.ext4.attributes import attributes_fit, known_attributes, own_a
 from tinkbox.wire.ext4.tree import MAX_FILE, MAX_NAME, MAX_TARGET, Kind, Node, Segment, folder, put
 
 Read = Callable[[int, int], bytes]
-MAX_ENTRIES: Final = 500_000
+MAX_ENTRIES: Final = 300_000
 MAX_PATH: Final = 4096
 _BLOCK: Final = 512
 _ATTRIBUTE: Final = "SCHILY.xattr."
@@ -23,7 +25,6 @@ _MOST_DEVICE: Final = (1 << 12) - 1, (1 << 20) - 1
 # What Python's reader of tars raises of damaged ones, whatever it is that is damaged.
 _DAMAGE: Final = (tarfile.TarError, ValueError, ArithmeticError, LookupError, RecursionError)
 _KINDS: Final = {
-    tarfile.DIRTYPE: Kind.FOLDER,
     tarfile.SYMTYPE: Kind.LINK,
     tarfile.CHRTYPE: Kind.CHARACTER_DEVICE,
     tarfile.BLKTYPE: Kind.BLOCK_DEVICE,
@@ -163,6 +164,8 @@ class _Reading:
         self._count()
         if info.isreg():
             node = Node(kind=Kind.FILE, size=info.size, segments=self._segments(info))
+        elif info.isdir():
+            node = folder()
         elif info.type in _KINDS:
             node = Node(kind=_KINDS[info.type])
             if node.kind is Kind.LINK:
@@ -196,6 +199,8 @@ class _Reading:
     def _describe(self, node: Node, info: tarfile.TarInfo) -> None:
         if not (0 <= info.uid <= _MOST_ID and 0 <= info.gid <= _MOST_ID):
             raise Invalid(f"its entry {_shown(info.name)} belongs to {info.uid}:{info.gid}, and there is no such user")
+        if isnan(info.mtime):
+            raise Invalid(f"it is damaged: the time of {_shown(info.name)} is no number")
         node.permissions = info.mode & 0o7777
         node.user, node.group = info.uid, info.gid
         node.modified = int(min(max(info.mtime, _EARLIEST), _LATEST))
@@ -207,7 +212,7 @@ class _Reading:
                 attributes[b"security.selinux"] = _bytes(value) + b"\0"
             elif key.startswith(_ACL):
                 self._left_out("access control list")
-        node.attributes = known_attributes(attributes)
+        node.attributes = _known(tuple(attributes.items()))
         for _ in range(len(attributes) - len(node.attributes)):
             self._left_out("extended attribute")
         if node.attributes and own_attributes(node.attributes) is None and not attributes_fit(node.attributes):
@@ -220,6 +225,12 @@ class _Reading:
         self._entries += 1
         if self._entries > MAX_ENTRIES:
             raise Invalid(f"it has more than {MAX_ENTRIES} files: install what is missing after the first boot")
+
+
+@lru_cache(1024)
+def _known(attributes: tuple[tuple[bytes, bytes], ...]) -> Mapping[bytes, bytes]:
+    """Those that can be kept; files with equal ones share them."""
+    return known_attributes(dict(attributes))
 
 
 def _parts(path: str) -> list[bytes]:

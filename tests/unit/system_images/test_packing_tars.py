@@ -130,6 +130,24 @@ def test_warnings_come_with_the_image(folder: Folder) -> None:
     assert ["no cloud-init" in each for each in image.warnings] == [True]
 
 
+def test_what_is_left_out_is_told_before_other_warnings(folder: Folder) -> None:
+    info, content = entry("./etc/issue", content=b"x")
+    info.pax_headers = {"SCHILY.acl.access": "user::rwx"}
+    lines = "".join(f"LABEL=disk{number} /srv/{number} ext4 defaults 0 2\n" for number in range(30))
+    image = folder.pack(tar([*system(files={"etc/fstab": lines.encode()}), (info, content)]))
+    assert image.warnings[0] == "1 access control list left out: they are not kept"
+    assert image.warnings[-1].startswith("there are 12 more warnings")
+
+
+def test_a_file_of_the_far_future_is_no_concern_of_the_file_system(folder: Folder) -> None:
+    future, content = entry("./etc/issue", content=b"x")
+    future.pax_headers = {"mtime": "99999999999"}
+    folder.pack(tar([*system(), (future, content)]))
+    root = root_of(folder.disk())
+    check(root)
+    assert "in the future" not in run("e2fsck", "-fn", root)
+
+
 GOOD: Final = tar(system())
 LONG: Final = tar([*system(), entry("./large", content=os.urandom(3 << 20))])
 REFUSED: Final[Mapping[str, tuple[bytes, Mapping[str, object], type[Refusal], str]]] = {

@@ -100,7 +100,18 @@ def test_a_truncated_file_is_refused_wherever_it_ends() -> None:
         l2={0: DATA, 1: compressed_entry(DATA + CLUSTER, len(packed))}, data=b"x" * CLUSTER + packed
     ).content()
     assert disk(content)
-    for length in (0, 50, 200, CLUSTER, CLUSTER + 4, 2 * CLUSTER + 8, DATA, DATA + CLUSTER - 1, len(content) - 100):
+    for length in (
+        0,
+        50,
+        104,
+        200,
+        CLUSTER,
+        CLUSTER + 4,
+        2 * CLUSTER + 8,
+        DATA,
+        DATA + CLUSTER - 1,
+        len(content) - 100,
+    ):
         with pytest.raises(Invalid, match=r"truncated|ends early"):
             disk(content[:length])
 

@@ -60,6 +60,19 @@ def test_what_is_wrong_with_a_file_is_told_with_its_name(tmp_path: Path) -> None
         content(path, Format.QCOW2)
 
 
+def test_damage_of_any_kind_is_called_damage() -> None:
+    script = (
+        "import sys\n"
+        "from tinkbox.system_images import reading\n"
+        "reading._opened = lambda *words: [][3]\n"
+        "reading.answer('raw', 0, sys.stdout.buffer)"
+    )
+    with Path("/dev/null").open("rb") as nothing:
+        said = subprocess.run([sys.executable, "-c", script], stdin=nothing, capture_output=True, check=True).stdout
+    text = b"it is damaged: it cannot be read (IndexError('list index out of range'))"
+    assert said == CONFINED + record(WRONG, len(text), text)
+
+
 @needs_root
 def test_it_has_no_rights_no_files_and_little_memory(tmp_path: Path) -> None:
     """It is looked at while it waits for its output to be taken."""

@@ -1,5 +1,6 @@
 """What is made of a root file system so that it boots, and what is said of one that cannot."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
@@ -8,7 +9,7 @@ import pytest
 
 from tests.root_tars import KERNEL, VERSION, system, tar
 from tinkbox.model.errors import Invalid
-from tinkbox.system_images.found import Found, decode_found, encode_found
+from tinkbox.system_images.found import MOST_WARNINGS, Found, decode_found, encode_found
 from tinkbox.system_images.root_system import make_bootable
 from tinkbox.system_images.tar_tree import read_tree
 from tinkbox.wire.ext4.tree import Kind, Node, file, find, folder, put
@@ -215,6 +216,19 @@ def test_a_root_of_another_type_is_told() -> None:
     assert "says that / is 'btrfs', and on the new disk it is ext4" in warning
 
 
+def test_a_root_without_a_type_is_told() -> None:
+    (warning,) = System({"etc/fstab": f"UUID={OTHER} /\n".encode()}).make().warnings
+    assert warning.startswith("/etc/fstab gives / no type, so mount ignores the line")
+
+
+def test_warnings_that_are_too_many_are_counted() -> None:
+    lines = "".join(f"LABEL=disk{number} /srv/{number} ext4 defaults 0 2\n" for number in range(30))
+    found = System({"etc/fstab": lines.encode()}).make()
+    told = decode_found(encode_found(found)).warnings
+    assert list(told[:-1]) == list(found.warnings[: MOST_WARNINGS - 1])
+    assert told[-1].startswith("there are 11 more warnings")
+
+
 def test_the_efi_system_partition_becomes_the_one_that_fstab_names() -> None:
     found = System({"etc/fstab": b"UUID=ABCD-1234 /boot/efi vfat umask=0077 0 1\n"}).make()
     assert (found.identities.esp_serial, list(found.warnings)) == (0xABCD1234, [])
@@ -263,6 +277,9 @@ def test_what_is_found_is_told_and_believed_only_as_it_should_be() -> None:
         b"[" * 100_000,
         encode_found(found).replace(b'"esp_serial": ', b'"esp_serial": -1'),
         encode_found(found).replace(b'"warnings": [', b'"warnings": [7, '),
+        encode_found(found).replace(b'"warnings": [', b'"warnings": ["", ' + b'"", ' * MOST_WARNINGS),
+        re.sub(rb'"warnings": \[.*\]', b'"warnings": {"a": 1}', encode_found(found)),
+        re.sub(rb'"warnings": \[.*\]', b'"warnings": "text"', encode_found(found)),
     ):
         with pytest.raises(ValueError):
             decode_found(wrong)

@@ -204,9 +204,9 @@ DAMAGED: Mapping[str, bytes] = {
 }
 
 
-def large_attribute() -> bytes:
+def with_header(key: str, value: str) -> bytes:
     info, content = entry("x")
-    info.pax_headers = {"SCHILY.xattr.user.x": "v" * 5000}
+    info.pax_headers = {key: value}
     return tar([(info, content)])
 
 
@@ -218,13 +218,30 @@ def test_what_is_damaged_is_told(name: str) -> None:
 
 def test_more_attributes_than_a_file_system_keeps_are_refused() -> None:
     with pytest.raises(Invalid, match="the extended attributes of 'x' are more"):
-        read(large_attribute())
+        read(with_header("SCHILY.xattr.user.x", "v" * 5000))
 
 
 def test_times_that_no_file_has_become_the_nearest() -> None:
-    info, content = entry("x")
-    info.pax_headers = {"mtime": "99999999999999.5"}
-    assert read(tar([(info, content)])).children[b"x"].modified == (1 << 34) - (1 << 31) - 1
+    root = read(with_header("mtime", "99999999999999.5"))
+    assert root.children[b"x"].modified == (1 << 34) - (1 << 31) - 1
+
+
+def test_a_time_that_is_no_number_is_damage() -> None:
+    with pytest.raises(Invalid, match="it is damaged: the time of 'x' is no number"):
+        read(with_header("mtime", "nan"))
+
+
+def test_equal_attributes_and_none_take_memory_once() -> None:
+    labelled = []
+    for name in ("a", "b", "c"):
+        info, content = entry(name)
+        info.pax_headers = {"RHT.security.selinux": "one" if name != "c" else "another"}
+        labelled.append((info, content))
+    nodes = read(tar([*labelled, entry("d"), entry("e")])).children
+    assert nodes[b"a"].attributes is nodes[b"b"].attributes
+    assert nodes[b"c"].attributes == {b"security.selinux": b"another\0"}
+    assert nodes[b"d"].attributes is nodes[b"e"].attributes
+    assert nodes[b"a"].children is nodes[b"e"].children
 
 
 def test_more_files_than_there_is_memory_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ _RESERVED: Final = 255
 _INODES_PER_GROUP: Final = 8192
 _MOST_INODES_PER_GROUP: Final = 32_768
 _LEAST_LAST_GROUP: Final = 2048
-_MOST_LEAVES: Final = records.IN_INODE
-_SYMLINK_IN_INODE: Final = 60
+# Every part of a file costs memory: of one with more, the holes are filled.
+_MOST_PARTS: Final = 2 * records.IN_BLOCK
 MAX_BLOCKS: Final = 1 << 28  # 1 TiB
 
 
@@ -32,13 +32,15 @@ class Placed:
     number: int
     parent: int
     extents: Sequence[Extent] = ()
-    leaves: Sequence[tuple[int, int]] = ()
+    leaves: Sequence[tuple[int, int]] = ()  # (first block of the file, place) of each block of extents
+    branches: Sequence[tuple[int, int]] = ()  # the same of each block of leaves
     attribute_block: int = 0
     subfolders: int = 0
 
     @property
     def blocks(self) -> int:
-        return sum(each.length for each in self.extents) + len(self.leaves) + bool(self.attribute_block)
+        above = len(self.leaves) + len(self.branches)
+        return sum(each.length for each in self.extents) + above + bool(self.attribute_block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +112,14 @@ def content_blocks(node: Node) -> Sequence[tuple[int, int]]:
             found[-1] = (found[-1][0], end - found[-1][0])
         else:
             found.append((first, end - first))
-    if len(found) * 2 > _MOST_LEAVES * records.IN_BLOCK:  # more holes than extents can tell: they are filled
+    if len(found) > _MOST_PARTS:
         return ((0, -(-node.size // BLOCK)),)
     return found
 
 
 def is_short_link(node: Node) -> bool:
     """Whether a link's target has room in its inode."""
-    return node.kind is Kind.LINK and len(node.content) < _SYMLINK_IN_INODE
+    return node.kind is Kind.LINK and len(node.content) < records.BODY
 
 
 def _numbered(root: Node) -> tuple[list[Placed], dict[int, int]]:
@@ -162,7 +164,8 @@ def _most_blocks(one: Placed) -> int:
     if blocks > MAX_BLOCKS:
         raise Invalid("a file in it has more than a disk of 1 TiB can hold")
     extents = len(parts) + blocks // (PER_GROUP // 2) + 2
-    return attributes + blocks + (-(-extents // records.IN_BLOCK) if extents > records.IN_INODE else 0)
+    leaves = len(_begins(extents))
+    return attributes + blocks + leaves + len(_begins(leaves))
 
 
 def _geometry(needed: int, inodes: int) -> Geometry:
@@ -236,17 +239,22 @@ def _place(one: Placed, allocating: _Allocating) -> None:
     elif node.kind is Kind.LINK and not is_short_link(node):
         one.extents = allocating.take(1, "content", one)
     elif node.kind is Kind.FILE:
-        one.extents = [
+        one.extents = tuple(
             extent
             for first, length in content_blocks(node)
             for extent in allocating.take(length, "content", one, first)
-        ]
-    if len(one.extents) > records.IN_INODE:
-        step = records.IN_BLOCK
-        one.leaves = [
-            (one.extents[place].first, allocating.one("extents", one, place))
-            for place in range(0, len(one.extents), step)
-        ]
+        )
+    one.leaves = tuple(
+        (one.extents[place].first, allocating.one("extents", one, place)) for place in _begins(len(one.extents))
+    )
+    one.branches = tuple(
+        (one.leaves[place][0], allocating.one("leaves", one, place)) for place in _begins(len(one.leaves))
+    )
+
+
+def _begins(entries: int) -> range:
+    """The first entry of each block that so many need; none where an inode has room for all."""
+    return range(0, entries if entries > records.IN_INODE else 0, records.IN_BLOCK)
 
 
 def _folders(placed: Sequence[Placed], geometry: Geometry) -> list[int]:

@@ -26,6 +26,7 @@ _COMPATIBLE, _INCOMPATIBLE, _READ_ONLY = 0x3C, 0x2C2, 0x46B
 _SIGNED_HASH: Final = 1
 _TAIL: Final = 12
 _EXTRA: Final = 32
+BODY: Final = 60
 OWN_ATTRIBUTES: Final = INODE - 128 - _EXTRA
 _ENTRY_KINDS: Final[Mapping[Kind, int]] = {
     Kind.FILE: 1,
@@ -169,7 +170,7 @@ def descriptor(group: Group, geometry: Geometry, identity: Identity) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inode:
-    """An inode but for its number; `blocks` are all that it has, `body` its sixty bytes, `attributes` what is kept in it."""
+    """An inode but for its number; `blocks` are all that it has, `body` its BODY bytes, `attributes` what is kept in it."""
 
     mode: int
     user: int = 0
@@ -185,11 +186,14 @@ class Inode:
 
 
 def inode(one: Inode, number: int, identity: Identity) -> bytes:
+    """Raises ValueError for a body that has no room in it."""
+    if len(one.body) > BODY:
+        raise ValueError(f"inode {number} has {len(one.body)} bytes, and room for {BODY}")
     moment, later = one.modified & 0xFFFFFFFF, (one.modified + (1 << 31) >> 32) & 3
     sectors = one.blocks * (BLOCK // 512)
     made = bytearray(INODE)
     struct.pack_into(
-        "<HHIIIIIHHIII60sIIIIHHHHHH",
+        f"<HHIIIIIHHIII{BODY}sIIIIHHHHHH",
         made,
         0,
         *(one.mode, one.user & 0xFFFF, one.size & 0xFFFFFFFF, moment, moment, moment, 0),
@@ -211,18 +215,33 @@ def device_body(major: int, minor: int) -> bytes:
     return struct.pack("<II", 0, minor & 0xFF | major << 8 | (minor & ~0xFF) << 12)
 
 
-def extent_body(extents: Sequence[Extent], leaves: Sequence[tuple[int, int]]) -> bytes:
-    """What an inode has of its extents: themselves, or (first block of the file, place) of each block that has them."""
-    if not leaves:
-        return _extents(extents, IN_INODE)
-    indices = b"".join(struct.pack("<IIHH", first, place & 0xFFFFFFFF, place >> 32, 0) for first, place in leaves)
-    return struct.pack("<HHHHI", 0xF30A, len(leaves), IN_INODE, 1, 0) + indices
+def extent_body(
+    extents: Sequence[Extent], leaves: Sequence[tuple[int, int]], branches: Sequence[tuple[int, int]]
+) -> bytes:
+    """What an inode has of its extents: themselves, or (first block of the file, place) of each block that leads to them."""
+    if branches:
+        return _indices(branches, IN_INODE, 2)
+    return _indices(leaves, IN_INODE, 1) if leaves else _extents(extents, IN_INODE)
 
 
 def extent_block(extents: Sequence[Extent], number: int, identity: Identity) -> bytes:
     """A block of the extents of this inode."""
-    made = _extents(extents, IN_BLOCK).ljust(BLOCK - 4, b"\0")
+    return _sealed(_extents(extents, IN_BLOCK), number, identity)
+
+
+def leaf_block(leaves: Sequence[tuple[int, int]], number: int, identity: Identity) -> bytes:
+    """A block that leads to blocks of the extents of this inode."""
+    return _sealed(_indices(leaves, IN_BLOCK, 1), number, identity)
+
+
+def _sealed(entries: bytes, number: int, identity: Identity) -> bytes:
+    made = entries.ljust(BLOCK - 4, b"\0")
     return made + struct.pack("<I", crc32c(made, identity.of_inode(number)))
+
+
+def _indices(below: Sequence[tuple[int, int]], most: int, depth: int) -> bytes:
+    entries = (struct.pack("<IIHH", first, place & 0xFFFFFFFF, place >> 32, 0) for first, place in below)
+    return struct.pack("<HHHHI", 0xF30A, len(below), most, depth, 0) + b"".join(entries)
 
 
 def _extents(extents: Sequence[Extent], most: int) -> bytes:

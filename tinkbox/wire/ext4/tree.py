@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final, cast
 
 MAX_NAME: Final = 255
 MAX_FILE: Final = (1 << 44) - 4096
 MAX_TARGET: Final = 4095
 _MOST_LINKS: Final = 40
+# One for all nodes that have none: there are hundreds of thousands of them.
+_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Kind(IntEnum):
@@ -39,7 +42,7 @@ class Segment:
 class Node:
     """One file, folder, link or device.  A file has `size` bytes, in `segments` ascending or else in `content`.
 
-    `content` of a link is its target.  `permissions` are the twelve lower bits of the mode, `modified` is in seconds.
+    `content` of a link is its target; only what `folder` makes can have children.  `permissions` are the twelve lower bits of the mode, `modified` is in seconds.
     """
 
     kind: Kind
@@ -51,13 +54,13 @@ class Node:
     segments: Sequence[Segment] = ()
     content: bytes = b""
     device: tuple[int, int] = (0, 0)
-    attributes: Mapping[bytes, bytes] = field(default_factory=dict)
-    children: "dict[bytes, Node]" = field(default_factory=dict)
+    attributes: Mapping[bytes, bytes] = field(default_factory=lambda: _NOTHING)
+    children: "dict[bytes, Node]" = field(default_factory=lambda: cast("dict[bytes, Node]", _NOTHING))
     names: int = 0
 
 
 def folder(permissions: int = 0o755, modified: int = 0) -> Node:
-    return Node(kind=Kind.FOLDER, permissions=permissions, modified=modified)
+    return Node(kind=Kind.FOLDER, permissions=permissions, modified=modified, children={})
 
 
 def file(content: bytes, permissions: int = 0o644, modified: int = 0) -> Node:

@@ -126,7 +126,7 @@ class _Writing:
         elif is_short_link(node):
             body = node.content
         elif node.kind in (Kind.FILE, Kind.FOLDER, Kind.LINK):
-            flags, body = records.EXTENTS_FLAG, records.extent_body(one.extents, one.leaves)
+            flags, body = records.EXTENTS_FLAG, records.extent_body(one.extents, one.leaves, one.branches)
         own = (own_attributes(node.attributes) or b"") if node.attributes else b""
         return Inode(
             mode=node.kind << 12 | node.permissions & 0o7777,
@@ -179,6 +179,9 @@ class _Writing:
         elif run.role == "extents":
             part = one.extents[run.first : run.first + records.IN_BLOCK]
             yield records.extent_block(part, one.number, self._identity)
+        elif run.role == "leaves":
+            leaves = one.leaves[run.first : run.first + records.IN_BLOCK]
+            yield records.leaf_block(leaves, one.number, self._identity)
         elif run.role == "folder":
             children = one.node.children
             entries = [(name, self._plan.numbers[id(node)], node.kind) for name, node in sorted(children.items())]
@@ -211,12 +214,12 @@ def _journal_inode(plan: Plan) -> Inode:
         size=blocks * BLOCK,
         blocks=blocks,
         flags=records.EXTENTS_FLAG,
-        body=records.extent_body(plan.journal, ()),
+        body=records.extent_body(plan.journal, (), ()),
     )
 
 
 def _journal_copy(journal: Inode) -> bytes:
-    return journal.body.ljust(60, b"\0") + struct.pack("<II", journal.size >> 32, journal.size & 0xFFFFFFFF)
+    return journal.body.ljust(records.BODY, b"\0") + struct.pack("<II", journal.size >> 32, journal.size & 0xFFFFFFFF)
 
 
 def _bitmap(used: int, of: int) -> bytes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.file_systems import check, debugfs, dumped, lay, run
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.ext4 import records
+from tinkbox.wire.ext4 import planning, records
 from tinkbox.wire.ext4.planning import plan
 from tinkbox.wire.ext4.records import Identity
 from tinkbox.wire.ext4.tree import Kind, Node, Segment, file, find, folder, put
@@ -177,6 +177,31 @@ def test_a_file_of_more_holes_than_extents_can_tell_is_filled(tmp_path: Path) ->
     )  # two blocks of extents: more than the inode has room for
 
 
+def test_a_file_of_more_extents_than_one_level_of_blocks_knows_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "_MOST_PARTS", 2000)
+    segments = tuple(Segment(at * 8192, at * MIB, 4) for at in range(2000))
+    path = made(tree(sparse=Node(kind=Kind.FILE, size=2000 * 8192, segments=segments)), tmp_path / "root.ext4", pattern)
+    content = (dumped(path, tmp_path / "out") / "sparse").read_bytes()
+    assert [int.from_bytes(content[at * 8192 : at * 8192 + 4], "big") for at in range(2000)] == list(range(2000))
+    assert f"Blockcount: {(2000 + 6 + 1) * 8}" in stat(
+        path, "/sparse"
+    )  # six blocks of extents, and one that leads there
+
+
+def test_a_file_of_hundreds_of_gigabytes_has_its_extents() -> None:
+    large = Node(kind=Kind.FILE, size=170 << 30, segments=(Segment(0, 0, 170 << 30),))
+    (one,) = (each for each in plan(tree(large=large)).placed if each.node is large)
+    body = records.extent_body(one.extents, one.leaves, one.branches)
+    assert (len(one.leaves), len(one.branches), len(body)) == (5, 1, 12 + 12)
+
+
+def test_an_inode_is_never_cut_short() -> None:
+    with pytest.raises(ValueError, match="inode 12 has 61 bytes, and room for 60"):
+        records.inode(records.Inode(mode=0o100644, body=bytes(61)), 12, WHO)
+
+
 def test_it_grows_as_any_other(tmp_path: Path) -> None:
     path = made(tree(hostname=file(b"lab\n")), tmp_path / "root.ext4")
     with path.open("r+b") as content:
@@ -252,6 +277,12 @@ def test_whatever_the_tree_is_e2fsck_finds_nothing(
 ) -> None:
     root = grown(content)
     made(root, tmp_path_factory.mktemp("tree") / "root.ext4")
+
+
+def test_only_a_folder_takes_children() -> None:
+    one = file(b"")
+    with pytest.raises(TypeError):
+        put(one, b"name", file(b""))
 
 
 def test_links_are_followed_within_the_tree_and_never_out_of_it() -> None:

@@ -31,6 +31,15 @@ def with_keys(text: str, wanted: Mapping[str, str | None]) -> str:
     return text
 
 
+def scalar(value: str) -> str:
+    """As YAML reads it as this text: `on` and what has a `#` in it need quotes."""
+    try:
+        plain = yaml.safe_load(f"[{value}]") == [value]
+    except yaml.YAMLError:
+        plain = False
+    return value if plain else json.dumps(value, ensure_ascii=False)
+
+
 def _expected(document: dict[str, Any], section: str, name: str, value: str | None) -> dict[str, Any]:
     inner = dict(document.get(section) or {}) if section else document
     if value is None:
@@ -46,7 +55,7 @@ def _without_empty(document: dict[str, Any]) -> dict[str, Any]:
 
 def _changed(text: str, section: str, name: str, value: str | None) -> str:
     root = yaml.compose(text, yaml.SafeLoader)
-    line = None if value is None else f"{name}: {_scalar(value)}"
+    line = None if value is None else f"{name}: {scalar(value)}"
     if not section:
         return _in_mapping(text, root, name, value, line)
     key, inner = _entry(root, section)
@@ -72,8 +81,8 @@ def _in_mapping(text: str, mapping: Node | None, name: str, value: str | None, l
     if start == end or (isinstance(node, CollectionNode) and not node.flow_style):
         # Nothing at all, or a block on the lines below.
         start = text.index(":", key.end_mark.index) + 1
-        return f"{text[:start]} {_scalar(value)}{text[max(start, end) :]}"
-    return text[:start] + _scalar(value) + text[end:]
+        return f"{text[:start]} {scalar(value)}{text[max(start, end) :]}"
+    return text[:start] + scalar(value) + text[end:]
 
 
 def _in_flow(text: str, mapping: MappingNode, name: str, line: str | None) -> str:
@@ -109,12 +118,3 @@ def _appended(text: str, lines: str) -> str:
 def _inserted(text: str, at: int, lines: str) -> str:
     broken = "\n" if at and text[at - 1] != "\n" else ""
     return text[:at] + broken + lines + text[at:]
-
-
-def _scalar(value: str) -> str:
-    """As YAML reads it as this text: `on` and what has a `#` in it need quotes."""
-    try:
-        plain = yaml.safe_load(f"[{value}]") == [value]
-    except yaml.YAMLError:
-        plain = False
-    return value if plain else json.dumps(value, ensure_ascii=False)

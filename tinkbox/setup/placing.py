@@ -1,7 +1,6 @@
 """Files that are put on the host: each at once and whole, and none that is there already as it should be."""
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -13,8 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.registry.blobs import sync_folder
 
 PROGRAM: Final = Path("/usr/local/bin/tinkbox")
+CHECKOUT: Final = Path(__file__).parents[2]  # where this runs from source
 # What systemd reads, by its name in the folder systemd/ of the checkout.
 PLACES: Final[Mapping[str, Path]] = {
     "tinkbox.service": Path("/etc/systemd/system/tinkbox.service"),
@@ -27,11 +28,14 @@ _MODE: Final = 0o644
 def packed(name: str) -> bytes:
     """A file of systemd/, out of the executable or, in a checkout, out of that folder."""
     inside: Traversable = resources.files("tinkbox.setup") / "systemd" / name
-    beside = Path(__file__).parents[2] / "systemd" / name
+    beside = CHECKOUT / "systemd" / name
     try:
         return inside.read_bytes() if inside.is_file() else beside.read_bytes()
     except OSError as error:
-        raise Unavailable(f"this program lacks {name} ({error.strerror}): take the executable of a release") from None
+        raise Unavailable(
+            f"this program lacks systemd/{name} ({error.strerror}): type `make binary` in a checkout, then "
+            "`dist/tinkbox init` there"
+        ) from None
 
 
 def running_program() -> Path | None:
@@ -109,10 +113,11 @@ def put_folder(source: Path, place: Path) -> None:
             made.chmod(0o755)
             for each in sorted(source.iterdir()):
                 if each.is_file():
-                    shutil.copyfile(each, made / each.name)
-                    (made / each.name).chmod(_MODE)
+                    put(made / each.name, each.read_bytes())
+            sync_folder(made)
             if place.exists():
                 place.rename(old)
             made.rename(place)
+            sync_folder(place.parent)
     except OSError as error:
         raise Unavailable(f"cannot copy {source} to {place}: {error.strerror}") from None

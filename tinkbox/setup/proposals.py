@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid
-from tinkbox.setup.configuration_file import with_keys
+from tinkbox.setup.configuration_file import scalar, with_keys
 
 if TYPE_CHECKING:
     from tinkbox.settings.all_settings import Settings
@@ -156,12 +156,12 @@ def _lines(choice: Choice) -> Iterator[str]:
     yield "# Written by `tinkbox init`: only what differs from the defaults.  docs/operating.md has every key;"
     yield "# `tinkbox serve --check` looks at this file and says what is wrong."
     if choice.data is not None:
-        yield f"data: {choice.data}"
-    yield f"interface: {choice.interface}    # the network that machines are on"
+        yield f"data: {scalar(str(choice.data))}"
+    yield f"interface: {scalar(choice.interface)}    # the network that machines are on"
     yield f"address: {choice.address.ip}"
     if choice.mode != "reservation":
         yield "dhcp:"
-        yield f"  mode: {choice.mode}    # {_MEANS[choice.mode]}"
+        yield f"  mode: {scalar(choice.mode)}    # {_MEANS[choice.mode]}"
         if choice.pool is not None:
             yield f"  pool: {choice.pool[0]}-{choice.pool[1]}"
     if choice.mode in ("pool", "proxy"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.osie.image import DESCRIPTION, OsieImage, describe, read
-from tinkbox.setup.placing import put_folder
+from tinkbox.setup.placing import CHECKOUT, put_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +15,17 @@ class ReleaseFiles:
 
     osies: tuple[Path, ...] = ()
     images: tuple[Path, ...] = ()
+
+
+def usual_folders(program: Path | None) -> list[Path]:
+    """Where they are when no folder is named: beside the executable, or in build/ of its checkout.
+
+    Never in the current folder: what lies there may be another user's.
+    """
+    if program is None:
+        return [CHECKOUT / "build"]
+    beside = program.resolve().parent
+    return [beside, beside.parent / "build"] if beside.name == "dist" else [beside]
 
 
 def find(named: Path | None, usual: Sequence[Path]) -> ReleaseFiles:
@@ -40,14 +51,20 @@ def place_osie(source: Path, osie: Path) -> tuple[OsieImage, bool]:
     Raises Invalid for one that is not what its description says, and Unavailable where it cannot be written.
     """
     image = read(source)
-    for name, told in image.files.items():
-        if not (source / name).is_file() or describe(source / name) != told:
-            raise Invalid(f"{source / name} is not what {DESCRIPTION} beside it says: copy the folder anew")
+    if damaged := _damaged(source, image):
+        raise Invalid(f"{source / damaged[0]} is not what {DESCRIPTION} beside it says: copy the folder anew")
     place = osie / image.architecture
     try:
-        if read(place) == image:
+        if read(place) == image and not _damaged(place, image):
             return image, False
     except Refusal:
         pass  # there is none, or a damaged one
     put_folder(source, place)
     return image, True
+
+
+def _damaged(folder: Path, image: OsieImage) -> list[str]:
+    """The files that are missing there, or not what the image says."""
+    return [
+        name for name, told in image.files.items() if not (folder / name).is_file() or describe(folder / name) != told
+    ]

@@ -42,14 +42,13 @@ def room_needed(folder: Path) -> Iterator[None]:
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name when all went well, and is gone otherwise."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w+b") as file, room_needed(path.parent):
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as scratch:
+        made = Path(scratch, path.name)
+        with made.open("x+b") as file, room_needed(path.parent):
             yield file
             file.flush()
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+            os.fsync(file.fileno())
+        made.replace(path)
 
 
 def require_folder(folder: Path) -> None:

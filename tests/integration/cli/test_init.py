@@ -94,7 +94,7 @@ def test_a_new_host_is_set_up_and_a_second_time_nothing_changes(host: Host) -> N
     assert (first.status, first.err) == (0, "")
     for said in (
         "172.30.0.1/24 is on eth1 until the next reboot", "Address=172.30.0.1/24", f"{host.config} is written",
-        "OSIE            x86_64, 7\n", f"tinkbox serve --config {host.config}", "then `tinkbox init` once more",
+        "OSIE            x86_64, 7\n", f"tinkbox serve --config {host.config}", "then type the same line again",
         "hardware add 08:00:27:00:00:01 --name node7",
     ):  # fmt: skip
         assert said in first.out
@@ -120,7 +120,9 @@ def test_a_new_host_is_set_up_and_a_second_time_nothing_changes(host: Host) -> N
 
 
 def test_a_person_is_asked_only_what_cannot_be_known(host: Host) -> None:
-    with host.person("--dhcp", "pool") as anna:
+    host.release()
+    files = ("--files", str(host.files))
+    with host.person("--dhcp", "pool", *files) as anna:
         anna.sees("eth0 (192.0.2.7/24, the default route: your network)", "interface [eth1]: ")
         anna.type("eth7\r")
         anna.sees("which interface are machines on?", "interface [eth1]: ")
@@ -137,13 +139,13 @@ def test_a_person_is_asked_only_what_cannot_be_known(host: Host) -> None:
         assert anna.ends() == 0
     settings = load(host.config)
     assert (settings.dhcp.mode, str(settings.address)) == ("pool", "10.9.8.1")
-    with host.person("--dhcp", "reservation", "--interface", "eth1") as anna:
+    with host.person("--dhcp", "reservation", "--interface", "eth1", *files) as anna:
         anna.sees("-  pool: 10.9.8.100-10.9.8.199", f"replace {host.config} (yes or no) [no]: ")
         anna.type("\r")
         anna.sees("is kept as it is", "Nothing had to be changed.")
         assert anna.ends() == 0
     assert load(host.config) == settings
-    replaced = host.init("--dhcp", "reservation", "--interface", "eth1", "--yes")
+    replaced = host.init("--dhcp", "reservation", "--interface", "eth1", "--yes", *files)
     assert f"{host.config} is written" in replaced.out
     assert load(host.config.with_name("tinkbox.yaml.before-init")) == settings
 

@@ -85,7 +85,7 @@ def test_a_host_gets_program_unit_and_appliance_and_keeps_what_is_right(release:
     for said in (
         "tinkbox.service is there already",
         "runs already",
-        "reboot.tar: already there",
+        "reboot:v1: already there",
         "Nothing had to be changed.",
     ):
         assert said in again

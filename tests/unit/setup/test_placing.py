@@ -46,7 +46,7 @@ def test_the_files_of_the_unit_are_those_of_the_checkout(name: str) -> None:
 
 
 def test_a_program_that_lacks_a_file_says_so() -> None:
-    with pytest.raises(Unavailable, match=r"lacks nothing\.conf"):
+    with pytest.raises(Unavailable, match=r"lacks systemd/nothing\.conf .*: type `make binary`"):
         packed("nothing.conf")
 
 
@@ -131,6 +131,36 @@ def test_an_osie_that_is_not_what_it_says_is_refused(release: Path, tmp_path: Pa
     with pytest.raises(Invalid, match="vmlinuz is not what"):
         place_osie(source, tmp_path / "osie")
     assert not (tmp_path / "osie").exists()
+
+
+@pytest.mark.parametrize("content", ["", "zinuxzz", None])
+def test_an_osie_that_a_power_cut_damaged_is_placed_anew(release: Path, tmp_path: Path, content: str | None) -> None:
+    (source,) = find(release, ()).osies
+    osie = tmp_path / "data" / "osie"
+    place_osie(source, osie)
+    damaged = osie / "x86_64" / "vmlinuz"
+    damaged.unlink()
+    if content is not None:
+        damaged.write_text(content)
+    image, placed = place_osie(source, osie)
+    assert (placed, describe(damaged)) == (True, image.files["vmlinuz"])
+    assert place_osie(source, osie) == (image, False)
+
+
+def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, place = tmp_path / "source", tmp_path / "data" / "place"
+    source.mkdir()
+    (source / "x").write_text("x")
+    synced: list[tuple[str, bool]] = []
+
+    def sync(descriptor: int) -> None:
+        name = Path(f"/proc/self/fd/{descriptor}").readlink().name
+        synced.append(("a file" if name.startswith(".x.") else name, place.exists()))
+
+    monkeypatch.setattr("os.fsync", sync)
+    put_folder(source, place)
+    assert synced == [("a file", False), ("new", False), ("data", True)]
+    assert ((place / "x").read_text(), (place / "x").stat().st_mode & 0o777) == ("x", 0o644)
 
 
 def test_files_are_where_they_are_named_or_in_the_first_usual_place(release: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Invalid
@@ -98,6 +99,15 @@ def test_the_file_says_what_was_chosen_and_nothing_else(tmp_path: Path, mode: st
     )
     assert (settings.dhcp.mode, settings.dhcp.terms.pool, settings.unknown_machines) == (mode, pool, "ignore")
     assert ("dhcp:" in path.read_text()) is (mode != "reservation")
+
+
+@pytest.mark.parametrize("data", ["/srv/my data #1", "/srv/a: b", "/srv/[lab], 2"])
+@pytest.mark.parametrize("interface", ["no", "0x10", "eth0:1"])
+def test_words_that_mean_something_else_in_yaml_are_quoted(data: str, interface: str) -> None:
+    choice = Choice(interface=interface, address=IPv4Interface("10.0.0.1/16"), mode="off", data=Path(data))
+    assert yaml.safe_load(config_text(choice)) == {
+        "data": data, "interface": interface, "address": "10.0.0.1", "dhcp": {"mode": "off"},
+    }  # fmt: skip
 
 
 def test_how_to_keep_an_address_is_told_for_either_kind_of_host() -> None:

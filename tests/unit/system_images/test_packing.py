@@ -251,6 +251,26 @@ def test_room_is_asked_for_before_it_is_needed(folder: Folder, monkeypatch: pyte
     assert folder.left() == []
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_an_archive_is_readable_by_the_umask(folder: Folder, umask: int, mode: int) -> None:
+    raw_disk(folder.source)
+    before = os.umask(umask)
+    try:
+        folder.pack()
+    finally:
+        os.umask(before)
+    assert folder.output.stat().st_mode & 0o777 == mode
+    assert folder.left() == [folder.output]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "image.tar", list[tuple[int, bool]]()
+    monkeypatch.setattr("os.fsync", lambda file: synced.append((os.fstat(file).st_size, path.exists())))
+    with room.whole_file(path) as file:
+        file.write(b"image")
+    assert (synced, path.read_bytes()) == ([(5, False)], b"image")
+
+
 def test_a_file_that_changes_meanwhile_is_refused(folder: Folder) -> None:
     raw_disk(folder.source)
 

@@ -13,7 +13,7 @@ from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.settings import CONFIG
 from tinkbox.settings.environment import default_data
-from tinkbox.setup.release_files import ReleaseFiles, find, place_osie
+from tinkbox.setup.release_files import ReleaseFiles, find, place_osie, usual_folders
 
 START_SECONDS = 30.0
 
@@ -104,7 +104,7 @@ def start(chosen: argparse.Namespace, data: Path, config: Path, changed: list[st
         named = "" if config == CONFIG else f" --config {shlex.quote(str(config))}"
         print(clean(f"appliance       start it in another terminal: tinkbox serve{named}"))
         if _files(chosen).images:
-            print("                then `tinkbox init` once more, which loads the action images")
+            print("                then type the same line again, which loads the action images")
         return
     _load_images(chosen, data, changed)
 
@@ -125,10 +125,7 @@ def finish(data: Path, config: Path, changed: list[str]) -> None:
 def _files(chosen: argparse.Namespace) -> ReleaseFiles:
     from tinkbox.setup.placing import running_program
 
-    program = running_program()
-    beside = [] if program is None else [program.resolve().parent, Path.cwd()]
-    # A checkout has in build/ what a release has beside the executable.
-    return find(chosen.files, [*beside, Path.cwd() / "build"])
+    return find(chosen.files, usual_folders(running_program()))
 
 
 def needs_restart(changed: Sequence[str], config: Path) -> bool:

@@ -56,5 +56,5 @@ def _line(prompt: str) -> str:
         return input(prompt).strip()
     except EOFError:
         raise Unavailable(
-            "nothing more was typed, so nothing more is changed: type `tinkbox init` again to go on"
+            "nothing more was typed, so nothing more is changed: type the same line again to go on"
         ) from None

@@ -89,7 +89,7 @@ class Additions:
         free = lowest_free(subnet.network, taken)
         if free is None:
             raise Unavailable(
-                f"every address of {subnet.network} is somebody's: delete a machine that is gone with "
+                f"no free address in {subnet.network}: delete a machine that is gone with "
                 "`tinkbox hardware delete`, or name an address of another network with --address"
             )
         return free

@@ -12,7 +12,7 @@ from tinkbox.cli.nouns.init_configuration import configured
 from tinkbox.cli.nouns.init_steps import _files
 from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.errors import Invalid, NotFound
-from tinkbox.setup import host, placing, unit
+from tinkbox.setup import host, placing, release_files, unit
 from tinkbox.setup.proposals import HostInterface
 
 WRITTEN = """\
@@ -78,13 +78,43 @@ def test_what_the_file_says_already_changes_nothing(config: Path) -> None:
     assert not config.with_name("tinkbox.yaml.before-init").exists()
 
 
-@pytest.mark.parametrize("program", ["dist/tinkbox", None])
-def test_a_checkout_has_it_in_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None) -> None:
+def image_in(folder: Path) -> Path:
+    path = folder / "images" / "reboot.tar"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("program", "folder"),
+    [("dist/tinkbox", "build"), (None, "build"), ("carry/tinkbox", "carry"), ("dist/tinkbox", "dist")],
+)
+def test_files_are_taken_from_beside_the_program_or_from_build_of_its_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, folder: str
+) -> None:
     monkeypatch.setattr(placing, "running_program", lambda: tmp_path / program if program else None)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "build" / "images").mkdir(parents=True)
-    (tmp_path / "build" / "images" / "reboot.tar").touch()
-    assert _files(argparse.Namespace(files=None)).images == (tmp_path / "build" / "images" / "reboot.tar",)
+    monkeypatch.setattr(release_files, "CHECKOUT", tmp_path)
+    image = image_in(tmp_path / folder)
+    assert _files(argparse.Namespace(files=None)).images == (image,)
+
+
+@pytest.mark.parametrize("program", ["usr/bin/tinkbox", "dist/tinkbox", None])
+@pytest.mark.parametrize("folder", [".", "build"])
+def test_nothing_is_taken_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, folder: str
+) -> None:
+    monkeypatch.setattr(placing, "running_program", lambda: tmp_path / "host" / program if program else None)
+    monkeypatch.setattr(release_files, "CHECKOUT", tmp_path / "host")
+    here = tmp_path / "here"
+    image_in(here / folder)
+    monkeypatch.chdir(here)
+    assert _files(argparse.Namespace(files=None)) == release_files.ReleaseFiles()
+
+
+def test_only_a_folder_called_dist_is_one_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placing, "running_program", lambda: tmp_path / "carry" / "tinkbox")
+    image_in(tmp_path / "build")
+    assert _files(argparse.Namespace(files=None)) == release_files.ReleaseFiles()
 
 
 def test_a_move_says_how_many_machines_it_leaves_behind(

@@ -16,18 +16,18 @@ _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
 
 def _read(path: Path, most: int = -1) -> bytes:
-    """At most so many bytes of a file, or of a pipe that something writes to; raises OSError, also for what else it may be.
+    """At most so many bytes of a file, of a pipe that something writes to, or of /dev/null; raises OSError, also for the rest.
 
     Opening a named pipe the usual way waits until somebody writes to it, perhaps for ever.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
-        mode, begin = os.fstat(file.fileno()).st_mode, b""
-        if stat.S_ISFIFO(mode):
+        held, begin = os.fstat(file.fileno()), b""
+        if stat.S_ISFIFO(held.st_mode):
             with suppress(BlockingIOError):  # whoever writes has not written yet
                 begin = os.read(file.fileno(), 1)
                 if not begin:
                     raise OSError(errno.ENXIO, "it is a pipe that nothing writes to")
-        elif not stat.S_ISREG(mode) and not file.isatty():
+        elif not (stat.S_ISREG(held.st_mode) or file.isatty() or os.path.samestat(held, Path(os.devnull).stat())):
             raise OSError(errno.EINVAL, "it is no file")
         os.set_blocking(file.fileno(), True)
         return begin + file.read(most - len(begin) if most > 0 else -1)

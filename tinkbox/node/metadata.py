@@ -8,6 +8,7 @@ GET  /metadata                     as Hegel of 2020 and Tootles answer it, by th
 """
 
 import hashlib
+import re
 import secrets
 from typing import Final
 
@@ -31,6 +32,7 @@ INSTALLER: Final = "tinkbox-install-image"
 TOKEN_LETTERS: Final = 64
 _TTL: Final = "X-aws-ec2-metadata-token-ttl-seconds"
 _MAX_TTL: Final = 21_600
+_SECONDS: Final = re.compile(r"[0-9]{1,5}")
 
 
 def routes(systems: InstalledSystems, write_back: WriteBack, server: str) -> list[web.RouteDef]:
@@ -149,7 +151,7 @@ def answered(request: web.Request, file: File) -> web.Response:
 def session_token(request: web.Request) -> web.Response:
     """What clients of EC2 ask for before they ask for anything else (IMDSv2); nothing here depends on it."""
     ttl = request.headers.get(_TTL, "")
-    seconds = int(ttl) if ttl.isascii() and ttl.isdigit() and 0 < int(ttl[:6]) <= _MAX_TTL else _MAX_TTL
+    seconds = min(int(ttl) if _SECONDS.fullmatch(ttl) else 0, _MAX_TTL) or _MAX_TTL
     return web.Response(text=secrets.token_urlsafe(24), headers={_TTL: str(seconds)})
 
 

@@ -1,5 +1,7 @@
 """cloud-init of Debian 12 and 13 against an appliance: what it asks, what it makes of the answers, what it tells."""
 
+import base64
+import gzip
 import re
 from email import message_from_string
 from pathlib import Path
@@ -137,12 +139,16 @@ def test_our_vendor_data_is_valid_by_cloud_inits_schema(suite: str, tmp_path: Pa
     assert schema_problems(suite, tmp_path, "cloud-config", own) == ""
 
 
-def test_vendor_data_of_ours_and_of_a_document_both_count(tmp_path: Path) -> None:
-    with first_boot(
-        tmp_path,
-        vendor_data="#cloud-config\nwrite_files: [{path: /etc/from-vendor, content: v}]\nntp: {enabled: false}",
-    ) as lab:
-        booted = boot("trixie", lab.host, tmp_path, f"ro ds=nocloud;s={lab.url}/", "datasource_list: [NoCloud]\n")
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("packed", [False, True], ids=["text", "packed"])
+def test_vendor_data_of_ours_and_of_a_document_both_count(suite: str, packed: bool, tmp_path: Path) -> None:
+    theirs = "#cloud-config\nruncmd: [touch /etc/from-vendor]\nntp: {enabled: false}\n"
+    given = base64.b64encode(gzip.compress(theirs.encode())).decode() if packed else theirs
+    with first_boot(tmp_path, vendor_data=given) as lab:
+        source = "nocloud-net" if suite == "bookworm" else "nocloud"
+        booted = boot(suite, lab.host, tmp_path, f"ro ds={source};s={lab.url}/", "datasource_list: [NoCloud]\n")
+        assert (booted.errors, booted.complaints) == ([], {})
         assert booted.text("etc/from-user-data") == "hello"
+        assert booted.text("etc/from-vendor") == ""
         assert booted.text("etc/timezone").strip() == "Europe/Berlin"
         assert lab.ended()[0] == "SUCCESS"

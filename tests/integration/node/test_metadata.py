@@ -151,6 +151,9 @@ async def test_by_its_address_a_machine_gets_what_is_no_secret(box: Appliance, s
         assert (await (await client.get("/metadata")).json())["metadata"]["instance"]["hostname"] == "node7"
         token = await client.put("/latest/api/token", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"})
         assert (token.status, token.headers["X-aws-ec2-metadata-token-ttl-seconds"]) == (200, "60")
+        for ttl in (f"000001{'0' * 5000}", "0000019999999", "21601", "0", "-1", "a day"):
+            token = await client.put("/latest/api/token", headers={"X-aws-ec2-metadata-token-ttl-seconds": ttl})
+            assert (token.status, token.headers["X-aws-ec2-metadata-token-ttl-seconds"]) == (200, "21600")
     box.installed_systems.policy = replace(box.installed_systems.policy, secrets=True)
     async with door(box) as client:
         assert (await client.get("/2009-04-04/user-data")).status == 200

@@ -98,6 +98,11 @@ def test_what_is_no_file_is_refused(read: Read, path: str, why: str) -> None:
         read(Path(path))
 
 
+def test_null_device_is_read_as_an_empty_file() -> None:
+    assert read_bounded_text(Path("/dev/null"), 1 << 16) == ""
+    assert read_input(Path("/dev/null"), "document") == b""
+
+
 class Terminal:
     def isatty(self) -> bool:
         return True

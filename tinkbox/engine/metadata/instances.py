@@ -38,8 +38,8 @@ def instance_of(
         id=(_text(details.get("id")) if by_address else "") or own_id,
         hostname=spec.hostname or _text(details.get("hostname")) or _own_hostname(hardware),
         workflow_id=workflow_id,
-        ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_keys(details.get("ssh_keys")), *defaults.ssh_keys]))[:MAX_KEYS],
-        user_data=spec.user_data or _bounded(user_data(spec_of_hardware, metadata)),
+        ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_ssh_keys(hardware.document), *defaults.ssh_keys]))[:MAX_KEYS],
+        user_data=spec.user_data or _bounded(_user_data(hardware.document)),
         vendor_data=spec.vendor_data or _bounded(_text(spec_of_hardware.get("vendorData"))),
         network=spec.network,
         bonding_mode=_mode(metadata.get("bonding_mode")),
@@ -50,10 +50,9 @@ def instance_of(
     )
 
 
-def user_data(spec: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """The user-data of a hardware document: today's place first, then the two of 2020."""
-    instance = _mapping(metadata.get("instance"))
-    return _text(spec.get("userData")) or _text(instance.get("userdata")) or _text(metadata.get("userdata"))
+def lets_in(document: Mapping[str, Any]) -> bool:
+    """Whether a hardware document has ssh keys or user-data for the system on its machine."""
+    return bool([*_ssh_keys(document)] or _bounded(_user_data(document)))
 
 
 def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
@@ -65,7 +64,7 @@ def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
     odd: list[Problem] = []
     for each in machines:
         spec = _mapping(object_view(each.document).get("spec"))
-        found = {"userData": user_data(spec, _metadata(each.document)), "vendorData": _text(spec.get("vendorData"))}
+        found = {"userData": _user_data(each.document), "vendorData": _text(spec.get("vendorData"))}
         for name, text in found.items():
             for found_there, kept in ((unfit(text), problems), (ignored(text), odd)):
                 for problem in found_there:
@@ -89,14 +88,22 @@ def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return _mapping(found)
 
 
+def _user_data(document: Mapping[str, Any]) -> str:
+    """Today's place first, then the two of 2020."""
+    spec, metadata = _mapping(object_view(document).get("spec")), _metadata(document)
+    instance = _mapping(metadata.get("instance"))
+    return _text(spec.get("userData")) or _text(instance.get("userdata")) or _text(metadata.get("userdata"))
+
+
 def _own_hostname(hardware: Hardware) -> str:
     """That of an interface, else the document's name; an id is none."""
     own = next((each.hostname for each in hardware.interfaces if each.hostname), "")
     return own or hardware.name
 
 
-def _keys(value: Any) -> Iterator[str]:
-    """Ssh keys as texts, or as objects with a `key`."""
+def _ssh_keys(document: Mapping[str, Any]) -> Iterator[str]:
+    """Those of the instance, as texts, or as objects with a `key`."""
+    value = _mapping(_metadata(document).get("instance")).get("ssh_keys")
     for each in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
         text = _text(each.get("key") if isinstance(each, Mapping) else each).strip()
         if text and len(text) <= MAX_KEY and text.isprintable():

@@ -33,7 +33,7 @@ REMEMBERED: Final = 8192
 KEYS_LOST: Final = ModuleFailure(
     module="init-network/config-ssh",
     result="FAIL",
-    message="its host keys are empty files, so nobody can log in; did power fail when they were made?",
+    message="its host keys are empty files, so you cannot log in. Did the power fail while it made them?",
     at=datetime.min.replace(tzinfo=UTC),
 )
 _log = logging.getLogger(__name__)

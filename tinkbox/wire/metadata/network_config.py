@@ -58,9 +58,10 @@ def network_config(hardware: Hardware, bonding_mode: int = 0) -> dict[str, Any]:
         if bonded or own or interface.vlan_id is not None:
             card["set-name"] = name
         found["ethernets"][name] = card
-        if not bonded:
+    if not bonded:
+        for interface, (name, card) in zip(hardware.interfaces, found["ethernets"].items(), strict=True):
             _place(found, card, name, interface, needed=interface is primary(hardware))
-    if bonded:
+    else:
         link = {"interfaces": names, "macaddress": str(bonded.addressed.mac), "parameters": _parameters(bonded)}
         found["bonds"] = {BOND: link}
         _place(found, link, BOND, bonded.addressed, needed=True)
@@ -75,7 +76,9 @@ def _place(found: dict[str, Any], link: dict[str, Any], name: str, interface: In
         return
     link |= {"dhcp4": False, "optional": True}
     vlan = {"id": interface.vlan_id, "link": name, **_addressing(interface), **waits}
-    found.setdefault("vlans", {})[f"{name[: _LONGEST - 5]}.{interface.vlan_id}"] = vlan
+    vlans = found.setdefault("vlans", {})
+    taken, own = [*found["ethernets"], *vlans], f"{name[: _LONGEST - 5]}.{interface.vlan_id}"
+    vlans[own if own not in taken else _free(taken, "vlan", f".{interface.vlan_id}")] = vlan
 
 
 def _addressing(interface: Interface) -> dict[str, Any]:
@@ -131,5 +134,5 @@ def _is_name(text: str) -> bool:
     return 0 < len(text) <= _LONGEST and text.isascii() and all(each.isalnum() or each in "-_." for each in text)
 
 
-def _free(taken: Sequence[str]) -> str:
-    return next(name for index in range(len(taken) + 1) if (name := f"eth{index}") not in taken)
+def _free(taken: Sequence[str], before: str = "eth", after: str = "") -> str:
+    return next(name for index in range(len(taken) + 1) if (name := f"{before}{index}{after}") not in taken)

@@ -1,7 +1,6 @@
 """A tree of small files as programs ask for it over HTTP: what is at a path, a file or a folder's listing."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -32,15 +31,19 @@ def text_file(text: str, content_type: str = TEXT, *, secret: bool = False, list
 
 
 def data_file(text: str) -> File:
-    """User-data or vendor-data as it was given; gzip, which no text can be, is given in base64."""
-    if text.startswith(_GZIP_IN_BASE64):
-        try:
-            packed = base64.b64decode("".join(text.split()), validate=True)
-        except binascii.Error:
-            packed = b""
-        if packed.startswith(b"\x1f\x8b"):
-            return File(body=packed, content_type=OCTETS, secret=True)
-    return text_file(text, secret=True)
+    """User-data as it was given, or the gzip that it is."""
+    packed = gzip_of(text)
+    return File(body=packed, content_type=OCTETS, secret=True) if packed else text_file(text, secret=True)
+
+
+def gzip_of(text: str) -> bytes:
+    """What is packed in a text: gzip, which no text can be, is given in base64.  Empty: the text is no such thing."""
+    if not text.lstrip().startswith(_GZIP_IN_BASE64):
+        return b""
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except ValueError:
+        return b""
 
 
 def found(tree: Tree, path: str) -> File | None:

@@ -4,12 +4,14 @@ cloud-init lays user-data over vendor-data key by key, and a list there is the u
 users rarely write.  What somebody else wrote stays as it is: both go as parts of one MIME message, theirs last.
 """
 
+import base64
 import hashlib
 from typing import Any, Final
 
 import yaml
 
 from tinkbox.model.metadata import Instance
+from tinkbox.wire.metadata.tree import gzip_of
 
 PHONE_HOME: Final = "phone-home"
 REPORT: Final = "report"
@@ -42,10 +44,7 @@ _TYPES: Final = (
 
 def vendor_data(instance: Instance) -> str:
     """All of it for one system."""
-    theirs = instance.vendor_data
-    if theirs.startswith("H4sI"):
-        return theirs  # gzip: nothing is put into it
-    texts = [_HEAD + dumped(_own(instance)), _SYNC if instance.url else "", theirs]
+    texts = [_HEAD + dumped(_own(instance)), _SYNC if instance.url else "", instance.vendor_data]
     return _message([_part(text, number) for number, text in enumerate(filter(str.strip, texts), start=1)])
 
 
@@ -74,14 +73,17 @@ def _type_of(text: str) -> str:
 
 
 def _part(text: str, number: int) -> str:
-    """One part with its headers; what is a message of its own has them, and is put in whole."""
+    """One part with its headers; what is a message of its own has them, and is put in whole.  cloud-init unpacks gzip."""
     if text.lstrip().lower().startswith(("content-type:", "mime-version:")):
         return text.lstrip()
+    kind, encoding = f'{_type_of(text)}; charset="utf-8"', "8bit"
+    if packed := gzip_of(text):
+        kind, encoding, text = "application/gzip", "base64", base64.encodebytes(packed).decode()
     return "\n".join(
         [
-            f'Content-Type: {_type_of(text)}; charset="utf-8"',
+            f"Content-Type: {kind}",
             "MIME-Version: 1.0",
-            "Content-Transfer-Encoding: 8bit",
+            f"Content-Transfer-Encoding: {encoding}",
             f'Content-Disposition: attachment; filename="part-{number}"',
             "",
             text,

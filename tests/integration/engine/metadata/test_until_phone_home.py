@@ -103,7 +103,7 @@ async def test_a_system_whose_host_keys_are_empty_files_is_not_called_well(box: 
     reason, message = await system.outcome()
     assert reason == Reason.CLOUD_INIT_FAILED
     assert message.startswith(
-        "cloud-init failed in ssh (init-network): 'its host keys are empty files, so nobody can log in"
+        "cloud-init failed in ssh (init-network): 'its host keys are empty files, so you cannot log in"
     )
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tinkbox.engine.metadata.instances import check_texts, instance_of
+from tinkbox.engine.metadata.instances import check_texts, instance_of, lets_in
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, hardware_from_document
-from tinkbox.model.metadata import Defaults, Instance, Metadata
+from tinkbox.model.metadata import MAX_USER_DATA, Defaults, Instance, Metadata
 
 ID = "0eba0bf8-3772-4b4a-ab9f-000000000001"
 DHCP = {"mac": "08:00:27:00:00:01", "hostname": "by-dhcp"}
@@ -68,6 +68,26 @@ def test_the_workflow_beats_the_document_and_keys_count_together() -> None:
 def test_a_document_that_tells_nothing_or_nonsense_is_a_plain_system(metadata: Any) -> None:
     found = told(of_2020(metadata))
     assert (found.hostname, found.ssh_keys, found.user_data, found.bonding_mode) == ("by-dhcp", (), "", 0)
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        (of_2020({"userdata": "#cloud-config"}), True),
+        (of_2020({"instance": {"userdata": "#cloud-config"}}), True),
+        (of_2020(json.dumps({"instance": {"ssh_keys": [{"key": "k"}]}})), True),
+        (of_today(userData="#cloud-config"), True),
+        (of_today(metadata={"instance": {"ssh_keys": ["k"]}}), True),
+        (of_2020({"instance": {"ssh_keys": [7, ""], "userdata": ""}}), False),
+        (of_today(userData="x" * (MAX_USER_DATA + 1)), False),
+        (of_today(vendorData="#cloud-config"), False),
+    ],
+)
+def test_document_lets_people_in_exactly_when_its_system_is_told_keys_or_user_data(
+    machine: Hardware, said: bool
+) -> None:
+    found = told(machine)
+    assert (lets_in(machine.document), bool(found.ssh_keys or found.user_data)) == (said, said)
 
 
 def test_a_machine_without_a_name_has_no_host_name_and_not_its_id() -> None:

@@ -52,6 +52,20 @@ def test_an_address_on_a_vlan_is_on_top_of_the_card() -> None:
     assert made["vlans"] == {"eth0.100": {"id": 100, "link": "eth0", **STATIC}}
 
 
+def test_vlans_whose_names_would_be_the_same_each_keep_their_address() -> None:
+    other = {**SECOND, "ip": {"address": "172.30.1.5", "netmask": "255.255.255.0"}}
+    long = [
+        {**card, "iface_name": f"enp129s0f0np{number}", "vlan_id": 100} for number, card in enumerate([FIRST, other])
+    ]
+    vlans = network_config(hardware(*long))["vlans"]
+    assert {name: (each["link"], each["addresses"]) for name, each in vlans.items()} == {
+        "enp129s0f0.100": ("enp129s0f0np0", ["172.30.0.5/24"]),
+        "vlan0.100": ("enp129s0f0np1", ["172.30.1.5/24"]),
+    }
+    dotted = [{**FIRST, "iface_name": "eno1", "vlan_id": 100}, {**other, "iface_name": "eno1.100"}]
+    assert list(network_config(hardware(*dotted))["vlans"]) == ["vlan0.100"]
+
+
 def test_cards_of_a_bonding_mode_are_one_bond() -> None:
     made = network_config(hardware(SECOND, FIRST), 4)
     assert made["ethernets"] == {"eth0": card(1, "eth0"), "eth1": card(0, "eth1")}

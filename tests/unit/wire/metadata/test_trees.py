@@ -1,5 +1,7 @@
 """Which path answers what: NoCloud, EC2, OpenStack, the installers, Hegel and Tootles."""
 
+import base64
+import gzip
 import json
 from email import message_from_string
 
@@ -153,9 +155,11 @@ def test_what_is_not_there_is_nowhere(path: str) -> None:
 
 
 def test_user_data_that_is_packed_is_served_packed() -> None:
-    packed = data_file("H4sIAAAAAAAAA0vOyS9N0U3OzyvOz0kFAN1BfRUNAAAA")
-    assert packed.body.startswith(b"\x1f\x8b")
-    assert data_file("H4sI not base64").body == b"H4sI not base64"
+    for before in ("", "\n"):
+        packed = data_file(f"{before}H4sIAAAAAAAAA0vOyS9N0U3OzyvOz0kFAN1BfRUNAAAA")
+        assert packed.body.startswith(b"\x1f\x8b")
+    for text in ("H4sI not base64", "H4sI für Ann"):
+        assert data_file(text).body == text.encode()
 
 
 def test_by_address_there_are_no_secrets_unless_asked_for() -> None:
@@ -196,8 +200,20 @@ def test_vendor_data_that_is_a_message_is_a_part_of_ours() -> None:
         "text/x-shellscript",
     ]
     assert parts[-1].get_payload() == "#!/bin/sh"
-    packed = "H4sIAAAA"
-    assert vendor_data(instance(vendor_data=packed)) == packed
+
+
+@pytest.mark.parametrize("before", ["", "\n"])
+def test_packed_vendor_data_is_a_part_of_ours_that_cloud_init_unpacks(before: str) -> None:
+    theirs = b"#cloud-config\nruncmd: [reboot]\n"
+    text = before + base64.b64encode(gzip.compress(theirs)).decode()
+    openstack = json.loads(at("openstack/latest/vendor_data.json", vendor_data=text))["cloud-init"]
+    for message in (at("vendor-data", vendor_data=text), openstack):
+        *_, own, _, packed = message_from_string(message).walk()
+        assert f"{URL}/phone-home" in str(own.get_payload())
+        assert (packed.get_content_type(), gzip.decompress(bytes(packed.get_payload(decode=True)))) == (
+            "application/gzip",
+            theirs,
+        )
 
 
 def test_the_appliances_defaults_are_vendor_data() -> None:

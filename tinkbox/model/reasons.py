@@ -114,9 +114,10 @@ class Reason(StrEnum):
         Giver.APPLIANCE,
         "the installed system is up, and modules of its cloud-init failed; the message names them",
         (
-            "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; correct user-data, then tinkbox workflow "
-            "create, or retry --from the action that writes the image, and reset the machine; to keep the system as it is, do "
-            "nothing: its machine boots its disk"
+            "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; when it is your user-data that "
+            "failed, correct it and install again, by tinkbox install or workflow create, for a retry has the old one; otherwise "
+            "tinkbox workflow retry --from the action that writes the image, and reset the machine; to keep the system as it is, "
+            "do nothing: its machine boots its disk"
         ),
     )
     FAILED_AT_BREAKPOINT = (

@@ -99,7 +99,7 @@ def test_each_thing_that_is_missing_is_named_with_what_to_type_and_nothing_is_be
     digest = box.add_images()
 
     nobody = box.type("install", "debian-13", "node7")
-    assert (nobody.status, "nobody could log in to node7: name your public key with --ssh-key" in nobody.err) == (
+    assert (nobody.status, "you could not log in to node7. Add --ssh-key" in nobody.err) == (
         1,
         True,
     )

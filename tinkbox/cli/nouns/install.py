@@ -113,7 +113,13 @@ def _fetch_missing(chosen: argparse.Namespace, wanted: Wanted) -> None:
 async def _install(
     chosen: argparse.Namespace, operator: "Operator", wanted: Wanted, begun: dict[str, Installation]
 ) -> int:
-    for each in await checked(operator, wanted):
+    from tinkbox.engine.documents.logins import doubts
+
+    ready = await checked(operator, wanted)
+    keys = bool(wanted.ssh_keys or await operator.default_keys())
+    for doubt in doubts(wanted.user_data, keys=keys) if wanted.user_data else ():
+        _warn(f"{chosen.user_data}: {doubt}")
+    for each in ready:
         made = await operator.workflows.create("install", each.parameters, confirm_wipe=chosen.confirm_wipe)
         begun[made["id"]] = each
         print(clean(f"Created Workflow:  {made['id']}  {each.reference} on {each.name}"), flush=True)

@@ -173,26 +173,29 @@ async def _refuse_without_actions(operator: "Operator") -> None:
     if disks := [each for each in ACTIONS if kept.get(each) == "system"]:
         raise NotFound(
             f"{' and '.join(disks)} is a system image here, where an action image must be: type "
-            f"`tinkbox image delete {' '.join(disks)}`, and then `tinkbox init` again"
+            f"`tinkbox image delete {' '.join(disks)}`, and then `tinkbox image load` with the archive of the action image"
         )
     missing = [each for each in ACTIONS if each not in kept]
     if missing:
         files = " ".join(f"{each.partition(':')[0]}.tar" for each in missing)
         raise NotFound(
             f"the action image {' and '.join(missing)} is not loaded: type `tinkbox image load {files}` in the folder images/ of "
-            "the release, or `tinkbox init` again"
+            "the release, or `tinkbox init --files DIR` with the folder that has images/"
         )
 
 
 async def _refuse_without_osie(operator: "Operator") -> None:
     if not await operator.osie.all():
         raise NotFound(
-            "there is no OSIE for machines to boot: type `tinkbox osie build` first, or `tinkbox init` again"
+            "there is no OSIE for machines to boot: type `tinkbox osie build` first, or `tinkbox init --files DIR` with "
+            "the folder that has osie/"
         )
 
 
 def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refusal]:
-    """What cannot be right of this image on this machine; `told` says that somebody may log in whatever its document says."""
+    """What cannot be right of this image on this machine; `told` says that you can log in whatever its document says."""
+    from tinkbox.engine.metadata.instances import lets_in
+
     found: list[Refusal] = []
     made, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
     if made.get("architecture") and made["architecture"] != config["architecture"]:
@@ -200,9 +203,9 @@ def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refu
     if made.get("firmware") and config["firmware"] and made["firmware"] not in config["firmware"]:
         kinds = " and ".join(config["firmware"])
         found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {made['firmware']} firmware"))
-    if config["data_source"] in TELLING and not (told or _has_keys(machine)):
+    if config["data_source"] in TELLING and not (told or lets_in(machine["document"])):
         text = (
-            f"nobody could log in to {name}: name your public key with --ssh-key ~/.ssh/id_ed25519.pub, or a --user-data file "
+            f"no key and no user-data: you could not log in to {name}. Add --ssh-key ~/.ssh/id_ed25519.pub or --user-data FILE "
             "(`ssh-keygen -t ed25519` makes a key)"
         )
         found.append(Invalid(text))
@@ -210,6 +213,8 @@ def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refu
 
 
 def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Installation:
+    from tinkbox.engine.documents.logins import user_of
+
     first, name = machine["interfaces"][0], name_of(machine)
     given = {
         "hostname": wanted.hostname or first["hostname"],
@@ -222,7 +227,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Ins
         machine_id=machine["id"],
         name=name,
         address=first["address"],
-        user=image["config"]["default_user"],
+        user=user_of(wanted.user_data, image["config"]["default_user"]),
         reference=image["reference"],
         parameters={
             "device_1": first["mac"],
@@ -238,16 +243,3 @@ def name_of(machine: "Document") -> str:
     document = machine["document"]
     named = (document.get("metadata") or {}).get("name") if document.get("kind") == "Hardware" else ""
     return str(named or machine["interfaces"][0]["hostname"] or machine["interfaces"][0]["mac"])
-
-
-def _has_keys(machine: "Document") -> bool:
-    """Whether the hardware document says who may log in, or has user-data of its own."""
-    document = machine["document"]
-    holder = document.get("spec") if document.get("kind") == "Hardware" else document
-    holder = holder if isinstance(holder, dict) else {}
-    metadata = holder.get("metadata")
-    instance = metadata.get("instance") if isinstance(metadata, dict) else None
-    return bool(
-        holder.get("userData")
-        or (isinstance(instance, dict) and (instance.get("ssh_keys") or instance.get("userdata")))
-    )

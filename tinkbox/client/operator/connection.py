@@ -150,8 +150,9 @@ class Connection(ABC):
                 "TINKBOX_TOKEN"
             )
         return Unreachable(
-            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? "
-            "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
+            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? `systemctl start tinkbox` starts one that "
+            "`tinkbox init` has set up, and it answers root: sudo tinkbox. Another one is named by --data, or TINKBOX_SERVER and "
+            "TINKBOX_TOKEN"
         )
 
     def _owner(self) -> str:

@@ -111,14 +111,21 @@ def test_a_machine_that_waits_is_to_be_accepted_and_an_image_of_nobody_imported(
         {"GET /v1/metadata/defaults": {"ssh_keys": [key()]}},
         {"GET /v1/hardware/node7": {**MACHINE, "document": {**DOCUMENT, "spec": {"userData": "#cloud-config"}}}},
         {"GET /v1/hardware/node7": {**MACHINE, "document": {"metadata": {"instance": {"ssh_keys": [key()]}}}}},
+        {"GET /v1/hardware/node7": {**MACHINE, "document": {"metadata": {"userdata": "#cloud-config"}}}},
+        {
+            "GET /v1/hardware/node7": {
+                **MACHINE,
+                "document": {"metadata": json.dumps({"instance": {"ssh_keys": [key()]}})},
+            }
+        },
         {"GET /v1/system-images/debian-13": {**IMAGE, "config": {**CONFIG, "data_source": "talos"}}},
     ],
 )
-def test_a_key_is_needed_only_where_nobody_could_log_in(
+def test_key_is_needed_only_where_you_could_not_log_in(
     tinkbox: Tinkbox, ready: FakeAppliance, answer: dict[str, object]
 ) -> None:
     refused = tinkbox("install", "debian-13", "node7", "--no-wait")
-    assert (refused.status, "nobody could log in to node7" in refused.err) == (1, True)
+    assert (refused.status, "you could not log in to node7" in refused.err) == (1, True)
     ready.answers |= answer
     assert tinkbox("install", "debian-13", "node7", "--no-wait").status == 0
 
@@ -154,7 +161,7 @@ def test_an_image_that_is_not_kept_is_fetched_first(
     assert "type `tinkbox image fetch debian-13` first" in refused.err
     nobody = tinkbox("install", "debian-13", "node7")
     assert (nobody.status, fetched) == (1, [])
-    assert "nobody could log in to node7" in nobody.err
+    assert "you could not log in to node7" in nobody.err
     version = tinkbox("install", "debian-13:20250101", *words[2:])
     assert (version.status, fetched) == (1, [])
     assert "no system image 'debian-13:20250101' is kept here: `tinkbox image list`" in version.err
@@ -179,6 +186,25 @@ def test_a_disk_that_means_nothing_is_refused_before_anything_is_asked(
     assert (refused.status, "--disk: 'bogus': expected the disk's path below /dev" in refused.err) == (2, True)
     assert ready.asked == []
     assert tinkbox(*words, "--disk", "LARGEST").status == 0
+
+
+def test_user_data_that_lets_nobody_in_is_told_and_another_user_is_the_one_to_log_in_as(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "user-data"
+    words = [*words, "--user-data", str(file)]
+    file.write_text("#cloud-config\nusers: [{name: bob}]\n")
+    printed = tinkbox(*words)
+    assert (printed.status, f"{file}: `users` leaves out `default`" in printed.err) == (0, True), printed.err
+    file.write_text(f"#cloud-config\nusers: [{{name: ann, ssh_authorized_keys: ['{key()}']}}]\n")
+    words.remove("--no-wait")
+    succeeded = {
+        "id": WORKFLOW_ID,
+        "state": "SUCCESS",
+        "actions": [{"outcome": {"message": "server001 is up at 172.30.0.9, host key SHA256:x"}}],
+    }
+    ready.answers[f"GET /v1/workflows/{WORKFLOW_ID}"] = succeeded
+    assert tinkbox(*words).out.endswith("ssh ann@172.30.0.9\n")
 
 
 def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(

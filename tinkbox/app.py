@@ -25,7 +25,7 @@ from aiohttp.typedefs import Middleware
 from tinkbox import __version__
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
-from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk
+from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
@@ -479,6 +479,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(osie_images, settings.data / "osie"),
+            partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):
                 look()

@@ -402,11 +402,11 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
-        metadata=_told_systems(settings),
+        metadata=told_systems(settings),
     )
 
 
-def _told_systems(settings: Settings) -> Policy:
+def told_systems(settings: Settings) -> Policy:
     """What installed systems are told, and for how long; raises Unavailable for certificates that cannot be read."""
     told = settings.metadata
     try:

@@ -1,16 +1,18 @@
 """Packing: a disk image's file in, an OCI archive out."""
 
+import errno
 import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 from uuid import UUID, uuid5
 
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.image import TAG
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import (
@@ -88,13 +90,13 @@ def pack(
 
     `scratch` is a folder for what has to lie on the disk meanwhile.  `loaders` gives what a disk starts with that is made of a
     tar; without them a tar is refused.  Raises Invalid for what is no disk image, or not the one
-    that `about.source` tells of, TooLarge above `max_disk` raw bytes, NotFound, and Unavailable where there is no room.
+    that `about.source` tells of, TooLarge above `max_disk` raw bytes, NotFound, and Unavailable where there is no room or the file cannot be read.
     """
     check_names(about)
     require_folder(scratch)
     require_folder(output.parent)
     task = _Task(name=source.name, scratch=scratch, max_disk=min(max_disk, MAX_DISK), said=said, loaders=loaders)
-    with _file(source) as file:
+    with _file(source) as file, _readable(task.name):
         before = os.fstat(file.fileno())
         start = os.pread(file.fileno(), START, 0)
         compression = compression_of(start)
@@ -131,6 +133,17 @@ def check_names(about: About) -> None:
         raise Invalid(
             f"{about.version[:100]!r} is no version of an image: write letters, digits, dots and dashes, such as 20261101"
         )
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Where the file cannot be read to its end."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise Unavailable(f"{name} cannot be read: {error.strerror}: the disk that it lies on may be faulty") from None
 
 
 def _file(path: Path) -> BinaryIO:

@@ -133,7 +133,7 @@ def _refuse_text(start: bytes, name: str) -> None:
 _EFI_SYSTEM: Final = bytes.fromhex("28732ac11ff8d211ba4b00a0c93ec93b")
 _BIOS_BOOT: Final = b"Hah!IdontNeedEFI"
 _EFI_IN_MBR: Final = 0xEF
-_PROTECTIVE: Final = 0xEE
+_UNTOLD: Final = 0xFFFFFFFF
 _BOOT_CODE: Final = 440
 _GPT: Final = b"EFI PART"
 
@@ -172,6 +172,8 @@ def _partition_ends(start: bytes) -> Iterator[int]:
             return
     for number in range(4):
         entry = start[446 + 16 * number :][:16]
-        if len(entry) == 16 and entry[4] not in (0, _PROTECTIVE):
+        if len(entry) == 16 and entry[4]:
             begin, sectors = struct.unpack_from("<II", entry, 8)
-            yield (begin + sectors) * 512
+            # What protects a GPT may tell no size.
+            if sectors != _UNTOLD:
+                yield (begin + sectors) * 512

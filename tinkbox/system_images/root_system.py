@@ -198,7 +198,7 @@ def _doubts(root: Node, kernels: Sequence[Kernel]) -> list[str]:
     if not replaced:
         found.append(
             "it has no cloud-init: a machine gets no name, no key and no address of it, and never phones home. "
-            "Install cloud-init in it, or import it with `--data-source none`"
+            "Install cloud-init in it, unless that is meant (`--data-source none`)"
         )
     if len(kernels) == 1 and not any(find(root, f"/usr/sbin/{name}") for name in ("update-grub", "grub-mkconfig")):
         found.append(

@@ -228,6 +228,17 @@ def test_a_store_that_the_start_would_refuse_is_named_and_left_as_it_is(tmp_path
     assert (checked.status, "was written by a newer tinkbox (schema 9999" in checked.out) == (1, True)
 
 
+def test_certificates_that_the_start_would_refuse_are_named(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    authority = tmp_path / "ca.pem"
+    text = configuration.path.read_text().replace("metadata: {", f"metadata: {{ca: {authority}, ")
+    configuration.path.write_text(text)
+    for problem in (f"cannot read metadata.ca, {authority}", f"metadata.ca, {authority}, has no certificate"):
+        checked = run("serve", "--config", str(configuration.path), "--check")
+        assert (checked.status, f"wrong: {problem}" in checked.out) == (1, True), checked
+        authority.write_text("no certificate\n")
+
+
 def test_a_reserve_that_no_disk_of_this_size_can_have_is_refused(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     configuration.path.write_text(configuration.path.read_text() + "retention: {keep_free: 900TiB}\n")

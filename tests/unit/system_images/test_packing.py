@@ -207,6 +207,18 @@ REFUSED: Mapping[str, tuple[Callable[[Path], object], type[Refusal], str]] = {
         Invalid,
         "in another file",
     ),
+    "a disk of GPT that ends before its table": (
+        lambda path: path.write_bytes(
+            (bytes(446) + struct.pack("<B3xB3xII", 0, 0xEE, 1, 40_959) + bytes(48) + b"\x55\xaa").ljust(1000, b"\0")
+        ),
+        Invalid,
+        "is truncated: its partitions end at 20MiB, and it has 1000 bytes",
+    ),
+    "a file that cannot be read": (
+        lambda path: path.symlink_to("/proc/self/mem"),
+        Unavailable,
+        "cannot be read: Input/output error: the disk that it lies on may be faulty",
+    ),
     "a folder": (lambda path: path.mkdir(), NotFound, "no regular file"),
     "a pipe": (os.mkfifo, NotFound, "no regular file"),
     "no file": (lambda path: None, NotFound, "No such file"),

@@ -8,6 +8,7 @@ from typing import Final
 from tinkbox.model.errors import Invalid
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import Compression, Firmware, Format
+from tinkbox.wire.disk.partition_table import BIOS_BOOT, EFI_SYSTEM
 from tinkbox.wire.disk.partitions import contents
 
 # Enough for whatever is looked for: the label of an ISO 9660 volume lies at 32 KiB.
@@ -129,9 +130,6 @@ def _refuse_text(start: bytes, name: str) -> None:
         raise Invalid(f"{name} is a text, not a disk image: check what was downloaded")
 
 
-# Partition types (UEFI specification §5.3.3, and GRUB's), as they lie on the disk.
-_EFI_SYSTEM: Final = bytes.fromhex("28732ac11ff8d211ba4b00a0c93ec93b")
-_BIOS_BOOT: Final = b"Hah!IdontNeedEFI"
 _EFI_IN_MBR: Final = 0xEF
 _UNTOLD: Final = 0xFFFFFFFF
 _BOOT_CODE: Final = 440
@@ -141,11 +139,10 @@ _GPT: Final = b"EFI PART"
 def firmware_of(start: bytes) -> tuple[Firmware, ...]:
     """Which firmware a disk is made for, by its boot code and its partitions' types; both where nothing tells."""
     types = {start[450 + 16 * number] for number in range(4)} if len(start) >= 512 else set()
-    entries = start[1024 : 1024 + 128 * 128] if start[512:520] == _GPT else start[8192 : 8192 + 128 * 128]
-    kinds = {entries[place : place + 16] for place in range(0, len(entries), 128)}
-    has_gpt = _GPT in (start[512:520], start[4096:4104])
-    uefi = _EFI_IN_MBR in types or (has_gpt and _EFI_SYSTEM in kinds)
-    bios = any(start[:_BOOT_CODE]) and (not has_gpt or _BIOS_BOOT in kinds or not uefi)
+    partitions = _gpt(start)
+    kinds = {kind for kind, _ in partitions or ()}
+    uefi = _EFI_IN_MBR in types or EFI_SYSTEM.bytes_le in kinds
+    bios = any(start[:_BOOT_CODE]) and (partitions is None or BIOS_BOOT.bytes_le in kinds or not uefi)
     found = tuple(kind for kind, there in ((Firmware.BIOS, bios), (Firmware.UEFI, uefi)) if there)
     return found or (Firmware.BIOS, Firmware.UEFI)
 
@@ -159,17 +156,27 @@ def refuse_cut(start: bytes, size: int, name: str) -> None:
         )
 
 
-def _partition_ends(start: bytes) -> Iterator[int]:
-    """Where the partitions of a GPT or an MBR end, in bytes (UEFI specification §5.2 and §5.3.3)."""
+def _gpt(start: bytes) -> list[tuple[bytes, int]] | None:
+    """The partitions of a GPT, each with its type and where it ends, in bytes (UEFI specification §5.3); None: there is none."""
     for sector in (512, 4096):
         header = start[sector : sector + 92]
-        if header[:8] == _GPT:
+        if header.startswith(_GPT) and len(header) == 92:
             first, count, length = struct.unpack_from("<QII", header, 72)
-            for number in range(min(count, 128)):
-                entry = start[first * sector + number * length :][:48]
-                if len(entry) == 48 and any(entry[:16]):
-                    yield (struct.unpack_from("<Q", entry, 40)[0] + 1) * sector
-            return
+            entries = (start[first * sector + number * length :][:48] for number in range(min(count, 128)))
+            return [
+                (each[:16], (struct.unpack_from("<Q", each, 40)[0] + 1) * sector)
+                for each in entries
+                if len(each) == 48 and any(each[:16])
+            ]
+    return None
+
+
+def _partition_ends(start: bytes) -> Iterator[int]:
+    """Where the partitions of a GPT or an MBR end, in bytes (UEFI specification §5.2)."""
+    partitions = _gpt(start)
+    if partitions is not None:
+        yield from (end for _, end in partitions)
+        return
     for number in range(4):
         entry = start[446 + 16 * number :][:16]
         if len(entry) == 16 and entry[4]:

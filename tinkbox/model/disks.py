@@ -99,7 +99,7 @@ def refusal(disk: Disk, not_ours: Sequence[Content], workflow_id: str) -> Refuse
     meant = f", by `{disk.path}`" if disk.device else ""
     return Refused(
         reason=Reason.DISK_NOT_EMPTY,
-        message=f"{disk.device or disk.path} ({disk.name}, {_size(disk.size)}{meant}) holds what no workflow put there: {listed(not_ours)}; "
+        message=f"{disk.device or disk.path} ({disk.name}, {_size(disk.size)}{meant}) holds what no recorded workflow put there: {listed(not_ours)}; "
         f"if it can go: tinkbox workflow retry {workflow_id} --confirm-wipe",
     )
 

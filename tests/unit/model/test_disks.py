@@ -59,7 +59,7 @@ def test_a_refusal_names_the_disk_what_is_on_it_and_the_word_that_is_missing() -
     refused = refusal(DISK, (TABLE, ROOT), "w1")
     assert refused == Refused(
         reason=Reason.DISK_NOT_EMPTY,
-        message='/dev/sda (WD-1, 4 TiB) holds what no workflow put there: GPT "2 partitions", ext4 "root" at 1 MiB; '
+        message='/dev/sda (WD-1, 4 TiB) holds what no recorded workflow put there: GPT "2 partitions", ext4 "root" at 1 MiB; '
         "if it can go: tinkbox workflow retry w1 --confirm-wipe",
     )
     assert refusal(DISK, (), "w1") is None
@@ -82,4 +82,6 @@ def test_a_refusal_names_the_disk_that_a_selection_means() -> None:
     chosen = replace(DISK, path="largest", device="/dev/sdb")
     refused = refusal(chosen, (ROOT,), "w1")
     assert refused is not None
-    assert refused.message.startswith("/dev/sdb (WD-1, 4 TiB, by `largest`) holds what no workflow put there: ext4")
+    assert refused.message.startswith(
+        "/dev/sdb (WD-1, 4 TiB, by `largest`) holds what no recorded workflow put there: ext4"
+    )

@@ -81,6 +81,8 @@ def refusal_of(name: str, workflow_id: str, state: Document) -> Sequence[str]:
     if state["reason"] == Reason.CLOUD_INIT_FAILED:
         # cloud-init runs most of its modules once, so that only another installation tries them again.
         again = f"{again} --from {IMAGE_ACTION}, then reset {name}"
+    elif state["reason"] == Reason.DISK_NOT_EMPTY:
+        again = f"{again} --confirm-wipe"
     return [
         f"{name}: {where or 'the workflow'}: {reason or state['state'].lower()}",
         *([f"what to do: {state['hint']}"] if state["hint"] else []),

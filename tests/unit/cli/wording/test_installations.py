@@ -114,5 +114,7 @@ def test_the_end_of_a_failure_is_why_and_what_helps() -> None:
     ]
     failed = refusal_of("node7", "0123456789", {**state, "reason": "CloudInitFailed"})[-1]
     assert failed.endswith("once more: tinkbox workflow retry 01234567 --from image, then reset node7")
+    full = refusal_of("node7", "0123456789", {**state, "reason": "DiskNotEmpty"})[-1]
+    assert full.endswith("once more: tinkbox workflow retry 01234567 --confirm-wipe")
     bare = {**state, "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
     assert refusal_of("node7", "0123456789", bare)[0] == "node7: the workflow: failed"

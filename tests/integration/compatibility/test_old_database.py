@@ -113,6 +113,13 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
         before = TOLD | {"/v1/workflows": [without(LEFT_OUT, each) for each in TOLD["/v1/workflows"]]}
         before["/v1/templates"] = [without({"data"}, each) for each in TOLD["/v1/templates"]]
         told["/v1/workflows"] = [without(INSTEAD, each) for each in told["/v1/workflows"]]
+        # The doctor looks also at machines that were not seen, where a workflow waits for them.
+        doctor = told["/v1/doctor"]
+        waited_for = [each["machine"] for each in doctor["diagnoses"] if each["rule"] == "NeverSeen"]
+        assert waited_for == ["08:00:27:00:00:0c", "08:00:27:00:00:10"]
+        doctor["diagnoses"] = [each for each in doctor["diagnoses"] if each["rule"] != "NeverSeen"]
+        assert doctor.pop("machines") > TOLD["/v1/doctor"]["machines"]
+        before["/v1/doctor"] = without({"machines"}, TOLD["/v1/doctor"])
         for path, answer in told.items():
             if path.endswith("/credential"):
                 token, earlier = answer.pop("token"), TOLD[path].pop("token", "")

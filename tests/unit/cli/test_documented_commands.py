@@ -42,7 +42,7 @@ def test_pages_show_commands() -> None:
 
 def test_the_readme_begins_with_what_the_first_tutorial_types() -> None:
     """Which tests/machine/test_tutorials.py types."""
-    typed = [line.removeprefix("dist/") for line in commands(ROOT / "docs" / "tutorials" / "one-machine.md")]
+    typed = commands(ROOT / "docs" / "tutorials" / "one-machine.md")
     first = list(islice(commands(ROOT / "README.md"), 4))
     assert [line for line in typed if line in first] == first
 

@@ -113,12 +113,9 @@ def _fetch_missing(chosen: argparse.Namespace, wanted: Wanted) -> None:
 async def _install(
     chosen: argparse.Namespace, operator: "Operator", wanted: Wanted, begun: dict[str, Installation]
 ) -> int:
-    from tinkbox.engine.documents.logins import doubts
-
     ready = await checked(operator, wanted)
-    keys = bool(wanted.ssh_keys or await operator.default_keys())
-    for doubt in doubts(wanted.user_data, keys=keys) if wanted.user_data else ():
-        _warn(f"{chosen.user_data}: {doubt}")
+    for doubt in dict.fromkeys(doubt for each in ready for doubt in each.doubts):
+        _warn(f"{', '.join(each.name for each in ready if doubt in each.doubts)}: {doubt}")
     for each in ready:
         made = await operator.workflows.create("install", each.parameters, confirm_wipe=chosen.confirm_wipe)
         begun[made["id"]] = each

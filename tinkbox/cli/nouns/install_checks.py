@@ -43,7 +43,7 @@ class NotFetched(NotFound):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """What is to be done with one machine: the template's parameters, and how it is spoken of."""
+    """What is to be done with one machine: the template's parameters, how it is spoken of, and what may come of it."""
 
     machine_id: str
     name: str
@@ -51,6 +51,7 @@ class Installation:
     user: str
     reference: str
     parameters: Mapping[str, str]
+    doubts: tuple[str, ...] = ()
 
 
 async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation]:
@@ -80,9 +81,10 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
         except NotFound as refusal:
             refused.append(refusal)
     told = image or (_foretold(missing.entry) if missing else None)
+    keys = bool(wanted.ssh_keys or (told is not None and await operator.default_keys()))
     if told is not None:
-        keys = bool(wanted.ssh_keys or wanted.user_data or await operator.default_keys())
-        refused += [each for machine in machines.values() for each in _misfits(told, machine, told=keys)]
+        in_any_case = keys or bool(wanted.user_data)
+        refused += [each for machine in machines.values() for each in _misfits(told, machine, told=in_any_case)]
     if missing and not refused:
         raise missing
     if len(refused) == 1:
@@ -92,7 +94,7 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
             f"nothing was begun: {len(refused)} things stand in the way",
             [Problem(text=_whole(each)) for each in refused],
         )
-    return [_installation(wanted, image, each) for each in machines.values()]
+    return [_installation(wanted, image, each, keys=keys) for each in machines.values()]
 
 
 def _whole(refusal: Refusal) -> str:
@@ -212,9 +214,14 @@ def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refu
     return found
 
 
-def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Installation:
-    from tinkbox.engine.documents.logins import user_of
+def _installation(wanted: Wanted, image: "Document", machine: "Document", *, keys: bool) -> Installation:
+    """`keys` says that the system is told some, whatever the machine's document says."""
+    from tinkbox.engine.documents.logins import doubts, user_of
+    from tinkbox.engine.metadata.instances import ssh_keys_of, user_data_of
 
+    document, config = machine["document"], image["config"]
+    user_data = wanted.user_data or user_data_of(document)
+    asked = config["data_source"] in TELLING
     first, name = machine["interfaces"][0], name_of(machine)
     given = {
         "hostname": wanted.hostname or first["hostname"],
@@ -227,7 +234,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Ins
         machine_id=machine["id"],
         name=name,
         address=first["address"],
-        user=user_of(wanted.user_data, image["config"]["default_user"]),
+        user=user_of(user_data, config["default_user"]) if asked else config["default_user"],
         reference=image["reference"],
         parameters={
             "device_1": first["mac"],
@@ -235,6 +242,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document") -> Ins
             "disk": wanted.disk,
             **{key: value for key, value in given.items() if value},
         },
+        doubts=tuple(doubts(user_data, keys=keys or any(ssh_keys_of(document)))) if asked else (),
     )
 
 

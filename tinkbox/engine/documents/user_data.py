@@ -85,20 +85,27 @@ def ignored(text: str) -> list[Problem]:
     if not begins.startswith(("{", _HEAD, *_OTHERS)):
         first = quoted(text.strip().splitlines()[0], 40)
         return [Problem(line=1, text=f"cloud-init ignores all of it, for it knows nothing that begins with {first}")]
-    if not begins.startswith(_HEAD):
-        return []
-    documents = compose(text)
-    root = documents[0] if documents else None
-    names = [name for name, _ in root.value if isinstance(name, ScalarNode)] if isinstance(root, MappingNode) else []
     return [
         Problem(
             line=line_of(each),
             key=str(each.value)[:40],
             text=f"cloud-init has no such key; {meant(str(each.value), _KEYS)}",
         )
-        for each in names
+        for each, _ in cloud_config(text) or ()
         if each.value not in _KEYS
     ]
+
+
+def cloud_config(text: str) -> list[tuple[ScalarNode, Node]] | None:
+    """The keys of a fit cloud-config with their values; None where a text is none, or not fit."""
+    begins = text.strip().lower()
+    if not begins.startswith(_HEAD) or begins.startswith(_OTHERS) or unfit(text):
+        return None
+    documents = compose(text)
+    root = documents[0] if documents else None
+    if not isinstance(root, MappingNode):
+        return []
+    return [(name, value) for name, value in root.value if isinstance(name, ScalarNode)]
 
 
 def _json_problems(text: str) -> Iterator[Problem]:

@@ -38,8 +38,8 @@ def instance_of(
         id=(_text(details.get("id")) if by_address else "") or own_id,
         hostname=spec.hostname or _text(details.get("hostname")) or _own_hostname(hardware),
         workflow_id=workflow_id,
-        ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *_ssh_keys(hardware.document), *defaults.ssh_keys]))[:MAX_KEYS],
-        user_data=spec.user_data or _bounded(_user_data(hardware.document)),
+        ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *ssh_keys_of(hardware.document), *defaults.ssh_keys]))[:MAX_KEYS],
+        user_data=spec.user_data or user_data_of(hardware.document),
         vendor_data=spec.vendor_data or _bounded(_text(spec_of_hardware.get("vendorData"))),
         network=spec.network,
         bonding_mode=_mode(metadata.get("bonding_mode")),
@@ -52,7 +52,21 @@ def instance_of(
 
 def lets_in(document: Mapping[str, Any]) -> bool:
     """Whether a hardware document has ssh keys or user-data for the system on its machine."""
-    return bool([*_ssh_keys(document)] or _bounded(_user_data(document)))
+    return bool([*ssh_keys_of(document)] or user_data_of(document))
+
+
+def user_data_of(document: Mapping[str, Any]) -> str:
+    """What a hardware document has as user-data; empty where that is more than is served."""
+    return _bounded(_user_data(document))
+
+
+def ssh_keys_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """Those of the instance, as texts, or as objects with a `key`."""
+    value = _mapping(_metadata(document).get("instance")).get("ssh_keys")
+    for each in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
+        text = _text(each.get("key") if isinstance(each, Mapping) else each).strip()
+        if text and len(text) <= MAX_KEY and text.isprintable():
+            yield text
 
 
 def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
@@ -99,15 +113,6 @@ def _own_hostname(hardware: Hardware) -> str:
     """That of an interface, else the document's name; an id is none."""
     own = next((each.hostname for each in hardware.interfaces if each.hostname), "")
     return own or hardware.name
-
-
-def _ssh_keys(document: Mapping[str, Any]) -> Iterator[str]:
-    """Those of the instance, as texts, or as objects with a `key`."""
-    value = _mapping(_metadata(document).get("instance")).get("ssh_keys")
-    for each in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
-        text = _text(each.get("key") if isinstance(each, Mapping) else each).strip()
-        if text and len(text) <= MAX_KEY and text.isprintable():
-            yield text
 
 
 def _mode(value: Any) -> int:

@@ -195,7 +195,9 @@ def test_user_data_that_lets_nobody_in_is_told_and_another_user_is_the_one_to_lo
     words = [*words, "--user-data", str(file)]
     file.write_text("#cloud-config\nusers: [{name: bob}]\n")
     printed = tinkbox(*words)
-    assert (printed.status, f"{file}: `users` leaves out `default`" in printed.err) == (0, True), printed.err
+    assert (printed.status, "node7: `users` of the user-data leaves out `default`" in printed.err) == (0, True), (
+        printed.err
+    )
     file.write_text(f"#cloud-config\nusers: [{{name: ann, ssh_authorized_keys: ['{key()}']}}]\n")
     words.remove("--no-wait")
     succeeded = {

@@ -21,6 +21,10 @@ KEYED = "{name: ann, ssh_authorized_keys: [ssh-ed25519 AAAA]}"
         (HEAD + "user: {name: root}\n", "root"),
         (HEAD + "user: ann\n", "ann"),
         (HEAD + "users: default\n", "debian"),
+        (HEAD + "users: ann, default\n", "debian"),
+        (f"#Cloud-Config \r\nusers: [{KEYED}]\n", "ann"),
+        (HEAD + "day: 2020-13-45\nodd: !tag x\n? [a]\n: b\n", "debian"),
+        (HEAD + "user: 2020-13-45\n", "2020-13-45"),
     ],
 )
 def test_the_user_to_log_in_as_is_one_who_can(user_data: str, user: str) -> None:
@@ -32,13 +36,13 @@ def test_the_user_to_log_in_as_is_one_who_can(user_data: str, user: str) -> None
 )
 def test_a_key_for_a_default_user_that_is_not_made_is_told(users: str) -> None:
     (told,) = doubts(f"{HEAD}users: {users}\n", keys=True)
-    assert told.startswith("`users` leaves out `default`")
+    assert told.startswith("`users` of the user-data leaves out `default`")
 
 
 @pytest.mark.parametrize("text", ["write_files: []\n", "users: [default]\n", "users: [{name: bob}]\n", "user: ann\n"])
 def test_no_way_in_at_all_is_told(text: str) -> None:
     (told,) = doubts(HEAD + text, keys=False)
-    assert told.startswith("no user has a key or a password")
+    assert told.startswith("no user gets a key or a password")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,7 @@ def test_no_way_in_at_all_is_told(text: str) -> None:
         ("password: secret\nchpasswd: {expire: false}\n", False),
         ("runcmd: [./make-users]\n", False),
         ("user: {name: ann, ssh_import_id: [gh:ann]}\n", False),
+        ("keys: &keys {ssh_authorized_keys: [ssh-ed25519 AAAA]}\nusers: [{name: ann, <<: *keys}]\n", False),
     ],
 )
 def test_a_way_in_is_not_doubted(text: str, keys: bool) -> None:

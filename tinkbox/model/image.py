@@ -71,8 +71,8 @@ class StandIns:
     """Images that run instead of those that templates name.
 
     A key of `images` is a name with its tag, a name for all its tags, or the beginning of names up to a slash, such as a
-    registry; the longest that fits counts.  What stands for it has a tag or digest when it stands for one whole name, and otherwise gets that
-    of the template.
+    registry; the longest that fits counts.  What stands for it has a tag or digest when it stands for one whole name, and
+    otherwise gets that of the template.
     """
 
     images: Mapping[str, str] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.image import DIGEST
 
@@ -167,15 +168,6 @@ def make_folder(path: Path) -> None:
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
         sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Put a folder's list of names on the disk: a rename is for good only then."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _identity(path: Path) -> Identity:

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Unavailable
-from tinkbox.registry.blobs import sync_folder
 
 PROGRAM: Final = Path("/usr/local/bin/tinkbox")
 CHECKOUT: Final = Path(__file__).parents[2]  # where this runs from source

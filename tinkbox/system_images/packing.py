@@ -1,12 +1,10 @@
 """Packing: a disk image's file in, an OCI archive out."""
 
-import errno
 import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -96,9 +94,9 @@ def pack(
     require_folder(scratch)
     require_folder(output.parent)
     task = _Task(name=source.name, scratch=scratch, max_disk=min(max_disk, MAX_DISK), said=said, loaders=loaders)
-    with _file(source) as file, _readable(task.name):
+    with _file(source) as file:
         before = os.fstat(file.fileno())
-        start = os.pread(file.fileno(), START, 0)
+        start = _read(file, START, 0, task.name)
         compression = compression_of(start)
         # Said before anything is read for minutes.  Only a qcow2 has a little more than its disk.
         if before.st_size > task.max_disk + (task.max_disk >> 3 if start.startswith(QCOW) else 0):
@@ -111,7 +109,7 @@ def pack(
             if compression is Compression.NONE:
                 kind = format_of(start, task.name)
                 if kind is Format.RAW:
-                    refuse_footer(os.pread(file.fileno(), FOOTER_SIZE, max(0, before.st_size - FOOTER_SIZE)), task.name)
+                    refuse_footer(_read(file, FOOTER_SIZE, max(0, before.st_size - FOOTER_SIZE), task.name), task.name)
                 require(output.parent, int(taken * _PACKED))
                 image = _opened(file, kind, _filled(about, known, kind, compression), archive, task)
             else:
@@ -135,14 +133,11 @@ def check_names(about: About) -> None:
         )
 
 
-@contextmanager
-def _readable(name: str) -> Iterator[None]:
-    """Where the file cannot be read to its end."""
+def _read(file: BinaryIO, length: int, place: int, name: str) -> bytes:
+    """Raises Unavailable where the disk that it lies on does not give it."""
     try:
-        yield
+        return os.pread(file.fileno(), length, place)
     except OSError as error:
-        if error.errno != errno.EIO:
-            raise
         raise Unavailable(f"{name} cannot be read: {error.strerror}: the disk that it lies on may be faulty") from None
 
 
@@ -166,7 +161,7 @@ def _checked(file: BinaryIO, size: int, told: Source, task: _Task) -> Source:
         raise Invalid(f"{task.name} has {size} bytes, and should have {told.size}: download it again")
     algorithm = told.digest.partition(":")[0] or "sha256"
     hashing, place = hashlib.new(algorithm), 0
-    while piece := os.pread(file.fileno(), _HASHED, place):
+    while piece := _read(file, _HASHED, place, task.name):
         hashing.update(piece)
         place += len(piece)
         task.said(Progress(stage=Stage.CHECKING, done=place, total=size))

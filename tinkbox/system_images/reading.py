@@ -67,7 +67,7 @@ def answer(kind: str, file: int, sink: BinaryIO) -> None:
             raise
         _complain(f"it cannot be read: {error.strerror}", sink)
     except Exception as error:
-        _complain(f"it is damaged: it cannot be read ({error!r})", sink)
+        _complain(f"it is damaged, or tinkbox has a fault: it cannot be read ({error!r})", sink)
     sink.flush()
 
 

@@ -69,7 +69,7 @@ def test_damage_of_any_kind_is_called_damage() -> None:
     )
     with Path("/dev/null").open("rb") as nothing:
         said = subprocess.run([sys.executable, "-c", script], stdin=nothing, capture_output=True, check=True).stdout
-    text = b"it is damaged: it cannot be read (IndexError('list index out of range'))"
+    text = b"it is damaged, or tinkbox has a fault: it cannot be read (IndexError('list index out of range'))"
     assert said == CONFINED + record(WRONG, len(text), text)
 
 

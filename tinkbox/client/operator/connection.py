@@ -149,10 +149,12 @@ class Connection(ABC):
                 f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
                 "TINKBOX_TOKEN"
             )
+        here = (
+            "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root: sudo tinkbox. "
+        )
         return Unreachable(
-            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? `systemctl start tinkbox` starts one that "
-            "`tinkbox init` has set up, and it answers root: sudo tinkbox. Another one is named by --data, or TINKBOX_SERVER and "
-            "TINKBOX_TOKEN"
+            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? {here if self.socket else ''}"
+            "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
 
     def _owner(self) -> str:

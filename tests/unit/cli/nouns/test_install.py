@@ -209,6 +209,15 @@ def test_user_data_that_lets_nobody_in_is_told_and_another_user_is_the_one_to_lo
     assert tinkbox(*words).out.endswith("ssh ann@172.30.0.9\n")
 
 
+def test_user_data_of_the_hardware_document_counts_as_well(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
+) -> None:
+    document = {**DOCUMENT, "spec": {"userData": "#cloud-config\nusers: [{name: bob}]\n"}}
+    ready.answers["GET /v1/hardware/node7"] = {**MACHINE, "document": document}
+    assert "node7: `users` of the user-data leaves out `default`" in tinkbox(*words).err
+    assert "no user gets a key or a password" in tinkbox("install", "debian-13", "node7", "--no-wait").err
+
+
 def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(
     tinkbox: Tinkbox, ready: FakeAppliance, words: list[str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import logging
+import shlex
 import socket
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from tests.machine.hosts import Host
 from tests.machine.lab import hardware, mac
 from tinkbox.model.boot import Stage
 
+_LOG = logging.getLogger(__name__)
 PATIENCE = 120.0
 BOUND = '#!/bin/sh\n[ "$1" = bound ] && ip address add "$ip/$mask" dev "$interface"\nexit 0\n'
 SIZE_ONLY = b"\0\1snponly.efi\0octet\0tsize\0000\0blksize\0001468\0"
@@ -51,7 +54,7 @@ class Box(Host):
         self.mac = mac(number)
         self._network = network
         self._server = str(network.address)
-        self._script = work / "bound.sh"
+        self._script = work / f"bound-{number}.sh"
         self._script.write_text(BOUND)
         self._script.chmod(0o755)
         self.run("ip", "address", "flush", "dev", "eth0")
@@ -79,7 +82,7 @@ class Box(Host):
 
     def fetches(self, path: str) -> bool:
         """Fetch something from the node door; whether it was there."""
-        return self.tries("curl", "-sf", "-m", "60", "-o", "/dev/null", f"http://{self._server}{path}")
+        return self.tries("curl", "-sSf", "-m", "60", "-o", "/dev/null", f"http://{self._server}{path}")
 
     def script(self) -> bool:
         return self.fetches(f"/boot/{self.mac.replace(':', '-')}/script.ipxe")
@@ -102,7 +105,13 @@ class Box(Host):
         self._network.run(["ebtables", "-A", "OUTPUT", *frames, "-j", "DROP"])
 
     def tries(self, *command: str) -> bool:
-        return subprocess.run(self._inside(command), check=False, timeout=90, capture_output=True).returncode == 0
+        """Whether a command of the machine succeeds; what it complains of is among the output of a test that fails."""
+        done = subprocess.run(
+            self._inside(command), check=False, timeout=90, capture_output=True, text=True, errors="replace"
+        )
+        if done.returncode:
+            _LOG.warning("%s ended with status %d: %s", shlex.join(command), done.returncode, done.stderr[-2000:])
+        return done.returncode == 0
 
 
 class _Socket(http.client.HTTPConnection):

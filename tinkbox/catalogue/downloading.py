@@ -1,7 +1,7 @@
 """Large files on their way here: resumed where they stopped, bounded, and hashed as they come.
 
 What arrived of a file stays in the cache folder with a note of what it belongs to, so that a second run goes on with it; what no
-run could go on with is removed.
+run could go on with is removed.  One process has a file at a time, until it needs it no more: the next one waits.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from tinkbox.catalogue.transport import Web
-from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.sizes import show_size
 
 MAX_SIZE: Final = 64 << 30
@@ -90,6 +90,57 @@ class _NoRoom(Unavailable):
     """The disk has none for the file; another attempt would find none either."""
 
 
+@contextmanager
+def alone(cache: Path, order: Order, waits: Callable[[], None]) -> Iterator[None]:
+    """Have what the folder `cache` has of an order to yourself.  Raises Unavailable where the folder cannot be made.
+
+    Another process that has it is waited for until it ends, which may be minutes: `waits` is called before.  It may have brought
+    what you want: look again.
+    """
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"cannot make the folder {cache}: {error.strerror}: set XDG_CACHE_HOME to another") from None
+    part = _part(cache, order)
+    while True:
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            _lock(descriptor, waits)
+            # The process before may have removed the file that we waited for: then its name is another file's.
+            if not _is(part, descriptor):
+                continue
+            try:
+                yield
+            finally:
+                # Nobody could go on with an empty file.  Removed by us, its name may be that of the next process's file.
+                if _is(part, descriptor) and not os.fstat(descriptor).st_size:
+                    _remove(part)
+            return
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, waits: Callable[[], None]) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        waits()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    """Whether a path leads to the file that is open."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def forget(cache: Path, order: Order) -> None:
+    """Remove what the folder `cache` has of an order.  Have it `alone` meanwhile."""
+    _remove(_part(cache, order))
+
+
 class Downloads:
     """Below the folder `cache`; `clock` counts seconds."""
 
@@ -111,26 +162,14 @@ class Downloads:
         self._free = free
 
     async def fetch(self, order: Order, said: Callable[[Arrived], None]) -> Download:
-        """Fetch a file, or what is missing of it.
+        """Fetch a file, or what is missing of it.  Have the order `alone` meanwhile, and for as long as you need the file.
 
         Raises Invalid for another file than was ordered, which is then gone from the cache; NotFound, TooLarge, Unavailable
-        when it stops or there is no room; Conflict while another process fetches it.
+        when it stops or there is no room.
         """
-        try:
-            self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise Unavailable(
-                f"cannot make the folder {self._cache}: {error.strerror}: set XDG_CACHE_HOME to another"
-            ) from None
-        with self._alone(order) as part:
-            transfer = _Transfer(self._web, order, part, self._max_size, self._free)
-            try:
-                await self._arrive(transfer, said)
-            except BaseException:
-                if not transfer.done:
-                    transfer.forget()
-                raise
-            return transfer.finish()
+        transfer = _Transfer(self._web, order, _part(self._cache, order), self._max_size, self._free)
+        await self._arrive(transfer, said)
+        return transfer.finish()
 
     async def _arrive(self, transfer: "_Transfer", said: Callable[[Arrived], None]) -> None:
         transfer.begin(self._clock())
@@ -153,26 +192,7 @@ class Downloads:
 
     def forget(self, order: Order) -> None:
         """Remove what the cache has of it."""
-        part = self._part(order)
-        for path in (part, _note_of(part)):
-            path.unlink(missing_ok=True)
-
-    def _part(self, order: Order) -> Path:
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(order.url).path.rpartition("/")[2])[-80:].lstrip(".") or "image"
-        return self._cache / f"{hashlib.sha256(f'{order.url} {order.digest}'.encode()).hexdigest()[:16]}-{name}"
-
-    @contextmanager
-    def _alone(self, order: Order) -> Iterator[Path]:
-        part = self._part(order)
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Conflict(f"another tinkbox fetches {order.url} already: wait for it") from None
-            yield part
-        finally:
-            os.close(descriptor)
+        forget(self._cache, order)
 
 
 class _Transfer:
@@ -340,8 +360,17 @@ class _Transfer:
         os.truncate(self._part, 0)
 
     def forget(self) -> None:
-        _note_of(self._part).unlink(missing_ok=True)
-        self._part.unlink(missing_ok=True)
+        _remove(self._part)
+
+
+def _part(cache: Path, order: Order) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(order.url).path.rpartition("/")[2])[-80:].lstrip(".") or "image"
+    return cache / f"{hashlib.sha256(f'{order.url} {order.digest}'.encode()).hexdigest()[:16]}-{name}"
+
+
+def _remove(part: Path) -> None:
+    _note_of(part).unlink(missing_ok=True)
+    part.unlink(missing_ok=True)
 
 
 def _note_of(part: Path) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.catalogue.mirror import File, Mirror, Signer, mirror, signer
-from tinkbox.catalogue.downloading import Arrived, Download, Downloads
+from tinkbox.catalogue.downloading import Arrived, Download, Downloads, alone
 from tinkbox.catalogue.entries import Entry
-from tinkbox.catalogue.fetching import Choices, decided, fetch
+from tinkbox.catalogue.fetching import Choices, decided, fetch, order_of
 from tinkbox.catalogue.reading import read_catalogue
 from tinkbox.catalogue.resolving import Found, Resolver
 from tinkbox.catalogue.transport import Web
@@ -36,13 +36,17 @@ class Client:
     heard: Callable[[Arrived], None] | None = None
 
     @property
+    def cache(self) -> Path:
+        return self.folder / "cache"
+
+    @property
     def keys(self) -> Path:
         return self.folder / "keys"
 
     @property
     def kept(self) -> list[str]:
         """What is in the cache folder of the image itself."""
-        return [path.name for path in (self.folder / "cache").glob("*.raw")]
+        return [path.name for path in self.cache.glob("*.raw")]
 
     def entry(self, resolver: str = "", signature: str = "", id: str = "lab") -> Entry:  # noqa: A002
         resolver = resolver or f"{{kind: sums, sums: {self.mirror.url}/SUMS, file: 'lab-(?P<version>[0-9]+)\\.raw'}}"
@@ -61,10 +65,14 @@ class Client:
 
     async def bring(self, entry: Entry, choices: Choices = NONE, found: Found | None = None) -> tuple[Found, Download]:
         found = found or await self.find(entry, choices)
+        with alone(self.cache, order_of(found, choices), pytest.fail):
+            return await self._brought(found, choices)
+
+    async def _brought(self, found: Found, choices: Choices) -> tuple[Found, Download]:
         async with Web(self.mirror.trust(), self.silence) as web:
             downloads = Downloads(
                 web,
-                self.folder / "cache",
+                self.cache,
                 time.monotonic,
                 pause=0,
                 free=lambda folder: self.free - sum(path.stat().st_size for path in folder.iterdir()),

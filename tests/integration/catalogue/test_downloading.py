@@ -1,16 +1,17 @@
 """An image on its way here, from a publisher who stops, changes his mind or lies."""
 
-import fcntl
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.integration.catalogue.conftest import IMAGE, NAME, Client
 from tests.integration.catalogue.mirror import File, signer
 from tests.integration.catalogue.test_resolving import DIGEST, UNVERIFIED
-from tinkbox.catalogue.downloading import SPARE, Arrived
+from tinkbox.catalogue.downloading import SPARE, Arrived, Order, alone, forget
 from tinkbox.catalogue.fetching import Choices, given
-from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.system_image import Verified
 
 PATH = f"/{NAME}"
@@ -239,12 +240,27 @@ async def test_an_image_above_the_limit_is_refused(client: Client) -> None:
         await client.bring(client.entry())
 
 
-async def test_two_do_not_fetch_one_file_at_once(client: Client) -> None:
-    _, download = await client.bring(client.entry())
-    with download.path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(Conflict, match="another tinkbox fetches"):
-            await client.bring(client.entry())
+def test_the_second_waits_until_the_first_needs_the_file_no_more(tmp_path: Path) -> None:
+    for removed in (True, False):
+        seen, waits, order = list[object](), threading.Event(), Order(url=f"https://x.example/{NAME}")
+
+        def second(seen: list[object] = seen, waits: threading.Event = waits, order: Order = order) -> None:
+            with alone(tmp_path, order, waits.set):
+                seen.append([path.stat().st_size for path in tmp_path.iterdir()])
+
+        thread = threading.Thread(target=second)
+        with alone(tmp_path, order, pytest.fail):
+            (part,) = tmp_path.iterdir()
+            part.write_bytes(IMAGE)
+            thread.start()
+            assert waits.wait(10)
+            assert seen == []
+            if removed:
+                forget(tmp_path, order)
+        thread.join(10)
+        # An empty file of its own, which goes when it ends, where that of the first is gone.
+        assert seen == [[0] if removed else [SIZE]]
+        assert [path.stat().st_size for path in tmp_path.iterdir()] == ([] if removed else [SIZE])
 
 
 async def test_a_file_that_is_here_is_not_fetched_again(client: Client) -> None:

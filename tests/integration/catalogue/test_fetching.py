@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -114,6 +116,55 @@ def test_a_version_that_is_here_stays_as_it_is(tinkbox: Tinkbox, lab: FakeApplia
     assert tinkbox("image", "fetch", "lab").out == "lab:20261101 is here already\n"
     assert client.mirror.ranges(f"/{NAME}") == []
     assert "POST /v1/images" not in dict(lab.asked)
+
+
+def test_what_another_command_has_just_loaded_is_not_fetched_again(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client
+) -> None:
+    tags = iter([[], ["20261101", "latest"]])
+    lab.answers["GET /v1/images"] = lambda: [
+        {"name": "lab", "tag": each, "digest": "sha256:1", "size": 1} for each in next(tags)
+    ]
+    assert tinkbox("image", "fetch", "lab").out == "lab:20261101 is here already\n"
+    assert client.mirror.ranges(f"/{NAME}") == []
+    assert list((default_cache() / "downloads").iterdir()) == []
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["first loads it", "first fails"])
+def test_a_second_fetch_waits_for_the_first(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, tmp_path: Path, loaded: bool
+) -> None:
+    entry = f"resolver: {{kind: sums, sums: {client.mirror.url}/SUMS, file: 'lab-(?P<version>[0-9]+)\\.raw'}}"
+    (tmp_path / "own.yaml").write_text(
+        f"images: {{lab: {{title: Lab, architectures: {{x86_64: {{}}}}, least_disk: 4GiB, {entry}}}}}"
+    )
+    words = ("image", "fetch", "lab", "--catalogue", str(tmp_path / "own.yaml"))
+    others = list[tuple[subprocess.Popen[str], str]]()
+
+    def load() -> object:
+        """The first has downloaded and packed the image: begin the second, and answer when that says that it waits."""
+        lab.answers["POST /v1/images"] = {"loaded": []}
+        command = [sys.executable, "-m", "tinkbox", *words]
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        others.append((second, second.stdout.readline()))
+        if not loaded:
+            return None
+        here = {"name": "lab", "digest": "sha256:1", "size": 1}
+        lab.answers["GET /v1/images"] = [{**here, "tag": each} for each in ("20261101", "latest")]
+        return {"loaded": []}
+
+    lab.answers["POST /v1/images"] = load
+    first = tinkbox(*words)
+    ((second, said),) = others
+    rest, _ = second.communicate(timeout=60)
+    assert said == "Another command is fetching lab:20261101. Waiting for it; Ctrl-C stops the waiting\n", rest
+    assert (first.status, second.returncode) == (0 if loaded else 1, 0)
+    if loaded:
+        assert rest == "lab:20261101 is here already\n"
+    else:
+        assert rest.splitlines()[-1].startswith("Fetched lab:20261101 (sha256:")
+    assert len(client.mirror.ranges(f"/{NAME}")) == 1
+    assert list((default_cache() / "downloads").iterdir()) == []
 
 
 def test_a_version_that_is_here_as_another_file_is_told(tinkbox: Tinkbox, lab: FakeAppliance, client: Client) -> None:

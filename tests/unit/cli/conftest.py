@@ -16,7 +16,7 @@ from tinkbox.cli import main
 
 @dataclass
 class FakeAppliance:
-    """Answers by method and path; what it has no answer for is a 404.
+    """Answers by method and path; what it has no answer for is a 404.  An answer may be a function that gives it.
 
     With `problem` it refuses everything like that, and while it is `away` it hangs up.
     """
@@ -39,6 +39,7 @@ class FakeAppliance:
                 fake.asked.append((request, body))
                 fake.last_event_ids.append(self.headers.get("Last-Event-ID"))
                 answer = fake.answers.get(request)
+                answer = answer() if callable(answer) else answer
                 status = 200
                 if fake.problem is not None or answer is None:
                     answer = fake.problem or {"detail": "no such thing here", "problems": []}

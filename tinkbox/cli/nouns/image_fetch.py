@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
-from tinkbox.cli.nouns.image_import import SCRATCH, ended_in_order
+from tinkbox.cli.nouns.image_import import SCRATCH, SCRATCH_PREFIX, ended_in_order
 from tinkbox.cli.nouns.image_show import PROOFS
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
@@ -105,18 +104,23 @@ def bring(
     for place in (places.scratch, *([places.save.parent] if places.save else [])):
         require_folder(place)
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
+    here = _here(chosen, entries, places)
+    with ended_in_order():
+        for entry in entries:
+            _bring(chosen, entry, choices or Choices(), places, here)
+
+
+def _here(chosen: argparse.Namespace, entries: "Sequence[Entry]", places: Places) -> Here:
+    """What the appliance has, and nothing where it is not asked.  Raises Conflict where an entry's id is a container image's."""
     kept, systems = ([], []) if places.save else ask(chosen, _kept)
     ids = {each.id for each in entries}
     for image in kept:
         if image["name"] in ids and image.get("kind") == "container":
             raise Conflict(f"{image['name']} is a container image here: delete it, or use an entry with another id")
-    here = Here(
+    return Here(
         tags={(image["name"], image["tag"]) for image in kept},
         digests={(each["id"], each["config"]["version"]): each["config"]["source"]["digest"] for each in systems},
     )
-    with ended_in_order():
-        for entry in entries:
-            _bring(chosen, entry, choices or Choices(), places, here)
 
 
 async def _kept(operator: "Operator") -> "tuple[Sequence[Document], Sequence[Document]]":
@@ -126,21 +130,47 @@ async def _kept(operator: "Operator") -> "tuple[Sequence[Document], Sequence[Doc
 def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", places: Places, here: Here) -> None:
     from asyncio import run
 
+    from tinkbox.catalogue.downloading import alone
+    from tinkbox.catalogue.fetching import order_of
+    from tinkbox.settings import default_cache
+
+    found = run(_newest(entry, choices))
+    if _is_here(found, here):
+        return
+    cache = default_cache() / "downloads"
+    with alone(cache, order_of(found, choices), partial(_wait_for_another, found)):
+        # Another command may have loaded it since we asked, whether or not we waited for that.
+        here = _here(chosen, [entry], places)
+        if _is_here(found, here):
+            return
+        _load(chosen, found, choices, places, here, cache)
+
+
+def _wait_for_another(found: "Found") -> None:
+    print(clean(f"Another command is fetching {found.reference}. Waiting for it; Ctrl-C stops the waiting"), flush=True)
+
+
+def _load(
+    chosen: argparse.Namespace, found: "Found", choices: "Choices", places: Places, here: Here, cache: Path
+) -> None:
+    """Download, pack and load an image, which the caller has alone."""
+    from asyncio import run
+
     from tinkbox.boot.http.loaders import load_disk_loaders
-    from tinkbox.catalogue.fetching import about
+    from tinkbox.catalogue.downloading import forget
+    from tinkbox.catalogue.fetching import about, order_of
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import described, pack
+    from tinkbox.system_images.room import scratch_folder
 
-    brought = run(_brought(entry, choices, here))
-    if brought is None:
-        return
-    found, download, forget = brought
-    with tempfile.TemporaryDirectory(prefix="tinkbox-fetch-", dir=places.scratch) as place:
-        archive = places.save or Path(place) / "image.tar"
+    order = order_of(found, choices)
+    found, download = run(_brought(found, choices, here, cache))
+    with scratch_folder(places.scratch, SCRATCH_PREFIX) as place:
+        archive = places.save or place / "image.tar"
         with closing(ProgressLine(packing)) as progress:
             told = about(found, download)
-            image = pack(download.path, told, archive, scratch=Path(place), said=progress, loaders=load_disk_loaders)
+            image = pack(download.path, told, archive, scratch=place, said=progress, loaders=load_disk_loaders)
         if places.save is None:
 
             async def loaded(operator: "Operator") -> None:
@@ -150,44 +180,57 @@ def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", place
     if places.keep_download:
         print(f"Kept download: {download.path}")
     else:
-        forget()
+        forget(cache, order)
     for warning in image.warnings:
         print(clean(f"tinkbox: {found.reference}: {warning}"), file=sys.stderr)
     print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
-async def _brought(
-    entry: "Entry", choices: "Choices", here: Here
-) -> "tuple[Found, Download, Callable[[], None]] | None":
-    """The newest image of an entry with its file; None when it is here already."""
+async def _newest(entry: "Entry", choices: "Choices") -> "Found":
+    """The newest image of an entry, or the one that is chosen."""
+    from tinkbox.catalogue.fetching import decided, given
+    from tinkbox.catalogue.resolving import Resolver
+    from tinkbox.catalogue.transport import Web
+
+    if choices.complete:
+        return given(entry, choices)
+    async with Web() as web:
+        lenient = choices.unverified or bool(choices.digest)
+        resolver = Resolver(web, datetime.now(UTC), catalogue_folders().keys, lenient=lenient)
+        return decided(await resolver.newest(entry), choices)
+
+
+async def _brought(found: "Found", choices: "Choices", here: Here, cache: Path) -> "tuple[Found, Download]":
+    """The file of an image, and the image with all that its file proves."""
     from tinkbox.catalogue.downloading import Downloads
-    from tinkbox.catalogue.fetching import decided, fetch, given, order_of
+    from tinkbox.catalogue.fetching import fetch
     from tinkbox.catalogue.resolving import Resolver
     from tinkbox.catalogue.transport import Web
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import downloading
-    from tinkbox.settings import default_cache
 
     now, keys = datetime.now(UTC), catalogue_folders().keys
     async with Web() as web:
-        resolver = Resolver(web, now, keys, lenient=choices.unverified or bool(choices.digest))
-        found = given(entry, choices) if choices.complete else decided(await resolver.newest(entry), choices)
-        if (found.entry.id, found.version) in here.tags:
-            _refuse_other(found, here)
-            print(f"{found.reference} is here already{_not_latest(found, here)}")
-            return None
-        found = await resolver.told(found)
+        found = await Resolver(web, now, keys).told(found)
         size = f", {show_size(found.size)}" if found.size else ""
         print(clean(f"Fetching {found.reference} from {found.url}{size}"), flush=True)
-        downloads = Downloads(web, default_cache() / "downloads", time.monotonic)
-        order = order_of(found, choices)
+        downloads = Downloads(web, cache, time.monotonic)
         with closing(ProgressLine(partial(downloading, found.reference))) as progress:
             found, download = await fetch(downloads, found, choices, now, progress, keys)
-        ended = entry.end_of_life
-        late = [f"{entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
+        ended = found.entry.end_of_life
+        late = [f"{found.entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
         for doubt in (*found.doubts, *_older(found, here), *late):
             print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
-        return found, download, lambda: downloads.forget(order)
+        return found, download
+
+
+def _is_here(found: "Found", here: Here) -> bool:
+    """Whether an image is here already, which is told then.  Raises Conflict for a version that is here as another file."""
+    if (found.entry.id, found.version) not in here.tags:
+        return False
+    _refuse_other(found, here)
+    print(f"{found.reference} is here already{_not_latest(found, here)}")
+    return True
 
 
 def _refuse_other(found: "Found", here: Here) -> None:

@@ -3,14 +3,13 @@
 import argparse
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from tinkbox.model.system_image import About
 
 SCRATCH = "/var/tmp"  # noqa: S108  a folder of its own is made there; /tmp may be memory
+# One for all commands that pack images: each removes what another one left.
+SCRATCH_PREFIX: Final = "tinkbox-image-"
 _ARCHIVE = "image.tar"
 
 
@@ -82,7 +83,7 @@ def import_image(chosen: argparse.Namespace) -> None:
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import check_names, described, pack
-    from tinkbox.system_images.room import require_folder
+    from tinkbox.system_images.room import require_folder, scratch_folder
 
     about = _about(chosen, "0")
     check_names(about)
@@ -91,14 +92,14 @@ def import_image(chosen: argparse.Namespace) -> None:
         raise NotFound(f"no file {chosen.file}: name the file of a disk image, or the tar of a root file system")
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     about = _about(chosen, _version(chosen, ask(chosen, lambda operator: operator.images.all())))
-    with ended_in_order(), tempfile.TemporaryDirectory(prefix="tinkbox-import-", dir=chosen.scratch) as place:
-        archive = Path(place) / _ARCHIVE
+    with ended_in_order(), scratch_folder(chosen.scratch, SCRATCH_PREFIX) as place:
+        archive = place / _ARCHIVE
         with closing(ProgressLine(packing)) as progress:
             image = pack(
                 chosen.file,
                 about,
                 archive,
-                scratch=Path(place),
+                scratch=place,
                 said=progress,
                 max_disk=chosen.max_size,
                 loaders=load_disk_loaders,

@@ -3,7 +3,10 @@
 What is no cloud-config (a script, Ignition, MIME, an archive) is for others to judge.
 """
 
+import gzip
+import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -13,9 +16,13 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import quoted
+from tinkbox.wire.metadata.tree import GZIP_IN_BASE64, gzip_of
 from tinkbox.yaml_nodes import compose, is_null, line_of
 
 _HEAD: Final = "#cloud-config"
+# A few kilobytes of gzip can unpack to gigabytes, so damage behind this is not looked for.
+_UNPACKED: Final = 4 << 20
+_PIECE: Final = 1 << 16
 # How other forms begin (cloud-init's documentation of user-data formats), and gzip and templates of it.
 _OTHERS: Final = (
     "#!", "#cloud-boothook", "#include", "#include-once", "#part-handler", "#cloud-config-archive", "#cloud-config-jsonp",
@@ -53,7 +60,10 @@ _MAPPINGS: Final = ("apt", "ntp", "growpart", "phone_home", "power_state", "disk
 
 
 def unfit(text: str) -> list[Problem]:
-    """Everything that is wrong with such a text, each with its line in it."""
+    """Everything that is wrong with such a text, each with its line in it.
+
+    Gzip in base64 must be whole: it is unpacked as cloud-init does it (`util.decomp_gzip`). What is in it is not looked at.
+    """
     size = len(text.encode(errors="replace"))
     if size > MAX_USER_DATA:
         return [Problem(text=f"{size} bytes: at most {MAX_USER_DATA >> 10} KiB are served")]
@@ -65,6 +75,8 @@ def unfit(text: str) -> list[Problem]:
                 line=1, text="a byte order mark stands before it, and no system reads it so: save it as UTF-8 without"
             )
         ]
+    if text.lstrip().startswith(GZIP_IN_BASE64):
+        return list(_gzip_problems(text))
     # As cloud-init finds out what a text is: in any case, and behind what is blank.
     first = text.strip().splitlines()[0].lower()
     if first.startswith("{"):
@@ -106,6 +118,21 @@ def cloud_config(text: str) -> list[tuple[ScalarNode, Node]] | None:
     if not isinstance(root, MappingNode):
         return []
     return [(name, value) for name, value in root.value if isinstance(name, ScalarNode)]
+
+
+def _gzip_problems(text: str) -> Iterator[Problem]:
+    packed, again = gzip_of(text), "pack it again with `gzip -c FILE | base64`"
+    if not packed:
+        yield Problem(text=f"it begins like gzip in base64, but it is not valid base64: {again}")
+        return
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+            while file.tell() < _UNPACKED and file.read(_PIECE):
+                pass
+    except EOFError:
+        yield Problem(text=f"its gzip is damaged: its end is missing; {again}")
+    except (OSError, zlib.error) as error:
+        yield Problem(text=f"its gzip is damaged: {error}; {again}")
 
 
 def _json_problems(text: str) -> Iterator[Problem]:

@@ -9,7 +9,8 @@ TEXT: Final = "text/plain"
 YAML: Final = "text/yaml"
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
-_GZIP_IN_BASE64: Final = "H4sI"
+# How gzip that is given in base64 begins.
+GZIP_IN_BASE64: Final = "H4sI"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def data_file(text: str) -> File:
 
 def gzip_of(text: str) -> bytes:
     """What is packed in a text: gzip, which no text can be, is given in base64.  Empty: the text is no such thing."""
-    if not text.lstrip().startswith(_GZIP_IN_BASE64):
+    if not text.lstrip().startswith(GZIP_IN_BASE64):
         return b""
     try:
         return base64.b64decode("".join(text.split()), validate=True)

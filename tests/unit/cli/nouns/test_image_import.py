@@ -1,5 +1,8 @@
 """`tinkbox image import`, as far as it goes before anything is packed."""
 
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,3 +68,29 @@ def test_what_is_wrong_is_told_before_anything_is_asked(
         assert (failed.status, text in failed.err) == (1, True), failed.err
     assert tinkbox("image", "import", disk, "--id", "lab", "--max-size", "much").status == 2
     assert appliance.asked == []
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, disk: str
+) -> None:
+    scratch, loading, killed = tmp_path / "scratch", threading.Event(), threading.Event()
+    scratch.mkdir()
+    words = ("image", "import", disk, "--id", "lab", "--scratch", str(scratch))
+
+    def load() -> object:
+        appliance.answers["POST /v1/images"] = {"loaded": []}
+        loading.set()
+        killed.wait(60)
+        return {"loaded": []}
+
+    appliance.answers = {"GET /v1/images": [], "POST /v1/images": load}
+    with subprocess.Popen([sys.executable, "-m", "tinkbox", *words]) as first:
+        assert loading.wait(60)
+        (left,) = scratch.iterdir()
+        assert tinkbox(*words).status == 0
+        assert list(scratch.iterdir()) == [left], "another import removed the folder of one that runs"
+        first.kill()
+    killed.set()
+    assert (left / "image.tar").exists()
+    assert tinkbox(*words).status == 0
+    assert list(scratch.iterdir()) == []

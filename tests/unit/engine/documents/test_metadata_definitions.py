@@ -70,6 +70,7 @@ def test_a_network_config_may_be_text_and_loses_the_key_around_it(text: str) -> 
             "  user_data: |\n    #cloud-config\n    packages: curl",
             "line 6, metadata.user_data.packages: expected a list",
         ),
+        ("  vendor_data: H4sIAAAA", "line 4, metadata.vendor_data: its gzip is damaged: its end is missing"),
         ("  user_data: 'packages: [curl]'", "line 4, metadata.user_data: the first line must be #cloud-config"),
         (f"  user_data: '{'x' * (MAX_USER_DATA - 500)}{'x' * 600}'", "line 4, metadata.user_data: at most 256 KiB"),
     ],

@@ -1,9 +1,20 @@
 """User-data is looked at before a machine gets it."""
 
+import base64
+import gzip
+
 import pytest
 
 from tinkbox.engine.documents.user_data import ignored, unfit
 from tinkbox.model.metadata import MAX_USER_DATA
+
+
+def in_base64(content: bytes) -> str:
+    return base64.encodebytes(content).decode()
+
+
+CLOUD_CONFIG = gzip.compress(b"#cloud-config\nruncmd: [reboot]\n", mtime=0)
+PACKED = in_base64(CLOUD_CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +36,7 @@ from tinkbox.model.metadata import MAX_USER_DATA
         '{"ignition": {"version": "3.3.0"}}',
         "version: v1alpha1\nmachine:\n  type: worker\n",
         "lang en_US\nkeyboard us\n",
-        "H4sIAAAA",
+        f"\n{PACKED}",
         "anything else",
         "# of our own tool\nhostname: node7\nnetwork: lab\n",
         "variant: fcos\nversion: 1.5.0\npasswd: {}\n",
@@ -63,6 +74,26 @@ def test_what_cloud_init_would_ignore_or_stumble_over_is_named(text: str, proble
 
 
 @pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (in_base64(CLOUD_CONFIG[:-9]), "its gzip is damaged: its end is missing; pack it again with `gzip -c FILE"),
+        (in_base64(CLOUD_CONFIG[:12] + b"\xff" + CLOUD_CONFIG[13:]), "its gzip is damaged: Error -3"),
+        (in_base64(CLOUD_CONFIG[:-8] + bytes(4) + CLOUD_CONFIG[-4:]), "its gzip is damaged: CRC check failed"),
+        (in_base64(CLOUD_CONFIG + b"x"), "its gzip is damaged: Not a gzipped file"),
+        ("H4sI not base64", "it begins like gzip in base64, but it is not valid base64: pack it again"),
+    ],
+)
+def test_damaged_gzip_is_unfit(text: str, problem: str) -> None:
+    (told,) = unfit(text)
+    assert str(told).startswith(problem)
+
+
+def test_gzip_is_unpacked_up_to_a_limit() -> None:
+    bomb = gzip.compress(bytes(16 << 20), mtime=0)
+    assert unfit(in_base64(bomb[:-8])) == []
+
+
+@pytest.mark.parametrize(
     "text", ["#cloud-config\n" + "[" * 50_000, "{" * 50_000, "#cloud-config\na: &a [*a, *a]\n", "#cloud-config\n\x00\n"]
 )
 def test_hostile_texts_are_read_in_time(text: str) -> None:
@@ -85,6 +116,6 @@ def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None
         '{"ignition": {}}',
         "#cloud-config\nruncmd: []\n",
         "version: v1alpha1\n",
-        "H4sIAAAA",
+        PACKED,
     ):
         assert ignored(text) == []

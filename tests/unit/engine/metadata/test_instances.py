@@ -1,5 +1,7 @@
 """Who an installed system is, put together from all who say something about it."""
 
+import base64
+import gzip
 import json
 from typing import Any
 
@@ -115,3 +117,12 @@ def test_documents_are_checked_when_they_are_pushed() -> None:
         "m: userData, line 2 in it, runcmd: expected a list: begin each entry with `- `",
         "by-dhcp: userData, line 1 in it: the first line must be #cloud-config: cloud-init ignores this text as it is",
     ]
+
+
+def test_vendor_data_of_damaged_gzip_is_refused_when_it_is_pushed() -> None:
+    whole = base64.b64encode(gzip.compress(b"#cloud-config\n")).decode()
+    assert check_texts([of_today(vendorData=whole)]) == []
+    with pytest.raises(Invalid) as refusal:
+        check_texts([of_today(vendorData=whole[:16])])
+    (told,) = refusal.value.problems
+    assert str(told).startswith("m: vendorData: its gzip is damaged: its end is missing; pack it again with `gzip")

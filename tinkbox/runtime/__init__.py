@@ -145,7 +145,10 @@ class Containers(Protocol):
         """Start it; raises ContainerFailed: BadCommand, MountFailed, NotPrivileged, NoSpace or StartFailed."""
 
     async def stop(self, container_id: str, grace: int) -> None:
-        """SIGTERM, `grace` seconds, SIGKILL; nothing when it is gone already."""
+        """SIGTERM, `grace` seconds, SIGKILL; nothing when it never began, or is gone already.
+
+        One that the engine is starting just then is stopped once it runs.
+        """
 
     async def remove(self, container_id: str) -> None:
         """Remove it with its volumes, killing it when it runs; nothing when it is gone already."""

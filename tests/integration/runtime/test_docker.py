@@ -133,6 +133,14 @@ async def test_what_is_gone_may_be_stopped_and_removed_but_not_waited_for(runtim
     assert refusal.value.reason == "ContainerLost"
 
 
+async def test_stopping_what_never_began_changes_nothing(runtime: Runtime) -> None:
+    container = await runtime.create(spec("/bin/three"))
+    await runtime.stop(container.id, 10)
+    assert await runtime.find(LABELS) == [container]
+    await runtime.start(container.id)
+    assert await runtime.wait(container.id) == Ended(exit_code=3)
+
+
 async def test_a_command_that_is_not_there_fails_the_start_and_never_began(runtime: Runtime) -> None:
     container = await runtime.create(spec("/bin/nothing"))
     with pytest.raises(ContainerFailed, match="/bin/nothing") as refusal:

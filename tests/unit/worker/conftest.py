@@ -1,8 +1,10 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.unit.worker.actions import HELPED
+from tinkbox.worker.attempts.order_listener import OrderListener
 
 
 @pytest.fixture(autouse=True)
@@ -19,3 +21,17 @@ def with_and_without_helper(request: pytest.FixtureRequest) -> Iterator[None]:
     HELPED.append(request.param)
     yield
     HELPED.pop()
+
+
+@pytest.fixture
+def leashes(monkeypatch: pytest.MonkeyPatch) -> list[OrderListener]:
+    """Those of the attempts that are begun, the newest last."""
+    made: list[OrderListener] = []
+
+    class Noted(OrderListener):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            made.append(self)
+
+    monkeypatch.setattr("tinkbox.worker.attempts.attempt.OrderListener", Noted)
+    return made

@@ -176,7 +176,7 @@ class FakeRuntime:
 
     async def stop(self, container_id: str, grace: int) -> None:
         number = self._call("stop")
-        if container_id in self.containers:
+        if container_id in self.containers and self.containers[container_id].starts:
             self._end(self.containers[container_id], 143 if grace else 137)
         self.faults.behind(number)
 

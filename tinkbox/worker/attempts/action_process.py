@@ -17,6 +17,7 @@ from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
+from tinkbox.runtime.seeing_through import seen_through
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Leaving, Offer, Order, Pulled
 from tinkbox.worker import outcome as verdict
@@ -118,7 +119,7 @@ class ActionProcess:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role)
-            await self._machine.runtime.start(container.id)
+            await seen_through(lambda: self._machine.runtime.start(container.id))
         return container
 
     async def _prepare(self) -> None:

@@ -173,14 +173,21 @@ class Containers:
         )
 
     async def halted(self, role: str, grace: int) -> Container | None:
-        """Have the container of this role run no more, and never, nor a copy of it; returns it when there is one."""
+        """Have the container of this role run no more, and never, nor a copy of it; returns it when there is one.
+
+        What began is stopped, and stays with all that it printed; what never began is removed.
+        """
         container = await self.found(role)
         if role == ACTION and not self._offer.action.spec.helper:
             await discard(self._runtime, self._offer.attempt)
-        if container is not None and container.started:
-            await self._runtime.stop(container.id, grace)
-        elif container is not None:
-            # Behind an answer that was not waited for it may be about to start.
+        if container is None:
+            return None
+        await self._runtime.stop(container.id, grace)
+        if container.started:
+            return container
+        # Behind an answer that was not waited for the engine was perhaps starting it, and had it stopped after that.
+        container = await self.found(role)
+        if container is not None and not container.started:
             await self._runtime.remove(container.id)
         return container
 

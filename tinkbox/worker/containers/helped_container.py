@@ -9,6 +9,7 @@ from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Ended, EngineAway, Runtime
 from tinkbox.runtime.retrying import patiently
+from tinkbox.runtime.seeing_through import seen_through
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.files.helper_files import HelperFiles
 from tinkbox.worker.host.inotify import Watch
@@ -101,7 +102,7 @@ class Helped:
         """Start the container that ended once more, but only to be held."""
         self._again = True
         self._files.set_policy(self._armed, again=True)
-        await self._runtime.start(container_id)
+        await seen_through(lambda: self._runtime.start(container_id))
 
     async def keep(self, container_id: str) -> None:
         """See to it that the container is held whatever ends it; returns only when it is gone."""

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -118,7 +117,11 @@ async def test_an_order_that_comes_when_all_is_done_changes_nothing(tmp_path: Pa
     assert "stop" not in runtime.faults.calls
 
 
-async def test_a_container_that_was_made_and_not_started_never_starts(tmp_path: Path) -> None:
+async def test_a_container_that_was_made_and_not_started_never_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.runtime.seeing_through.SECONDS", 0.01)
+
     class Slow(FakeRuntime):
         async def start(self, container_id: str) -> None:
             door.order_now(CANCEL)
@@ -179,20 +182,6 @@ async def test_a_timeout_with_an_engine_that_is_gone_is_told_without_it(
         runtime.away = False
         await attempt.clean_up()
     assert runtime.containers == {}
-
-
-@pytest.fixture
-def leashes(monkeypatch: pytest.MonkeyPatch) -> list[OrderListener]:
-    """Those of the attempts that are begun, the newest last."""
-    made: list[OrderListener] = []
-
-    class Noted(OrderListener):
-        def __init__(self, *words: Any) -> None:
-            super().__init__(*words)
-            made.append(self)
-
-    monkeypatch.setattr("tinkbox.worker.attempts.attempt.OrderListener", Noted)
-    return made
 
 
 def late_when_quiet(leashes: list[OrderListener], calls: Callable[[], int]) -> Callable[[ContainerSpec], None]:

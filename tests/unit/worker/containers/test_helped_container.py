@@ -94,6 +94,31 @@ async def test_one_that_ended_before_it_heard_that_it_is_to_run_is_started_to_he
     assert place.runtime.containers[place.container_id].starts == 2
 
 
+async def test_what_is_being_started_to_hear_its_command_is_started_before_anybody_is_told_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = await begun(tmp_path, Program(exit_codes=[7, 0]))
+    await place.helped.wait(place.container_id)
+    await place.runtime.stop(place.container_id, 10)
+    place.files.command("retry")
+    asked, answers, start = asyncio.Event(), asyncio.Event(), place.runtime.start
+
+    async def slow(container_id: str) -> None:
+        asked.set()
+        await answers.wait()
+        await start(container_id)
+
+    monkeypatch.setattr(place.runtime, "start", slow)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        waiting = group.create_task(place.helped.wait(place.container_id))
+        await asked.wait()
+        waiting.cancel()
+        answers.set()
+        await asyncio.wait({waiting})
+    assert waiting.cancelled()
+    assert place.runtime.containers[place.container_id].starts == 2
+
+
 async def test_arming_counts_from_the_next_end_on(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(lasts=True), Armed())
     place.helped.arm(ON_FAILURE)

@@ -108,11 +108,11 @@ class _WorkerDoor:
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         hello = decode_hello(await body_of(request, MAX_MESSAGE_BODY))
-        if hello.finishing:
-            offer = await self._attempts.offer(worker, hello)
-        else:
-            ask, wait = partial(self._attempts.offer, worker, hello), partial(self._attempts.wait, worker)
-            offer = await awaited(request, ask, wait, self._poll_seconds)
+        offer = await self._attempts.offer(worker, hello)
+        if offer is None and not hello.finishing:
+            # Once it waits, its machine may be switched off and nobody hears of it: it gets nothing before it asks again.
+            due, wait = partial(self._attempts.is_due, worker, hello), partial(self._attempts.wait, worker)
+            await awaited(request, due, wait, self._poll_seconds)
         # Meanwhile another may have become this machine's worker: what was begun is offered to that one.
         self._worker(request)
         return _offered(offer)

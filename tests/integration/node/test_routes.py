@@ -4,10 +4,11 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientResponse, ClientSession, web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.integration.engine.appliance import Appliance, mac
@@ -137,21 +138,48 @@ async def test_a_wrong_or_missing_credential_is_a_401(door: Client, method: str,
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-async def test_work_that_is_created_meanwhile_is_offered_at_once(box: Appliance, door: Client) -> None:
-    headers = await bearer(box)
+@asynccontextmanager
+async def poll_waits(
+    box: Appliance, door: Client, headers: dict[str, str]
+) -> AsyncIterator[asyncio.Task[ClientResponse]]:
+    """A question for work that waits, and that looking now and then does not help."""
     waits = asyncio.Event()
     wakeups_wait = box.wakeups.wait
 
     async def wait(name: str, timeout: float) -> None:
         waits.set()
-        await wakeups_wait(name, 600)  # so that looking now and then does not help
+        await wakeups_wait(name, 600)
 
     box.wakeups.wait = wait  # type: ignore[method-assign]
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(door.post("/worker/next", data=HELLO, headers=headers))
         await waits.wait()
+        yield waiting
+    box.wakeups.wait = wakeups_wait  # type: ignore[method-assign]
+
+
+async def test_work_that_is_created_meanwhile_is_offered_at_once_to_a_worker_that_asks_again(
+    box: Appliance, door: Client
+) -> None:
+    headers = await bearer(box)
+    async with poll_waits(box, door, headers) as waiting:
         await box.workflow()
-        assert (await waiting).status == 200
+        assert (await waiting).status == 204
+    assert (await door.post("/worker/next", data=HELLO, headers=headers)).status == 200
+
+
+async def test_a_machine_that_was_switched_off_while_it_asked_loses_nothing(box: Appliance, door: Client) -> None:
+    headers = await bearer(box)
+    async with poll_waits(box, door, headers) as waiting:
+        workflow = await box.workflow()
+        await waiting  # which nobody reads
+    before = await box.workflows.get(workflow)
+    assert (before.state, before.actions[0].attempt) == (State.PENDING, "")
+    headers = {"Authorization": f"Bearer {await box.session(await box.machine(1), 'boot-2')}"}
+    again = await door.post("/worker/next", data=encode(Hello(boot_id="boot-2")), headers=headers)
+    assert again.status == 200
+    assert decode_offer(await again.read()).workflow_id == workflow
+    assert (await box.workflows.get(workflow)).state is State.RUNNING
 
 
 async def test_without_work_the_answer_is_empty_after_a_while(box: Appliance, door: Client) -> None:
@@ -354,15 +382,15 @@ async def test_leaving_is_said_before_the_machine_goes_and_again_when_its_answer
 async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> None:
     headers = await bearer(box)
     waits, gone, asked_again = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    offer = box.attempts.offer
+    is_due = box.attempts.is_due
 
     async def wait(name: str, timeout: float) -> None:
         waits.set()
         await gone.wait()
 
-    async def noting(worker: str, hello: Hello) -> Offer | None:
+    async def noting(worker: str, hello: Hello) -> bool | None:
         asked_again.set()
-        return await offer(worker, hello)
+        return await is_due(worker, hello)
 
     box.wakeups.wait = wait  # type: ignore[method-assign]
     app = web.Application(middlewares=[refusals_become_problems])
@@ -387,7 +415,7 @@ async def test_nothing_is_begun_for_a_worker_that_hung_up(box: Appliance) -> Non
         await waits.wait()
         asking.cancel()
         await box.workflow()
-        box.attempts.offer = noting  # type: ignore[method-assign]
+        box.attempts.is_due = noting  # type: ignore[method-assign]
         assert runner.server is not None
         while any(each.transport for each in runner.server.connections):  # noqa: ASYNC110  nothing rings when one is gone
             await asyncio.sleep(0)

@@ -91,6 +91,23 @@ class Attempts:
         self.offered += offer is not None
         return offer
 
+    async def is_due(self, worker: str, hello: Hello) -> bool | None:
+        """True when `offer` has something for a worker that asks now, or refuses it; None when there is nothing yet.
+
+        Nothing is begun: this is for a question that has waited, perhaps since before its machine was switched off.  What
+        is begun for such a machine is lost.  Raises as `offer` does for a worker of an earlier boot.
+        """
+        self._machines.progress.contact(worker, hello.boot_id)
+
+        def question(tables: Tables) -> bool:
+            if tables.journals.lost_of(worker) is not None:
+                return True
+            workflow_id = tables.queues.next_for(worker)
+            step = tables.workflows.current_step(workflow_id) if workflow_id is not None else None
+            return _next_for(tables, worker, hello, step)[0] is not Turn.WAIT
+
+        return await self._store.look(question) or None
+
     async def wait(self, worker: str, timeout: float) -> None:
         """Wait until there may be work for this machine, at most `timeout` seconds."""
         await self._wakeups.wait(worker_wakeup(worker), timeout)
@@ -293,11 +310,8 @@ class Attempts:
                 if workflow_id is None:
                     return None, woken
                 step = tables.workflows.current_step(workflow_id)
-            attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
-            what = turn(step, worker, _whereabouts(tables, attempt, hello))
-            if what is Turn.START and step is not None and not hello.finishing:
-                if undecided(tables, step.workflow_id):
-                    return None, woken
+            what, attempt = _next_for(tables, worker, hello, step)
+            if what is Turn.START and step is not None:
                 return self._start(tables, step, hello), woken
             if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
@@ -416,6 +430,15 @@ def _going_on(tables: Tables, worker: str, workflow_id: str) -> Step | None:
     if step is None or step.state is not State.RUNNING or step.status.action.worker != worker:
         return None
     return step
+
+
+def _next_for(tables: Tables, worker: str, hello: Hello, step: Step | None) -> tuple[Turn, Attempt | None]:
+    """What a worker that asks is to do, of which the first workflow stands at this step, and the attempt it stands at."""
+    attempt = tables.workflows.attempt(step.status.attempt) if step and step.status.attempt else None
+    what = turn(step, worker, _whereabouts(tables, attempt, hello))
+    if what is Turn.START and step is not None and (hello.finishing or undecided(tables, step.workflow_id)):
+        return Turn.WAIT, attempt
+    return what, attempt
 
 
 def _whereabouts(tables: Tables, attempt: Attempt | None, hello: Hello) -> Whereabouts:

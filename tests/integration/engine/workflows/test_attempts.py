@@ -1,6 +1,7 @@
 """Offers, reports, output and data: at least once on the wire, exactly once in effect."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,24 @@ async def test_two_polls_at_once_are_one_attempt(box: Appliance) -> None:
     async with asyncio.TaskGroup() as group:
         polls = [group.create_task(box.offer(worker)) for _ in range(8)]
     assert len({poll.result().attempt for poll in polls if poll.result() is not None}) == 1
+
+
+async def test_work_is_due_before_anything_is_begun_and_then_offered(box: Appliance) -> None:
+    worker, hello = await box.machine(1), Hello(boot_id="boot-1")
+    assert await box.attempts.is_due(worker, hello) is None
+    workflow = await box.workflow()
+    assert await box.attempts.is_due(worker, hello)
+    assert await box.attempts.is_due(worker, replace(hello, finishing=True)) is None
+    assert (await box.workflows.get(workflow)).state is State.PENDING
+    assert await box.attempts.offer(worker, hello) is not None
+
+
+async def test_an_attempt_of_before_the_boot_is_due(box: Appliance) -> None:
+    worker, _ = await started(box)
+    assert await box.attempts.is_due(worker, Hello(boot_id="boot-1"))
+    assert await box.attempts.is_due(worker, Hello(boot_id="boot-2"))
+    assert await box.attempts.offer(worker, Hello(boot_id="boot-2")) is None
+    assert await box.attempts.is_due(worker, Hello(boot_id="boot-2")) is None
 
 
 async def test_a_machine_that_rebooted_in_the_middle_of_an_action_has_it_failed_not_repeated(box: Appliance) -> None:

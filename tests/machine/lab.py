@@ -393,7 +393,7 @@ def installed_disk(path: Path) -> Path:
     """A disk with the system that the demo installs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     command = ["zstd", "--decompress", "--quiet", "--sparse", built("build/demo/disk.img.zst"), "-o", path]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=PATIENCE)
     return path
 
 

@@ -32,7 +32,7 @@ STAGES = {
     "uefi": [*ADDRESS, Stage.LOADER_REQUESTED, Stage.LOADER, *ADDRESS, *BOOT, Stage.PHONED_HOME],
 }
 # Until those are gone that were ended last.
-GONE_SECONDS = 30.0
+GONE_SECONDS = 120.0
 
 
 class Demo:
@@ -96,7 +96,7 @@ class Demo:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            self.process.wait(90)
+            self.process.wait(300)
         finally:
             self.process.kill()
             assert self.process.stdout is not None
@@ -148,7 +148,7 @@ def test_demo_installs_a_machine_and_accounts_for_its_time(system: str, firmware
         printed = list(running.lines())
         if died := next((line for line in printed if EmulatorDied.SAID in line), ""):
             raise EmulatorDied(died)
-        assert running.process.wait(60) == 0, "\n".join(printed)
+        assert running.process.wait(300) == 0, "\n".join(printed)
         running.leave_nothing()
     assert any(LET_IN in line for line in printed), "\n".join(printed)
     account = printed[printed.index(next(line for line in printed if re.match(r" +after  what +took$", line))) + 1 :]
@@ -176,7 +176,7 @@ def test_interrupted_demo_leaves_nothing(number: signal.Signals, status: int) ->
             assert len(networks) == 1
             running.process.send_signal(number)
             rest = list(running.lines())
-            assert running.process.wait(60) == status, "\n".join(rest)
+            assert running.process.wait(300) == status, "\n".join(rest)
             running.leave_nothing()
             until(lambda: not networks & everywhere(), "no process to be in its network", GONE_SECONDS)
             assert links() == before

@@ -90,7 +90,7 @@ class Box(Host):
     def probes(self) -> None:
         """Ask for the size of the loader only, with the packets of OVMF."""
         code = (
-            "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5);"
+            "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60);"
             f"s.sendto({SIZE_ONLY!r}, ({self._server!r}, 69)); _, peer = s.recvfrom(2048); s.sendto({ABORT!r}, peer)"
         )
         self.run(sys.executable, "-c", code)

@@ -88,9 +88,12 @@ def stranger(lab: DoctorLab) -> None:
 
 
 def switch(lab: DoctorLab) -> None:
-    """A bridge with spanning tree, whose ports open after 8 s; the one to the appliance is open already."""
+    """A bridge with spanning tree, whose ports open after 16 s; the one to the appliance is open already.
+
+    A machine must have begun to ask long before its port opens, and these are plugged in while others are as well.
+    """
     run = lab.network.run
-    run(["ip", "link", "add", "switch", "type", "bridge", "stp_state", "1", "forward_delay", "400"])
+    run(["ip", "link", "add", "switch", "type", "bridge", "stp_state", "1", "forward_delay", "800"])
     run(["ip", "link", "add", "up1", "type", "veth", "peer", "name", "up2"])
     run(["ip", "link", "set", "up1", "master", lab.network.interface, "up"])
     run(["ip", "link", "set", "up2", "master", "switch", "up"])

@@ -253,11 +253,11 @@ def test_the_second_waits_until_the_first_needs_the_file_no_more(tmp_path: Path)
             (part,) = tmp_path.iterdir()
             part.write_bytes(IMAGE)
             thread.start()
-            assert waits.wait(10)
+            assert waits.wait(60)
             assert seen == []
             if removed:
                 forget(tmp_path, order)
-        thread.join(10)
+        thread.join(60)
         # An empty file of its own, which goes when it ends, where that of the first is gone.
         assert seen == [[0] if removed else [SIZE]]
         assert [path.stat().st_size for path in tmp_path.iterdir()] == ([] if removed else [SIZE])

@@ -46,7 +46,7 @@ def running(root: Path, command_line: str) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
 
 
 def next_of(heard: socket.socket) -> tuple[str, str]:

@@ -116,7 +116,7 @@ CASES = {
     ),
     "time that is up": case(
         "echo Slow >/dev/reason; echo stuck; " + WAIT.format("never"), "Timeout",
-        "the action did not end within 8 seconds; the action said: Slow", state="TIMEOUT", timeout=8,
+        "the action did not end within 15 seconds; the action said: Slow", state="TIMEOUT", timeout=15,
     ),
 }  # fmt: skip
 

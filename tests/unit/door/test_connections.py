@@ -320,7 +320,7 @@ async def test_a_connection_that_was_used_is_closed_when_it_makes_no_other_reque
 
 async def test_a_reader_that_takes_nothing_is_over_and_one_that_takes_some_is_not() -> None:
     request = WHOLE.replace(b"GET /", b"GET /large")
-    async with door(answer_seconds=0.5) as made:
+    async with door(answer_seconds=2.0) as made:
         _, slow = [await made.connect(sent=request, receive_buffer=SLOW) for _ in range(2)]
         while made.ledger.used == 2:
             assert await received(slow, SLOW)

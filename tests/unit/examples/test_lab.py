@@ -39,7 +39,7 @@ def wait_until_gone(*pids: int) -> None:
     """
     for pid in pids:
         with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid)) as ended:
-            assert select.select([ended], [], [], 10)[0], f"process {pid} is still there"
+            assert select.select([ended], [], [], 60)[0], f"process {pid} is still there"
 
 
 def test_a_process_that_ignores_the_request_is_ended_with_its_whole_group() -> None:
@@ -59,7 +59,7 @@ def test_the_number_of_a_process_that_was_seen_to_end_is_left_alone() -> None:
     assert process.stdout is not None
     child = int(process.stdout.readline())
     process.stdout.close()
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     stop(process)
     assert alive(child)
     os.kill(child, signal.SIGKILL)

@@ -27,7 +27,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 def sent(url: str, method: str = "POST", content: bytes = b"", **headers: str) -> int:
     """The status of a request."""
     place = urlsplit(url)
-    connection = HTTPConnection(place.netloc, timeout=10)
+    connection = HTTPConnection(place.netloc, timeout=60)
     try:
         connection.request(method, place.path, body=content or None, headers=headers)
         return connection.getresponse().status
@@ -66,7 +66,7 @@ def test_anything_else_is_refused_and_nothing_kept(
 
 def test_what_broke_off_in_the_middle_is_not_kept(url: str, tmp_path: Path) -> None:
     host, port = url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as sender:
+    with socket.create_connection((host, int(port)), timeout=60) as sender:
         sender.sendall(b"POST /password HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
         sender.shutdown(socket.SHUT_WR)
         assert sender.recv(1) == b""

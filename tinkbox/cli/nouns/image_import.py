@@ -135,6 +135,11 @@ def _about(chosen: argparse.Namespace, version: str) -> "About":
     )
 
 
+def now() -> datetime:
+    """The time here, of which the day is a version."""
+    return datetime.now(UTC)
+
+
 def _version(chosen: argparse.Namespace, images: "Sequence[Document]") -> str:
     """The version to import as.  Raises Conflict where that, or the id, is another image's."""
     here = [image for image in images if image["name"] == chosen.id]
@@ -146,7 +151,7 @@ def _version(chosen: argparse.Namespace, images: "Sequence[Document]") -> str:
             f"{chosen.id}:{chosen.version} is here already: choose another `--version`, "
             f"or delete it first with `tinkbox image delete {chosen.id}:{chosen.version}`"
         )
-    today = f"{datetime.now(UTC):%Y%m%d}"
+    today = f"{now():%Y%m%d}"
     return next(name for number in count() if (name := f"{today}.{number}" if number else today) not in tags)
 
 

@@ -26,13 +26,13 @@ def test_a_udp_socket_is_bound_to_its_interface() -> None:
 
 
 def test_a_tcp_socket_listens() -> None:
-    with bind_tcp(address="127.0.0.1", port=0) as bound, socket.create_connection(bound.getsockname(), timeout=10):
+    with bind_tcp(address="127.0.0.1", port=0) as bound, socket.create_connection(bound.getsockname(), timeout=60):
         connection, _ = bound.accept()
         connection.close()
 
 
 def test_connections_are_not_paced_by_timers_whatever_the_host_prefers() -> None:
-    with bind_tcp(address="127.0.0.1", port=0) as bound, socket.create_connection(bound.getsockname(), timeout=10):
+    with bind_tcp(address="127.0.0.1", port=0) as bound, socket.create_connection(bound.getsockname(), timeout=60):
         connection, _ = bound.accept()
         with connection:
             chosen = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)

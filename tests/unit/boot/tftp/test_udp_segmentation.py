@@ -19,7 +19,7 @@ def pair() -> Iterator[Pair]:
     ):
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.bind(("127.0.0.1", 0))
-        receiver.settimeout(10)
+        receiver.settimeout(60)
         yield sender, receiver
 
 

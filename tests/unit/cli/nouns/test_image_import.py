@@ -13,7 +13,7 @@ from tests.system_disks import raw_disk
 from tests.unit.cli.conftest import FakeAppliance, Printed
 
 Tinkbox = Callable[..., Printed]
-TODAY = f"{datetime.now(UTC):%Y%m%d}"
+TODAY = "20200708"
 
 
 @pytest.fixture
@@ -33,8 +33,15 @@ def here(*tags: str, kind: str = "system") -> list[dict[str, object]]:
     ("tags", "version"), [([], TODAY), ([TODAY], f"{TODAY}.1"), ([TODAY, f"{TODAY}.1", "latest"], f"{TODAY}.2")]
 )
 def test_the_version_is_today_unless_that_is_taken(
-    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, disk: str, tags: list[str], version: str
+    tinkbox: Tinkbox,
+    appliance: FakeAppliance,
+    tmp_path: Path,
+    disk: str,
+    tags: list[str],
+    version: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("tinkbox.cli.nouns.image_import.now", lambda: datetime(2020, 7, 8, 23, 59, tzinfo=UTC))
     appliance.answers = {"GET /v1/images": here(*tags), "POST /v1/images": {"loaded": [f"lab:{version}"]}}
     done = tinkbox("image", "import", disk, "--id", "lab", "--scratch", str(tmp_path))
     assert done.out.startswith(f"Imported lab:{version} (sha256:"), done.err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.hosting.virtual_time import run
 from tinkbox.engine.shells.frame_queue import LIMIT, CutOff
 from tinkbox.engine.shells.recordings import Recordings
 from tinkbox.engine.shells.relay import Line, Relay, Seat
@@ -306,23 +307,28 @@ async def test_who_waits_is_told_when_the_machine_is_there(made: Made) -> None:
     assert await told(anna) == [{"driver": "anna", "yours": True, "connected": True}]
 
 
-async def test_the_driver_sets_the_pace_of_a_shell_until_they_stand_still(made: Made) -> None:
-    relay = made.relay(patience=0.3)
-    anna = relay.join("anna", Mode.DRIVE, 0)
-    line = relay.connect()
-    await shown(anna, 1)
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        cut = group.create_task(cut_off(anna))
-        for _ in range(6):
-            giving = group.create_task(line.deliver(out(b"x" * LIMIT)))
-            await asyncio.sleep(0.1)
-            assert not giving.done()
-            await shown(anna, 1)
-            await giving
-        assert not cut.done()
-        await line.deliver(out(b"x" * LIMIT))
-        await cut
-        await line.deliver(out(b"x" * LIMIT))
+def test_the_driver_sets_the_pace_of_a_shell_until_they_stand_still(tmp_path: Path, keeper: Keeper) -> None:
+    async def story() -> None:
+        made = Made(tmp_path, keeper)
+        relay = made.relay(patience=0.3)
+        anna = relay.join("anna", Mode.DRIVE, 0)
+        line = relay.connect()
+        await shown(anna, 1)
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            cut = group.create_task(cut_off(anna))
+            for _ in range(6):
+                giving = group.create_task(line.deliver(out(b"x" * LIMIT)))
+                await asyncio.sleep(0.1)
+                assert not giving.done()
+                await shown(anna, 1)
+                await giving
+            assert not cut.done()
+            await line.deliver(out(b"x" * LIMIT))
+            await cut
+            await line.deliver(out(b"x" * LIMIT))
+        made.close()
+
+    run(story)  # a host that stands still is no driver who does
 
 
 async def test_a_command_waits_for_its_reader_and_nothing_is_lost(made: Made) -> None:

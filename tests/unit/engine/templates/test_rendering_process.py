@@ -45,7 +45,8 @@ async def test_a_go_template_is_rendered_there_as_it_is_here() -> None:
     ["{{ 9 ** (9 ** 9) }}", "{% for a in range(99999) %}{% for b in range(99999) %}{{ '' }}{% endfor %}{% endfor %}"],
 )
 async def test_a_template_that_never_ends_is_ended_while_the_appliance_goes_on(text: str) -> None:
-    worst, looked = 0.0, time.monotonic()
+    began = looked = time.monotonic()
+    worst = 0.0
 
     async def heartbeat() -> None:
         nonlocal worst, looked
@@ -59,7 +60,8 @@ async def test_a_template_that_never_ends_is_ended_while_the_appliance_goes_on(t
         beating.cancel()
     assert isinstance(problem, Problem)
     assert "rendering takes" in problem.text
-    assert worst < 1.0
+    # Five seconds of a processor: on a host that is slower all of it lasts longer.
+    assert worst < max(1.0, (time.monotonic() - began) / 5)
 
 
 async def test_a_process_that_hangs_is_killed_when_its_time_is_up(

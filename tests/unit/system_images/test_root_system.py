@@ -160,7 +160,7 @@ def test_without_a_line_for_the_root_one_is_written() -> None:
     lines = one.text("/etc/fstab").splitlines()
     assert lines[0] == "tmpfs /tmp tmpfs defaults 0 0"
     assert lines[1].startswith(f"PARTUUID={found.identities.root} / ext4 ")
-    assert lines[2].startswith(f"PARTUUID={found.identities.esp} /boot/efi vfat ")
+    assert lines[2].startswith(f"PARTUUID={found.identities.esp} /boot/efi vfat defaults,nofail ")
     without = System({"etc/fstab": None})
     without.make()
     assert " / ext4 " in without.text("/etc/fstab")

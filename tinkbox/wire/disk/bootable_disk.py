@@ -34,7 +34,9 @@ _BOOT_CODE: Final = 440
 COMMAND_LINE: Final = "console=tty0 console=ttyS0,115200 consoleblank=0"
 # Lines for a system that says nothing of its disk itself; with the second only where it mounts that partition.
 FSTAB_ROOT: Final = "PARTUUID={root} / ext4 rw,discard,errors=remount-ro,x-systemd.growfs 0 1\n"
-FSTAB_ESP: Final = "PARTUUID={esp} /boot/efi vfat defaults 0 0\n"
+# No system needs it to run, and a slow machine may not have found it within systemd's 90 s: without nofail it would stop there,
+# in emergency mode.
+FSTAB_ESP: Final = "PARTUUID={esp} /boot/efi vfat defaults,nofail 0 0\n"
 # What leads the GRUB on the EFI system partition to the system.
 FIND_SYSTEM: Final = "search.fs_uuid {file_system} root\n"
 _HEAD: Final = """\

@@ -3,20 +3,23 @@
 `MODE: 0644` stays `0644` and `COMPRESSED: true` stays `true`, as Go's decoders have them.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.reader import ReaderError
 
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.json_text import MAX_DEPTH as MAX_DEPTH
 from tinkbox.model.spelling import meant
 
 MAX_ALIASES = 100
 MAX_NODES = 100_000  # two seconds of a processor
 MAX_VALUES = 100_000
-MAX_DEPTH = 64
+_MAX_BRACKETS = 200  # what the recursion of YAML's reader has room for
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][-+]?[0-9]{1,3})?\Z")
@@ -25,17 +28,28 @@ T = TypeVar("T")
 
 def compose(text: str) -> list[Node]:
     """The documents of a text, in their order; raises Invalid that says where it is no YAML."""
+    loader: _Loader | None = None
     try:
-        return list(yaml.compose_all(text, Loader=_Loader))
+        loader = _Loader(text)
+        return list(loader.documents())
     except yaml.MarkedYAMLError as error:
         # Within a block of text a tab is none of YAML's business.
         if (tab := re.search(r"^ *\t", text, re.MULTILINE)) is not None:
             raise not_yaml("a tab: YAML is indented with spaces", text.count("\n", 0, tab.start()) + 1) from None
-        place = error.problem_mark.line + 1 if error.problem_mark else None
+        # What is missing at the end is found missing behind the last line.
+        lines = len(text.splitlines()) or 1
+        place = min(error.problem_mark.line + 1, lines) if error.problem_mark else None
         context = f"{error.context}: " if error.context else ""
         raise not_yaml(f"not valid YAML: {context}{error.problem}", place) from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise not_yaml(f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
+    except ReaderError as error:
+        place = text.count("\n", 0, error.position) + 1
+        raise not_yaml(
+            f"not valid YAML: the character U+{int(error.character):04X} may not stand here", place
+        ) from None
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
+        # Such as an escape for a character that there is none of, which YAML's reader does not expect.
+        place = loader.line + 1 if loader is not None else None
+        raise not_yaml(f"not valid YAML: {' '.join(str(error).split())[:200]}", place) from None
 
 
 def not_yaml(text: str, line: int | None = None) -> Invalid:
@@ -60,6 +74,13 @@ class _Loader(yaml.SafeLoader):
 
     aliases = 0
     nodes = 0
+    depth = 0
+
+    def documents(self) -> Iterator[Node]:
+        while self.check_node():
+            node: Node | None = self.get_node()
+            if node is not None:
+                yield node
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         self.nodes += 1
@@ -69,7 +90,14 @@ class _Loader(yaml.SafeLoader):
             self.aliases += 1
             if self.aliases > MAX_ALIASES:
                 raise not_yaml(f"more than {MAX_ALIASES} aliases are not expanded")
+        self.depth += 1
+        if self.depth > _MAX_BRACKETS:
+            raise not_yaml(
+                f"not valid YAML: more than {_MAX_BRACKETS} values within each other: write fewer brackets",
+                self.line + 1,
+            )
         node: Node | None = super().compose_node(parent, index)
+        self.depth -= 1
         return node
 
 
@@ -164,7 +192,21 @@ class NodeReader:
             return {name.value: self.plain(value, path(key, name.value), depth + 1) for name, value in pairs}
         if isinstance(node, SequenceNode):
             return [self.plain(item, f"{key}[{index}]", depth + 1) for index, item in enumerate(node.value)]
-        return _json_scalar(node) if isinstance(node, ScalarNode) else None
+        if not isinstance(node, ScalarNode):
+            return None
+        value = _json_scalar(node)
+        if _is_no_number(node, value):
+            self.refuse(node, key, f"{node.value[:40]} is no number in JSON")
+            return None
+        return value
+
+
+def _is_no_number(node: ScalarNode, value: Any) -> bool:
+    """Whether it is `.inf`, `.nan`, or too large: JSON has no numbers of that kind (RFC 8259 §6)."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    plain = node.style is None and node.tag == f"{_TAG}float"
+    return plain and str(node.value).lower().endswith((".inf", ".nan"))
 
 
 def _json_scalar(node: ScalarNode) -> Any:

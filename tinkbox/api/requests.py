@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_json
+from tinkbox.model.json_text import read_document
 from tinkbox.wire.messages.json_fields import check_size
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
@@ -20,10 +20,12 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     body = await body_of(request, MAX_DOCUMENT)
     check_size(body)
     try:
-        document = read_json(body)
+        document = read_document(body)
         # JSON can spell what is no text: half of a surrogate pair.
         json.dumps(document, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+    except UnicodeEncodeError:
+        raise Invalid("invalid json: half of a character (\\ud800 to \\udfff alone) is no text") from None
+    except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):
         raise Invalid("invalid json: expected an object")

@@ -61,6 +61,13 @@ def add_confirmation(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def filled(text: str) -> str:
+    """An argument that says something: an empty one comes from a shell variable that is not set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty: give a value, or leave the flag out")
+    return text
+
+
 def folder(text: str) -> Path:
     """An argument that names a folder, wherever else it is used later: another program resolves it from its own place."""
     return Path(text).absolute()

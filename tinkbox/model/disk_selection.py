@@ -123,6 +123,15 @@ def parse_selection(text: str) -> Selection:
     return _with_conditions(plain, words, pick, shown)
 
 
+def parse_path(text: str) -> str:
+    """The path of a disk, where nothing but a path will do; raises Invalid."""
+    if text.startswith("/") and text == text.strip():
+        path = parse_selection(text).path
+        if len(path.split()) == 1:
+            return path
+    raise Invalid(f"{text[:60]!r}: expected the disk's path below /dev, such as /dev/sda")
+
+
 EXPECTED: Final = (
     "expected the disk's path below /dev, such as /dev/sda, or smallest, largest, only, or conditions such as serial=S3Z1 "
     "or size>=200G rotational=no"

@@ -13,6 +13,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueE
 from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.json_text import read_document
 from tinkbox.model.kubernetes import identity
 from tinkbox.model.text import counted
 
@@ -122,8 +123,13 @@ def parse_uuid(text: str) -> str:
 def parse_hardware(text: str | bytes) -> Hardware:
     """Read one hardware document; raises Invalid naming every problem in it."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        # Editors on Windows begin with a byte order mark, and some write UTF-16.
+        content = text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")
+    except UnicodeDecodeError:
+        raise Invalid("invalid json: it is not UTF-8 text") from None
+    try:
+        document = read_document(content)
+    except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):
         raise Invalid("invalid json: a hardware document is an object with an id and a network")

@@ -13,9 +13,12 @@ from typing import Final
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
+from tinkbox.model.json_text import read_kept
 
 # Machines of which the documents are kept as values.
 REMEMBERED: Final = 4096
+# Earlier releases took documents with NaN, which SQLite does not: such a machine has neither name nor agent id here.
+_DOCUMENT: Final = "CASE WHEN json_valid(document) THEN document END"
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
@@ -72,9 +75,9 @@ class HardwareTable:
         """(what, hardware id) of other machines that already have one of its MACs or addresses, or its agent id."""
         claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
         rows = self._sql.execute(
-            "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
+            "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "  # noqa: S608
             "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
-            "UNION SELECT :agent, id FROM hardware WHERE json_extract(document, '$.spec.agentID') = :agent AND :agent != '' AND id != :id",
+            f"UNION SELECT :agent, id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = :agent AND :agent != '' AND id != :id",
             {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
         ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
@@ -87,10 +90,10 @@ class HardwareTable:
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""
         rows = self._sql.execute(
-            "SELECT id FROM hardware WHERE json_extract(document, '$.metadata.name') = :name "
-            "OR EXISTS (SELECT 1 FROM json_each(document, '$.spec.interfaces') "
+            f"SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.metadata.name') = :name "  # noqa: S608
+            f"OR EXISTS (SELECT 1 FROM json_each({_DOCUMENT}, '$.spec.interfaces') "
             "WHERE json_extract(value, '$.dhcp.hostname') = :name) "
-            "OR EXISTS (SELECT 1 FROM json_each(document, '$.network.interfaces') "
+            f"OR EXISTS (SELECT 1 FROM json_each({_DOCUMENT}, '$.network.interfaces') "
             "WHERE json_extract(value, '$.dhcp.hostname') = :name)",
             {"name": name},
         ).fetchall()
@@ -117,8 +120,8 @@ class HardwareTable:
         with suppress(Invalid):
             mac = MacAddress(address)
         rows = self._sql.execute(
-            "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "
-            "UNION ALL SELECT id FROM hardware WHERE json_extract(document, '$.spec.agentID') = ?1",
+            "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "  # noqa: S608
+            f"UNION ALL SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = ?1",
             (address, mac),
         ).fetchall()
         return next((row["hardware_id"] for row in rows), None)
@@ -157,7 +160,7 @@ class HardwareTable:
 # Where a machine stands is asked for more often than its document changes.
 @lru_cache(maxsize=REMEMBERED)
 def _hardware(text: str) -> Hardware:
-    return hardware_from_document(json.loads(text))
+    return hardware_from_document(read_kept(text))
 
 
 def _record(row: sqlite3.Row) -> MachineRecord:

@@ -301,6 +301,27 @@ async def test_a_jinja2_template_becomes_a_workflow(door: Door) -> None:
     assert actions[-1]["environment"] == {"W": answer["id"]}
 
 
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ('{"metadata": {"a": 1e999}}', "metadata.a: 1e999 is no number in JSON"),
+        (
+            '{"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "spec": {"metadata": {"a": NaN}}}',
+            "spec.metadata.a: NaN is no number",
+        ),
+        (HARDWARE + "  metadata: {a: .nan}\n", ".nan is no number in JSON"),
+        (HARDWARE + "  metadata: {a: -.Inf}\n", "-.Inf is no number in JSON"),
+        (HARDWARE + "  metadata: {a: 1.0e+999}\n", "1.0e+999 is no number in JSON"),
+        (HARDWARE + '  metadata: {instance: {hostname: "a\\nb"}}\n', "it has a line break"),
+    ],
+)
+async def test_hardware_that_would_break_what_others_ask_is_refused(door: Door, document: str, told: str) -> None:
+    status, answer = await door.ask("POST", "/v1/hardware", document.encode())
+    assert status == 422
+    assert told in str(answer)
+    assert await door.done("GET", "/v1/hardware") == []
+
+
 async def test_a_machine_is_added_by_its_mac(door: Door) -> None:
     wanted = {
         "mac": "080027000007",
@@ -327,6 +348,8 @@ async def test_a_machine_is_added_by_its_mac(door: Door) -> None:
         ({"mac": "08:00:27:00:00:07", "address": "10.0.0.1"}, 422),
         ({"mac": "08:00:27:00:00:07", "ssh_keys": ["hello"]}, 422),
         ({"mac": "08:00:27:00:00:07", "interface_macs": "x"}, 422),
+        ({"mac": "08:00:27:00:00:07", "disks": ["/etc/passwd"]}, 422),
+        ({"mac": "08:00:27:00:00:07", "address": "169.254.0.5/16"}, 422),
     ],
 )
 async def test_a_machine_that_cannot_be_is_not_added(door: Door, wanted: dict[str, object], status: int) -> None:

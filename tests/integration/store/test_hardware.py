@@ -135,3 +135,20 @@ async def test_an_agent_id_finds_its_machine_and_is_nobody_elses(store: Store) -
         ("agent-7", named.id)
     ]
     assert await store.read(lambda tables: tables.hardware.holders(machine(2))) == []
+
+
+async def test_a_document_that_sqlite_cannot_read_breaks_no_question_about_other_machines(store: Store) -> None:
+    bad = parse_hardware(json.dumps(hardware(2)))
+    bad = replace(bad, document={**bad.document, "a": float("nan")})
+
+    def use_case(tables: Tables) -> None:
+        tables.hardware.upsert(machine(1), NOW)
+        tables.hardware.upsert(bad, NOW)
+
+    await store.write(use_case)
+    assert await store.read(lambda tables: tables.hardware.named("machine-1")) == [machine(1).id]
+    assert await store.read(lambda tables: tables.hardware.by_address("nobody")) is None
+    assert await store.read(lambda tables: tables.hardware.by_address(mac(2))) == bad.id
+    assert await store.read(lambda tables: tables.hardware.holders(machine(3))) == []
+    kept = await store.read(lambda tables: tables.hardware.some([bad.id]))
+    assert kept[0].hardware.document["a"] is None

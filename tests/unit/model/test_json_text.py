@@ -1,8 +1,10 @@
 """JSON is read as every reader of JSON would."""
 
+import json
+
 import pytest
 
-from tinkbox.model.json_text import read_json
+from tinkbox.model.json_text import read_document, read_json, read_kept
 
 
 def test_json_is_read_from_text_and_from_its_bytes() -> None:
@@ -22,3 +24,49 @@ def test_bytes_in_another_encoding_are_refused(encoding: str) -> None:
 def test_what_is_no_json_is_refused(text: str | bytes) -> None:
     with pytest.raises(ValueError):
         read_json(text)
+
+
+@pytest.mark.parametrize("text", ["1e999", "[-1e999]"])
+def test_numbers_too_large_to_be_finite_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="1e999 is no number in JSON"):
+        read_json(text)
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the document is empty"),
+        (b" \n", "the document is empty"),
+        ("no json", "line 1, column 1: expected a value"),
+        ('{"a": 1\n"b": 2}', "line 2, column 1: expected a comma"),
+        ("{} {}", "line 1, column 4: expected the end of the document"),
+        (b"\xff", "it is not UTF-8 text"),
+        ("NaN", "NaN is no number in JSON"),
+        ('{"metadata": {"a": NaN}}', "metadata.a: NaN is no number in JSON"),
+        ('{"a": [1, -Infinity, 1e999]}', "a[1]: -Infinity is no number in JSON; a[2]: 1e999 is no number in JSON"),
+        ('{"a": ' + "9" * 5000 + "}", "a: a number of more than 1000 digits"),
+        (nested(66), "more than 64 values within each other"),
+        (nested(900), "more than 64 values within each other"),
+        ("[" * 5000, "more than 64 values within each other"),
+    ],
+)
+def test_what_is_wrong_with_a_persons_document_is_told_in_plain_words(text: str | bytes, told: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        read_document(text)
+    assert str(refused.value) == told
+
+
+def test_a_persons_document_may_be_as_deep_as_one_in_yaml() -> None:
+    assert read_document(nested(65)) == read_json(nested(65))
+    assert read_document('{"ü": [1, -2.5e3, null]}'.encode()) == {"ü": [1, -2500.0, None]}
+
+
+def test_a_kept_document_that_would_be_refused_today_can_still_be_written() -> None:
+    assert read_kept('{"a": NaN, "b": [Infinity, 1.5]}') == {"a": None, "b": [None, 1.5]}
+    kept = read_kept(nested(900))
+    assert read_document(json.dumps(kept)) == kept
+    assert read_kept(nested(65)) == read_json(nested(65))

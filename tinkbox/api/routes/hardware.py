@@ -21,6 +21,7 @@ from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
+from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware, primary
@@ -133,7 +134,7 @@ def added_from_document(document: Document) -> Added:
         macs=tuple(dict.fromkeys(map(MacAddress, cards))),
         name=text(document, "name", ""),
         ssh_keys=public_keys("\n".join(keys), "ssh_keys") if keys else (),
-        disks=texts(document, "disks"),
+        disks=tuple(map(parse_path, texts(document, "disks"))),
     )
 
 

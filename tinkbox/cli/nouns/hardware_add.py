@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_verb
+from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.input_documents import read_ssh_keys
 from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Invalid
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -19,9 +20,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "It gets the lowest free address where it needs one to boot.",
     )
     verb.add_argument("mac", metavar="MAC", help="of the card that it boots with")
-    verb.add_argument("--name", help="its name and hostname (default: made of its MAC)")
-    verb.add_argument("--address", "--ip", metavar="IP[/PREFIX]", help="address to reserve, such as 172.30.0.20")
-    verb.add_argument("--gateway", metavar="IP", help="default gateway to tell it together with --address")
+    verb.add_argument("--name", type=filled, help="its name and hostname (default: made of its MAC)")
+    verb.add_argument(
+        "--address", "--ip", type=filled, metavar="IP[/PREFIX]", help="address to reserve, such as 172.30.0.20"
+    )
+    verb.add_argument("--gateway", type=filled, metavar="IP", help="default gateway to tell it together with --address")
     verb.add_argument(
         "--interface-mac", action="append", default=[], metavar="MAC", help="another card; may be repeated"
     )
@@ -33,7 +36,19 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         metavar="FILE",
         help="public key that may log in to what is installed there; may be repeated",
     )
-    verb.add_argument("--disk", action="append", default=[], metavar="DEVICE", help="a disk of it, such as /dev/sda")
+    verb.add_argument(
+        "--disk", action="append", default=[], type=_disk, metavar="DEVICE", help="a disk of it, such as /dev/sda"
+    )
+
+
+def _disk(text: str) -> str:
+    """An argument that is the path of a disk."""
+    from tinkbox.model.disk_selection import parse_path
+
+    try:
+        return parse_path(text)
+    except Invalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add(chosen: argparse.Namespace) -> None:

@@ -1,15 +1,16 @@
 """`tinkbox hardware discovered`, `accept` and `refuse`."""
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_confirmation, add_listing, add_verb
+from tinkbox.cli.flags import Verbs, add_confirmation, add_listing, add_verb, filled
+from tinkbox.cli.input_documents import read_devices
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import fields
+from tinkbox.model.errors import Invalid
 from tinkbox.model.inventory import Device
 from tinkbox.model.pci_vendors import named
 
@@ -37,9 +38,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "It goes on as that machine without booting again.",
     )
     verb.add_argument("mac", metavar="MAC")
-    verb.add_argument("--name", help="its name and hostname (default: made of its MAC)")
-    verb.add_argument("--ip", metavar="ADDRESS", help="an address to reserve, such as 172.30.0.20 or 172.31.0.20/24")
-    verb.add_argument("--gateway", metavar="ADDRESS", help="to tell it together with --ip")
+    verb.add_argument("--name", type=filled, help="its name and hostname (default: made of its MAC)")
+    verb.add_argument(
+        "--ip", type=filled, metavar="ADDRESS", help="an address to reserve, such as 172.30.0.20 or 172.31.0.20/24"
+    )
+    verb.add_argument("--gateway", type=filled, metavar="ADDRESS", help="to tell it together with --ip")
     verb.add_argument("-t", "--template", metavar="TEMPLATE", help="and create a workflow of this template for it")
     verb.add_argument(
         "-r",
@@ -142,9 +145,6 @@ def _size(count: int) -> str:
 
 def _devices(text: str) -> Mapping[str, str]:
     try:
-        devices = json.loads(text)
-    except ValueError:
-        devices = None
-    if not isinstance(devices, dict):
-        raise argparse.ArgumentTypeError(f'{text!r} is no object such as {{"device_1": "08:00:27:00:00:01"}}')
-    return devices
+        return read_devices(text)
+    except Invalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -14,6 +14,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.json_text import read_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import NodeReader, compose, is_null, line_of, path
@@ -63,7 +64,7 @@ def has_objects(text: str) -> bool:
     if not text.lstrip().startswith("{"):
         return all(head.search(text) for head in _HEADS)
     try:
-        document = json.loads(text)
+        document = json.loads(text)  # with what `_read` refuses, so that it can name it
     except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "apiVersion" in document and "kind" in document
@@ -95,6 +96,8 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     notes: list[Problem] = []
     if len(text) > MAX_TEXT:
         raise TooLarge(f"more than {MAX_TEXT // 1024} KiB of documents: split them over several files")
+    if text.lstrip().startswith("{"):
+        _check_json(text)
     for node in _documents(compose(text)):
         head = _head(node)
         if head.get("kind") == kind and head["group"] == GROUP:
@@ -107,6 +110,14 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     if not objects:
         raise Invalid(f"there is no kind: {kind} in it", notes)
     return Taken(objects=tuple(objects), notes=tuple(notes)), problems
+
+
+def _check_json(text: str) -> None:
+    """Raise Invalid for what YAML takes as text, and JSON as no number."""
+    try:
+        read_document(text)
+    except ValueError as error:
+        raise Invalid(f"invalid json: {error}") from None
 
 
 def _refuse(kind: str, problems: list[Problem]) -> None:

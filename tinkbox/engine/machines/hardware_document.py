@@ -3,13 +3,20 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
-from typing import Any
+from typing import Any, Final
 
 from tinkbox.model.discovery import Stranger, host_name
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.kubernetes import GROUP, VERSION
+
+_NO_HOSTS: Final[Mapping[IPv4Network, str]] = {
+    IPv4Network("0.0.0.0/8"): "an address of 0.0.0.0/8",
+    IPv4Network("169.254.0.0/16"): "a link-local address",
+    IPv4Network("224.0.0.0/4"): "a multicast address",
+    IPv4Network("240.0.0.0/4"): "a reserved address",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +76,19 @@ def reservation(address: str, gateway: str, networks: Sequence[IPv4Network]) -> 
         if network is None:
             raise Invalid(f"no network known here has {address}: give its prefix too, such as {address}/24")
         told = IPv4Interface((told.ip, network.prefixlen))
+    if told.network.prefixlen == 0:
+        raise Invalid(f"a prefix of 0 is the whole internet: give that of the network, such as {told.ip}/24")
+    for what, each in (("address", told.ip), ("gateway", router)):
+        if each is not None and (kind := _kind_of_no_host(each)):
+            raise Invalid(f"{each} is {kind}, which cannot be the {what} of a machine: choose another one")
+    if router == told.ip:
+        raise Invalid(f"the gateway {router} is the machine's own address: give the router's")
     return Reservation(address=told, gateway=router)
+
+
+def _kind_of_no_host(address: IPv4Address) -> str:
+    """Which addresses these are, empty: a host can have it (RFC 6890, RFC 5771)."""
+    return next((kind for network, kind in _NO_HOSTS.items() if address in network), "")
 
 
 def lowest_free(network: IPv4Network, taken: Collection[IPv4Address]) -> IPv4Address | None:

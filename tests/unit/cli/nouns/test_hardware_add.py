@@ -49,3 +49,18 @@ def test_a_private_key_is_not_sent(tinkbox: Tinkbox, machines: FakeAppliance, tm
     assert "PRIVATE key" in refused.err
     assert "cannot read" in tinkbox("hardware", "add", MAC, "--ssh-key", str(tmp_path / "none")).err
     assert machines.asked == []
+
+
+@pytest.mark.parametrize("disk", ["/etc/passwd", "", "sd a", "/dev/sd a", "sda", "/dev/../etc", "smallest"])
+def test_a_disk_that_is_no_path_below_dev_is_refused(tinkbox: Tinkbox, machines: FakeAppliance, disk: str) -> None:
+    ended = tinkbox("hardware", "add", MAC, "--disk", disk)
+    assert (ended.status, machines.asked) == (2, [])
+    assert "expected the disk's path below /dev" in ended.err
+
+
+@pytest.mark.parametrize("flag", ["--name", "--address", "--gateway"])
+def test_a_flag_without_a_value_is_refused(tinkbox: Tinkbox, machines: FakeAppliance, flag: str) -> None:
+    ended = tinkbox("hardware", "add", MAC, flag, "")
+    assert (ended.status, machines.asked) == (2, [])
+    assert f"{flag}" in ended.err
+    assert "it is empty" in ended.err

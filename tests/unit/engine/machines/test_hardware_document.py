@@ -142,3 +142,27 @@ def test_the_lowest_free_address_is_neither_taken_nor_an_end_of_the_network() ->
 def test_an_address_that_no_card_has_is_refused(mac: str) -> None:
     with pytest.raises(Invalid, match="the address of no network card"):
         added_hardware(Added(macs=(MAC, MacAddress(mac))), None)
+
+
+@pytest.mark.parametrize(
+    ("address", "gateway"),
+    [
+        ("0.0.0.1/8", ""),
+        ("169.254.3.4/16", ""),
+        ("224.0.0.5/24", ""),
+        ("255.255.255.255/32", ""),
+        ("10.0.0.5/0", "10.0.0.1"),
+        ("10.0.0.5/24", "10.0.0.5"),
+        ("10.0.0.5/32", "10.0.0.5"),
+    ],
+)
+def test_an_address_that_cannot_work_is_refused(address: str, gateway: str) -> None:
+    with pytest.raises(Invalid):
+        reservation(address, gateway, [])
+
+
+@pytest.mark.parametrize(
+    ("address", "gateway"), [("10.0.0.4/31", "10.0.0.5"), ("10.0.0.4/32", ""), ("10.0.0.4", ""), ("100.64.0.9/10", "")]
+)
+def test_an_unusual_address_that_works_is_taken(address: str, gateway: str) -> None:
+    assert str(reservation(address, gateway, [IPv4Network("10.0.0.0/24")]).address.ip) == address.partition("/")[0]

@@ -1,8 +1,8 @@
 """Documents that commands take: from a file, standard input or a flag."""
 
 import errno
-import json
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
+from tinkbox.model.json_text import read_document
 
+_GZIP = b"\x1f\x8b"
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
 
@@ -47,24 +49,27 @@ def read_input(path: Path | None, what: str) -> bytes:
 
 def read_text(path: Path | None, what: str) -> str:
     """The same as text; raises Invalid for what is not UTF-8."""
+    return _text_of(read_input(path, what), f"the {what}")
+
+
+def _text_of(content: bytes, name: str) -> str:
+    """Raises Invalid for what is not UTF-8."""
     try:
-        return read_input(path, what).decode()
+        return content.decode()
     except UnicodeDecodeError as error:
-        raise Invalid(f"the {what} is not UTF-8 text: {error}") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Invalid(f"{name} is not UTF-8 text: byte 0x{content[error.start]:02x} in line {line}") from None
 
 
-def read_bounded_text(path: Path, most: int) -> str:
-    """A named file of at most so many bytes; raises TooLarge, or Invalid for what is not UTF-8."""
+def read_bounded(path: Path, most: int) -> bytes:
+    """A named file of at most so many bytes; raises TooLarge."""
     try:
         content = _read(path, most + 1)
     except OSError as error:
         raise NotFound(f"cannot read {path}: {error.strerror}") from None
     if len(content) > most:
         raise TooLarge(f"{path} has more than {most // 1024} KiB, which is all that fits")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{path} is not UTF-8 text: {error}") from None
+    return content
 
 
 def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
@@ -86,14 +91,17 @@ def read_ssh_keys(paths: Sequence[Path]) -> list[str]:
 def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
     """A file of user-data; raises Invalid for what cloud-init would not take, with the lines of the file.
 
-    What it would ignore is told to `tell`, in a line each.
+    Keys that it would ignore are told to `tell`, in a line each; whether it ignores all is asked when the image is known.
     """
-    from tinkbox.engine.documents.user_data import ignored, unfit
+    from tinkbox.engine.documents.user_data import ignored_keys, unfit
 
-    text = read_bounded_text(path, most)
+    content = read_bounded(path, most)
+    if content.startswith(_GZIP):
+        raise Invalid(f"{path} is gzip: give it in base64, as `base64 {shlex.quote(str(path))} >FILE` writes it")
+    text = _text_of(content, str(path))
     if problems := unfit(text):
         raise Invalid(f"{path} is no user-data that cloud-init takes", problems)
-    for odd in ignored(text):
+    for odd in ignored_keys(text):
         tell(f"{path}: {odd}")
     return text
 
@@ -101,7 +109,7 @@ def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
 def read_devices(text: str) -> dict[str, Any]:
     """The map of `-r`; raises Invalid."""
     try:
-        devices = json.loads(text)
+        devices = read_document(text)
     except ValueError as error:
         raise Invalid(f"-r is not valid JSON ({error}): expected a map such as {_EXAMPLE}") from None
     if not isinstance(devices, dict):

@@ -49,7 +49,10 @@ def refused(appliance: Configuration, *arguments: str, stdin: bytes = b"") -> li
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        ("no json", ["invalid json: Expecting value: line 1 column 1 (char 0)"]),
+        ("no json", ["invalid json: line 1, column 1: expected a value"]),
+        ("", ["invalid json: the document is empty"]),
+        ('{"metadata": {"a": NaN}}', ["invalid json: metadata.a: NaN is no number in JSON"]),
+        ("[" * 5000, ["invalid json: more than 64 values within each other"]),
         ({"network": {}}, ["invalid json, ID is required: give the machine a uuid under the key id"]),
         (
             hardware(1) | {"id": str(UUID(int=2))},

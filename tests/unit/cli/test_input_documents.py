@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.model.test_ssh_keys import key
-from tinkbox.cli.input_documents import read_bounded_text, read_devices, read_input, read_ssh_keys
+from tinkbox.cli.input_documents import read_bounded, read_devices, read_input, read_ssh_keys
 from tinkbox.model.errors import Invalid, NotFound
 
 Tinkbox = Callable[..., Printed]
@@ -45,7 +45,7 @@ READERS = pytest.mark.parametrize(
     "read",
     [
         lambda path: read_input(path, "document").decode(),
-        lambda path: read_bounded_text(path, 1 << 16),
+        lambda path: read_bounded(path, 1 << 16).decode(),
         lambda path: f"{read_ssh_keys([path])[0]}\n",
     ],
 )
@@ -99,7 +99,7 @@ def test_what_is_no_file_is_refused(read: Read, path: str, why: str) -> None:
 
 
 def test_null_device_is_read_as_an_empty_file() -> None:
-    assert read_bounded_text(Path("/dev/null"), 1 << 16) == ""
+    assert read_bounded(Path("/dev/null"), 1 << 16) == b""
     assert read_input(Path("/dev/null"), "document") == b""
 
 
@@ -122,7 +122,7 @@ def test_nothing_is_awaited_from_a_terminal_or_a_closed_input(
 def test_a_template_that_is_no_text_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     failed = tinkbox("template", "validate", stdin=b"\xff\xfe")
     assert failed.status == 1
-    assert failed.err.startswith("tinkbox: the template is not UTF-8 text: ")
+    assert failed.err == "tinkbox: the template is not UTF-8 text: byte 0xff in line 1\n"
     assert appliance.asked == []
 
 

@@ -79,6 +79,7 @@ def install(chosen: argparse.Namespace) -> int:
         machines=tuple(chosen.machines),
         ssh_keys=tuple(read_ssh_keys(chosen.ssh_key)),
         user_data=read_user_data(chosen.user_data, MAX_USER_DATA, _warn) if chosen.user_data else "",
+        user_data_file=str(chosen.user_data or ""),
         disk=chosen.disk,
         hostname=chosen.hostname or "",
         seed=chosen.seed or "",
@@ -180,4 +181,4 @@ async def _last_words(operator: "Operator", workflow_id: str, each: Installation
 
 
 def _warn(text: str) -> None:
-    print(clean(f"tinkbox: {text}"), file=sys.stderr)
+    print(clean(f"tinkbox: warning: {text}"), file=sys.stderr)

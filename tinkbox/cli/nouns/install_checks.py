@@ -21,12 +21,13 @@ TELLING: Final = ("nocloud", "ec2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The command line, its files read; `timeout` in seconds, 0 the template's own."""
+    """The command line, its files read; `user_data_file` names the one of the user-data, `timeout` is in seconds, 0 the template's own."""
 
     image: str
     machines: tuple[str, ...]
     ssh_keys: tuple[str, ...] = ()
     user_data: str = ""
+    user_data_file: str = ""
     disk: str = "only"
     hostname: str = ""
     seed: str = ""
@@ -83,7 +84,8 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
     told = image or (_foretold(missing.entry) if missing else None)
     keys = bool(wanted.ssh_keys or (told is not None and await operator.default_keys()))
     if told is not None:
-        in_any_case = keys or bool(wanted.user_data)
+        refused += _unread(told, wanted)
+        in_any_case = keys or bool(wanted.user_data_file)
         refused += [each for machine in machines.values() for each in _misfits(told, machine, told=in_any_case)]
     if missing and not refused:
         raise missing
@@ -194,9 +196,26 @@ async def _refuse_without_osie(operator: "Operator") -> None:
         )
 
 
+def _unread(image: "Document", wanted: Wanted) -> list[Refusal]:
+    """The refusal of user-data that cloud-init would ignore, where the image has it; other systems read other texts."""
+    from tinkbox.engine.documents.user_data import ignored_whole
+
+    if not wanted.user_data_file or image["config"]["data_source"] not in TELLING:
+        return []
+    problem = ignored_whole(wanted.user_data)
+    if problem is None:
+        return []
+    where = f", line {problem.line}" if problem.line else ""
+    return [
+        Invalid(
+            f"{wanted.user_data_file}{where}: {problem.text}. The first line must be `#cloud-config`, or `#!/bin/sh` for a script"
+        )
+    ]
+
+
 def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refusal]:
     """What cannot be right of this image on this machine; `told` says that you can log in whatever its document says."""
-    from tinkbox.engine.metadata.instances import lets_in
+    from tinkbox.engine.metadata.instances import lets_in, user_data_of
 
     found: list[Refusal] = []
     made, name, config = machine.get("inventory") or {}, name_of(machine), image["config"]
@@ -206,8 +225,9 @@ def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refu
         kinds = " and ".join(config["firmware"])
         found.append(Conflict(f"{image['id']} boots by {kinds}, and {name} has {made['firmware']} firmware"))
     if config["data_source"] in TELLING and not (told or lets_in(machine["document"])):
+        read = " that cloud-init reads" if user_data_of(machine["document"]) else ""
         text = (
-            f"no key and no user-data: you could not log in to {name}. Add --ssh-key ~/.ssh/id_ed25519.pub or --user-data FILE "
+            f"no key and no user-data{read}: you could not log in to {name}. Add --ssh-key ~/.ssh/id_ed25519.pub or --user-data FILE "
             "(`ssh-keygen -t ed25519` makes a key)"
         )
         found.append(Invalid(text))

@@ -10,7 +10,7 @@ from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.user_data import cloud_config
+from tinkbox.engine.documents.user_data import cloud_config, ignored_whole
 from tinkbox.yaml_nodes import is_null
 
 # Of a user, and of the whole text for the default user; a merge key brings what is not looked at here.
@@ -39,7 +39,7 @@ class Logins:
 
 def logins(user_data: str) -> Logins | None:
     """None where it is no cloud-config, which does not tell."""
-    if not user_data.strip():
+    if ignored_whole(user_data) is not None:
         return Logins()
     keys = cloud_config(user_data)
     return None if keys is None else _logins({str(name.value): value for name, value in keys})

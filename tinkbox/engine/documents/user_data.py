@@ -12,6 +12,7 @@ from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.engine.documents.yaml_loading import unloadable
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.spelling import meant
@@ -29,6 +30,9 @@ _OTHERS: Final = (
     "## template:", "content-type:", "mime-version:", "from nobody", "h4si", "#upstart-job", "#ps1", "rem cmd",
     "version:", "machine:",  # Talos
 )  # fmt: skip
+# Of these, what neither cloud-init nor cloudbase-init reads: Ignition and Talos.
+_NO_CLOUD_INIT: Final = ("{", "version:", "machine:")
+_HEADERS: Final = 4096  # as far as cloud-init looks for those of MIME
 # Keys that nothing but a cloud-config begins a line with: a text that has one and lacks its head is one.
 _TELLING: Final = frozenset({
     "packages", "package_update", "package_upgrade", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "ssh_pwauth",
@@ -92,11 +96,28 @@ def ignored(text: str) -> list[Problem]:
     Others read user-data as well, such as Kickstart, so this is no reason to refuse it.
     """
     begins = text.strip().lower()
-    if not begins or unfit(text):
+    if not begins or begins.startswith(_NO_CLOUD_INIT) or unfit(text):
         return []
-    if not begins.startswith(("{", _HEAD, *_OTHERS)):
-        first = quoted(text.strip().splitlines()[0], 40)
-        return [Problem(line=1, text=f"cloud-init ignores all of it, for it knows nothing that begins with {first}")]
+    unread = ignored_whole(text)
+    return ignored_keys(text) if unread is None else [unread]
+
+
+def ignored_whole(text: str) -> Problem | None:
+    """Why cloud-init ignores all of a text; None where it reads some of it, or cloudbase-init does."""
+    stripped = text.strip()
+    begins = stripped.lower()
+    if not begins:
+        return Problem(text="cloud-init finds nothing in it, for it is empty")
+    reads = begins.startswith((_HEAD, *_OTHERS)) and not begins.startswith(_NO_CLOUD_INIT)
+    if reads or "mime-version:" in text[:_HEADERS].lower():
+        return None
+    line = 1 + text[: text.index(stripped[0])].count("\n")
+    first = quoted(stripped.splitlines()[0], 40)
+    return Problem(line=line, text=f"cloud-init ignores all of it, for it knows nothing that begins with {first}")
+
+
+def ignored_keys(text: str) -> list[Problem]:
+    """The keys of a fit cloud-config that cloud-init does not know, unless a newer one does."""
     return [
         Problem(
             line=line_of(each),
@@ -168,13 +189,18 @@ def _cloud_config_problems(text: str) -> Iterator[Problem]:
     except Invalid as error:
         yield from error.problems
         return
+    if len(documents) > 1:
+        yield Problem(line=line_of(documents[1]), text="a second document begins here: cloud-init reads only one")
     if not documents or is_null(documents[0]):
         return
     root = documents[0]
-    if len(documents) > 1:
-        yield Problem(line=line_of(documents[1]), text="a second document begins here: cloud-init reads only one")
     if not isinstance(root, MappingNode):
         yield Problem(line=line_of(root), text="expected keys with values, such as `packages: [curl]`")
+        return
+    try:
+        yield from unloadable(root)
+    except Invalid as error:
+        yield from error.problems
         return
     fields = {str(name.value): value for name, value in root.value if isinstance(name, ScalarNode)}
     yield from _shapes(fields)
@@ -208,7 +234,7 @@ def _users(node: Node) -> Iterator[Problem]:
             yield Problem(line=line_of(each), key=key, text="expected a name, or keys with values: `- name: ann`")
             continue
         fields = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
-        if "name" not in fields and "snapuser" not in fields:
+        if not fields.keys() & {"name", "snapuser", "<<"}:
             yield Problem(line=line_of(each), key=key, text="a user needs its name")
         keys = fields.get("ssh_authorized_keys", fields.get("ssh-authorized-keys"))
         if keys is not None and not is_null(keys) and not isinstance(keys, SequenceNode):
@@ -222,7 +248,7 @@ def _files(node: SequenceNode) -> Iterator[Problem]:
             yield Problem(line=line_of(each), key=key, text="expected keys with values: `- path: /etc/motd`")
             continue
         names = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
-        if "path" not in names:
+        if not names.keys() & {"path", "<<"}:
             yield Problem(line=line_of(each), key=key, text="a file needs its path")
         mode = names.get("permissions")
         if isinstance(mode, ScalarNode) and mode.style is None and str(mode.value).isdigit():

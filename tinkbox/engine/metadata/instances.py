@@ -5,15 +5,21 @@ count together.
 """
 
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from tinkbox.engine.documents.user_data import ignored, unfit
+from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.machine_views import object_view
 from tinkbox.model.metadata import MAX_KEY, MAX_KEYS, MAX_USER_DATA, Defaults, Instance, Metadata
 from tinkbox.model.text import counted
+
+MAX_BONDING_MODE: Final = 6
+_LINES: Final = ("hostname", "id")
+# Unicode's categories: control characters, lone surrogates, and what separates lines and paragraphs.
+_NO_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 
 
 def instance_of(
@@ -51,8 +57,8 @@ def instance_of(
 
 
 def lets_in(document: Mapping[str, Any]) -> bool:
-    """Whether a hardware document has ssh keys or user-data for the system on its machine."""
-    return bool([*ssh_keys_of(document)] or user_data_of(document))
+    """Whether a hardware document has ssh keys, or user-data that cloud-init reads, for the system on its machine."""
+    return any(ssh_keys_of(document)) or ignored_whole(user_data_of(document)) is None
 
 
 def user_data_of(document: Mapping[str, Any]) -> str:
@@ -76,6 +82,10 @@ def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
     """
     problems: list[Problem] = []
     odd: list[Problem] = []
+    machines = list(machines)
+    unusable = [Problem(key=f"{called(each)}: {key}", text=text) for each in machines for key, text in _unusable(each)]
+    if unusable:
+        raise Invalid(f"metadata that cannot be served: {counted(len(unusable), 'problem')}", unusable)
     for each in machines:
         spec = _mapping(object_view(each.document).get("spec"))
         found = {"userData": _user_data(each.document), "vendorData": _text(spec.get("vendorData"))}
@@ -88,6 +98,19 @@ def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
     if problems:
         raise Invalid(f"user-data that cloud-init could not use: {counted(len(problems), 'problem')}", problems)
     return odd
+
+
+def _unusable(hardware: Hardware) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong): names and ids are served as one line each, and Linux has seven modes of a bond."""
+    metadata = _metadata(hardware.document)
+    details = _mapping(metadata.get("instance"))
+    lines = {"metadata.name": hardware.name} | {f"metadata.instance.{each}": details.get(each) for each in _LINES}
+    for key, value in lines.items():
+        if any(unicodedata.category(each) in _NO_LINE for each in _text(value)):
+            yield key, "it has a line break or another control character: write it on one line"
+    mode = metadata.get("bonding_mode")
+    if isinstance(mode, int) and not isinstance(mode, bool) and not 0 <= mode <= MAX_BONDING_MODE:
+        yield "metadata.bonding_mode", f"expected a mode between 0 and {MAX_BONDING_MODE}, not {mode}"
 
 
 def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """What `tinkbox install` refuses before it begins, and what it asks the appliance for."""
 
+import gzip
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -231,3 +232,55 @@ def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(
     ended = tinkbox(*words)
     assert (ended.status, ended.err) == (1, "")
     assert ended.out.endswith("node7: its workflow is over, and was deleted\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("#cloud-confg\na: 1\n", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with '#cloud-confg'"),
+        ("\nhello\n", ", line 2: cloud-init ignores all of it, for it knows nothing that begins with 'hello'"),
+        ("a: [1, 2", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with 'a: [1, 2'"),
+        (" \n\n", ": cloud-init finds nothing in it, for it is empty"),
+        ("", ": cloud-init finds nothing in it, for it is empty"),
+    ],
+)  # fmt: skip
+def test_user_data_that_cloud_init_would_ignore_is_refused(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], tmp_path: Path, text: str, why: str
+) -> None:
+    file = tmp_path / "user-data"
+    file.write_text(text)
+    without_key = [*words[:3], "--no-wait"]
+    for line in (words, without_key):
+        refused = tinkbox(*line, "--user-data", str(file))
+        said = f"tinkbox: {file}{why}. The first line must be `#cloud-config`, or `#!/bin/sh` for a script\n"
+        assert (refused.status, refused.err) == (1, said)
+    assert created(ready) == []
+    for source in ("ignition", "talos", "none"):
+        ready.answers["GET /v1/system-images/debian-13"] = {**IMAGE, "config": {**CONFIG, "data_source": source}}
+        assert (tinkbox(*words, "--user-data", str(file)).status, tinkbox(*without_key).err) == (0, "")
+
+
+def test_user_data_of_a_document_that_cloud_init_ignores_is_no_way_to_log_in(
+    tinkbox: Tinkbox, ready: FakeAppliance
+) -> None:
+    ready.answers["GET /v1/hardware/node7"] = {**MACHINE, "document": {**DOCUMENT, "spec": {"userData": "hello\n"}}}
+    refused = tinkbox("install", "debian-13", "node7", "--no-wait")
+    assert (refused.status, created(ready)) == (1, [])
+    assert "no key and no user-data that cloud-init reads: you could not log in to node7" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"#cloud-config\n", mtime=0), "{0} is gzip: give it in base64, as `base64 {0} >FILE` writes it"),
+        (b"#cloud-config\na: \xff\n", "{0} is not UTF-8 text: byte 0xff in line 2"),
+    ],
+)
+def test_binary_user_data_is_refused_with_what_to_do(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], tmp_path: Path, content: bytes, said: str
+) -> None:
+    file = tmp_path / "ok.gz"
+    file.write_bytes(content)
+    refused = tinkbox(*words, "--user-data", str(file))
+    assert (refused.status, refused.err) == (1, f"tinkbox: {said.format(file)}\n")
+    assert ready.asked == []

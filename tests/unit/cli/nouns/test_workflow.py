@@ -444,3 +444,20 @@ def test_a_workflow_is_retried_from_where_one_says(
 def test_deleting_is_silent(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     deleted = tinkbox("workflow", "delete", WORKFLOW_ID)
     assert (deleted.status, deleted.out, deleted.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("devices", "told"),
+    [
+        ("", "the document is empty"),
+        ("[" * 5000, "more than 64 values within each other"),
+        ('{"a": ' + "9" * 5000 + "}", "a: a number of more than 1000 digits"),
+    ],
+)
+def test_devices_that_are_no_json_are_refused_in_plain_words(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance, devices: str, told: str
+) -> None:
+    ended = tinkbox("workflow", "create", "-t", "install", "-r", devices)
+    assert ended.status == 1
+    assert ended.err.startswith(f"tinkbox: -r is not valid JSON ({told})")
+    assert appliance.asked == []

@@ -24,7 +24,8 @@ KEYED = "{name: ann, ssh_authorized_keys: [ssh-ed25519 AAAA]}"
         (HEAD + "users: ann, default\n", "debian"),
         (f"#Cloud-Config \r\nusers: [{KEYED}]\n", "ann"),
         (HEAD + "day: 2020-13-45\nodd: !tag x\n? [a]\n: b\n", "debian"),
-        (HEAD + "user: 2020-13-45\n", "2020-13-45"),
+        (HEAD + "user: 2020-11-23\n", "2020-11-23"),
+        ("hello\n", "debian"),
     ],
 )
 def test_the_user_to_log_in_as_is_one_who_can(user_data: str, user: str) -> None:
@@ -65,3 +66,9 @@ def test_a_way_in_is_not_doubted(text: str, keys: bool) -> None:
 @pytest.mark.parametrize("other", ["#!/bin/sh\n", "", "## template: jinja\n#cloud-config\nusers: []\n", "# hello\n"])
 def test_of_what_is_no_cloud_config_nothing_is_said(other: str) -> None:
     assert [*doubts(other, keys=True)] == []
+
+
+def test_text_that_cloud_init_ignores_lets_nobody_in() -> None:
+    (told,) = doubts("hello\n", keys=False)
+    assert told.startswith("no user gets a key or a password")
+    assert not [*doubts("hello\n", keys=True)]

@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from tinkbox.engine.documents.user_data import ignored, unfit
+from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
 from tinkbox.model.metadata import MAX_USER_DATA
 
 
@@ -40,6 +40,8 @@ PACKED = in_base64(CLOUD_CONFIG)
         "anything else",
         "# of our own tool\nhostname: node7\nnetwork: lab\n",
         "variant: fcos\nversion: 1.5.0\npasswd: {}\n",
+        "#cloud-config\nfile: &f {path: /a}\nwrite_files: [{<<: *f, content: b}, {<<: [*f, *f]}]\n",
+        "#cloud-config\nuser: &u {name: ann}\nusers: [{<<: *u}]\n",
     ],
 )
 def test_what_systems_read_is_fit(text: str) -> None:
@@ -55,7 +57,9 @@ def test_what_systems_read_is_fit(text: str) -> None:
         ("# mine\n#cloud-config\nruncmd: []\n", "line 2: #cloud-config must be the first line"),
         ("# cloud-config\nruncmd: []\n", "line 1: the first line must be #cloud-config, without a space"),
         ("#cloud-config\nruncmd:\n\t- reboot\n", "line 3: a tab: YAML is indented with spaces"),
-        ("#cloud-config\na: [\n", "line 3: not valid YAML"),
+        ("#cloud-config\na: [\n", "line 2: not valid YAML"),
+        ("#cloud-config\na: [1, 2\n", "line 2: not valid YAML"),
+        ("#cloud-config\n---\n---\na: 1\n", "line 4: a second document"),
         ("#cloud-config\n- a\n", "line 2: expected keys with values"),
         ("#cloud-config\na: 1\n---\nb: 2\n", "line 4: a second document"),
         ("#cloud-config\nruncmd: reboot\n", "line 2, runcmd: expected a list"),
@@ -119,3 +123,23 @@ def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None
         PACKED,
     ):
         assert ignored(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\n", "hello\n", "#cloud-confg\na: 1\n", "a: [1, 2\n", '{"ignition": {}}', "version: v1alpha1\n"]
+)
+def test_text_of_which_cloud_init_reads_nothing_is_known(text: str) -> None:
+    assert ignored_whole(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#cloud-config", "\n#!/bin/sh\n", "#ps1\n", PACKED, "From: ann\nMIME-Version: 1.0\n\nx\n", "## template: jinja\n"],
+)
+def test_text_of_which_cloud_init_reads_some_is_known(text: str) -> None:
+    assert ignored_whole(text) is None
+
+
+def test_the_line_that_cloud_init_does_not_know_is_counted_from_the_beginning() -> None:
+    (told,) = ignored("\n\nhello\n")
+    assert told.line == 3

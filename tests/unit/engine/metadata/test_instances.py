@@ -126,3 +126,20 @@ def test_vendor_data_of_damaged_gzip_is_refused_when_it_is_pushed() -> None:
         check_texts([of_today(vendorData=whole[:16])])
     (told,) = refusal.value.problems
     assert str(told).startswith("m: vendorData: its gzip is damaged: its end is missing; pack it again with `gzip")
+
+
+@pytest.mark.parametrize("field", ["hostname", "id"])
+@pytest.mark.parametrize("text", ["a\nb", "a\r", "\x1b[31m", "a\u2028b", "\ud800"])
+def test_a_host_name_or_id_of_several_lines_is_refused(field: str, text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_texts([of_today(metadata={"instance": {field: text}})])
+    assert [each.key.partition(": ")[2] for each in refused.value.problems] == [f"metadata.instance.{field}"]
+    assert check_texts([of_today(metadata={"instance": {field: "Any name, ü"}})]) == []
+
+
+def test_a_bonding_mode_that_linux_does_not_have_is_refused() -> None:
+    for mode in (0, 6, None, "77", True):
+        assert check_texts([of_today(metadata={"bonding_mode": mode})]) == []
+    for mode in (77, -1):
+        with pytest.raises(Invalid, match="metadata that cannot be served"):
+            check_texts([of_today(metadata={"bonding_mode": mode})])

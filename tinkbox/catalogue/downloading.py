@@ -13,20 +13,21 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from tinkbox.catalogue.transport import Web
+from tinkbox.catalogue.transport import AGAIN, Web
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.sizes import show_size
 
 MAX_SIZE: Final = 64 << 30
 ATTEMPTS: Final = 5
 PAUSE_SECONDS: Final = 2.0
+QUIET_SECONDS: Final = 10.0
 PIECE: Final = 1 << 20
 # Left free beside the file; packing wants more, and says so itself.
 SPARE: Final = 64 << 20
@@ -55,11 +56,16 @@ class Download:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """How far a download is: `total` is 0 while nobody tells it, `rate` in bytes a second of this run."""
+    """How far a download is.
+
+    `total` is 0 while nobody tells it, `rate` in bytes a second of this run.  `silent` is for how many seconds nothing came, where
+    that is long.
+    """
 
     done: int
     total: int
     rate: float
+    silent: float = 0.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -111,6 +117,11 @@ def alone(cache: Path, order: Order, waits: Callable[[], None]) -> Iterator[None
                 continue
             try:
                 yield
+            except BaseException:
+                # Whatever ends it, a signal as well: what the next run would drop does not stay.
+                if _is(part, descriptor) and not _resumable(_read_note(part)):
+                    _remove(part)
+                raise
             finally:
                 # Nobody could go on with an empty file.  Removed by us, its name may be that of the next process's file.
                 if _is(part, descriptor) and not os.fstat(descriptor).st_size:
@@ -152,6 +163,7 @@ class Downloads:
         *,
         max_size: int = MAX_SIZE,
         pause: float = PAUSE_SECONDS,
+        quiet: float = QUIET_SECONDS,
         free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         self._web = web
@@ -159,6 +171,7 @@ class Downloads:
         self._clock = clock
         self._max_size = max_size
         self._pause = pause
+        self._quiet = quiet
         self._free = free
 
     async def fetch(self, order: Order, said: Callable[[Arrived], None]) -> Download:
@@ -168,8 +181,28 @@ class Downloads:
         when it stops or there is no room.
         """
         transfer = _Transfer(self._web, order, _part(self._cache, order), self._max_size, self._free)
-        await self._arrive(transfer, said)
+        with self._watched(transfer, said):
+            await self._arrive(transfer, said)
         return transfer.finish()
+
+    @contextmanager
+    def _watched(self, transfer: "_Transfer", said: Callable[[Arrived], None]) -> Iterator[None]:
+        """Say it when nothing comes for long."""
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal timer
+            now = self._clock()
+            if now - transfer.heard_at >= self._quiet:
+                said(replace(transfer.arrived(now), silent=now - transfer.heard_at))
+            timer = loop.call_later(self._quiet / 2, look)
+
+        timer = loop.call_later(self._quiet / 2, look)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def _arrive(self, transfer: "_Transfer", said: Callable[[Arrived], None]) -> None:
         transfer.begin(self._clock())
@@ -177,7 +210,8 @@ class Downloads:
             before = transfer.done
             try:
                 async for _ in transfer.run():
-                    said(transfer.arrived(self._clock()))
+                    transfer.heard_at = self._clock()
+                    said(transfer.arrived(transfer.heard_at))
                 return
             except _Interrupted as stopped:
                 # A server that sends nothing more will send nothing more.
@@ -208,7 +242,7 @@ class _Transfer:
         self._note = _Note(url=order.url, digest=order.digest)
         self._hash = hashlib.new(self._algorithm)
         self.done = 0
-        self.began_at = 0.0
+        self.began_at = self.heard_at = 0.0
         self.began_with = 0
 
     @property
@@ -231,7 +265,7 @@ class _Transfer:
                     self.done += len(piece)
         else:
             self._restart()
-        self.began_at, self.began_with = now, self.done
+        self.began_at, self.heard_at, self.began_with = now, now, self.done
 
     async def run(self) -> AsyncIterator[None]:
         """Ask for what is missing and keep what comes; raises _Interrupted when it stops early."""
@@ -258,13 +292,13 @@ class _Transfer:
         except Unavailable as error:
             if self.done == self.began_with:
                 raise
-            raise _Interrupted(str(error)) from None
+            raise _Interrupted(str(error).removesuffix(AGAIN)) from None
         if self.done < self._note.total:
             raise _Interrupted(f"it ended at {self.done} of {self._note.total} bytes")
 
     def leave(self) -> str:
         """End it before the file is whole; returns words on what is kept, which is what a second run can go on with."""
-        if self.done and self._note.validator and self._note.total:
+        if self.done and _resumable(self._note):
             return f"; {show_size(self.done)} are kept: run the command again to go on"
         lost = "; nothing of it is kept, as its server does not tell what a second run would need" if self.done else ""
         self.forget()
@@ -375,6 +409,11 @@ def _remove(part: Path) -> None:
 
 def _note_of(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
+
+
+def _resumable(note: _Note | None) -> bool:
+    """Whether another run could go on with a part."""
+    return note is not None and bool(note.validator and note.total)
 
 
 def _write_note(part: Path, note: _Note) -> None:

@@ -19,6 +19,7 @@ from tinkbox.model.system_image import (
     MAX_ID,
     MAX_WORDS,
     SOURCE_DIGEST,
+    USER,
     Architecture,
     Compression,
     DataSource,
@@ -127,7 +128,7 @@ class _CatalogueReader(NodeReader):
         least_disk = self.size(found, "least_disk", key)
         data_source = self.member(found, "data_source", key, DataSource, DataSource.NOCLOUD)
         growth = self.member(found, "growth", key, Growth, Growth.CLOUD_INIT)
-        default_user = self.words(found, "default_user", key)
+        default_user = self.user(found, "default_user", key)
         licence = self.words(found, "licence", key)
         note = self.words(found, "note", key)
         end_of_life = self.day(found, "end_of_life", key)
@@ -288,6 +289,14 @@ class _CatalogueReader(NodeReader):
         for word in WORD.findall(text):
             if word not in known:
                 self.refuse(node, key, f"{{{word}}} stands for nothing here; {meant(word, known)}")
+
+    def user(self, found: Mapping[str, Node], name: str, key: str) -> str:
+        text = self.words(found, name, key)
+        if text and not USER.match(text):
+            told = f"expected the name of a user, of up to 32 letters, digits, _, . and -, not {text[:60]!r}"
+            self.refuse(found[name], path(key, name), told)
+            return ""
+        return text
 
     def member(self, found: Mapping[str, Node], name: str, key: str, kind: type[_E], absent: _E) -> _E:
         if name not in found:

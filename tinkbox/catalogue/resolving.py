@@ -2,11 +2,15 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, NoReturn
 from urllib.parse import urljoin, urlsplit
 
 from tinkbox.catalogue.entries import Entry, Fixed, Listing, Signed, Stream, Sums, filled
@@ -19,6 +23,7 @@ from tinkbox.model.system_image import SOURCE_DIGEST, Verified
 
 MAX_SUMS: Final = 4 << 20
 MAX_URL: Final = 2048
+MATCH_SECONDS: Final = 5.0
 _BARE_DIGEST: Final = re.compile(r"[0-9a-f]{64}(?:[0-9a-f]{64})?\Z")
 
 
@@ -103,7 +108,8 @@ class Resolver:
     async def _by_sums(self, entry: Entry, resolver: Sums) -> Found:
         sums = await self._checksums(entry, resolver.sums, {})
         pattern = re.compile(resolver.file)
-        names = {name: match for name in sums.digests if (match := pattern.fullmatch(name))}
+        with _in_time(resolver.file):
+            names = {name: match for name in sums.digests if (match := pattern.fullmatch(name))}
         if not names:
             raise NotFound(f"{resolver.sums} names no file like {resolver.file}: its publisher changed something")
         name = newest(names)
@@ -115,7 +121,8 @@ class Resolver:
     async def _by_listing(self, entry: Entry, resolver: Listing) -> Found:
         # What is not signed anywhere is not taken from a page that anybody could have changed.
         page = await self._web.document(resolver.page)
-        matches = list(re.finditer(resolver.newest, page.content.decode("utf-8", "replace")))
+        with _in_time(resolver.newest):
+            matches = list(re.finditer(resolver.newest, page.content.decode("utf-8", "replace")))
         if not matches:
             raise NotFound(f"{resolver.page} has nothing like {resolver.newest}: its publisher changed something")
         words = {word: value or "" for word, value in max(matches, key=order).groupdict().items()}
@@ -192,6 +199,34 @@ class Resolver:
                 raise
             return replace(found, doubts=(*found.doubts, f"there is no signature: {refusal}"))
         return replace(found, image_signature=detached.content)
+
+
+class _TooLong(Exception):
+    """A pattern has no end."""
+
+
+@contextmanager
+def _in_time(pattern: str) -> Iterator[None]:
+    """Match a pattern, which may take for ever over a text that its publisher chose; raises Invalid when it takes long."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal reaches it; the command line has one thread
+        return
+
+    def end(_: int, __: FrameType | None) -> NoReturn:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    timer = signal.setitimer(signal.ITIMER_REAL, MATCH_SECONDS)
+    try:
+        yield
+    except _TooLong:
+        raise Invalid(
+            f"the pattern {pattern} takes more than {MATCH_SECONDS:g} seconds on what its publisher sends: "
+            "write it without a repetition within a repetition, such as (a+)+"
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _proven(entry: Entry, version: str, url: str, digest: str, sums: Checksums) -> Found:

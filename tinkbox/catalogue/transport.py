@@ -22,6 +22,8 @@ MAX_DOCUMENT: Final = 8 << 20
 CONNECT_SECONDS: Final = 20.0
 DOCUMENT_SECONDS: Final = 120.0
 SILENCE_SECONDS: Final = 60.0
+# How it ends that a host broke off: what goes on by itself need not say so.
+AGAIN: Final = ": run the command again"
 _MOVED: Final = (301, 302, 303, 307, 308)
 # Where distributions keep the authorities they trust, for an executable that was built on another one.
 _AUTHORITIES: Final = ("/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem")
@@ -94,7 +96,7 @@ class Web:
         self, method: str, url: str, headers: Mapping[str, str] | None = None, *, plain: bool = False
     ) -> AsyncIterator[tuple[aiohttp.ClientResponse, bool]]:
         """The answer behind all redirects, and whether it came over HTTPS all the way.  Raises Unavailable or Invalid."""
-        secure, place = True, url
+        secure, place, begun = True, url, False
         try:
             for _ in range(MAX_REDIRECTS):
                 scheme = urlsplit(place).scheme
@@ -104,14 +106,18 @@ class Web:
                 )
                 async with request as response:
                     if response.status not in _MOVED or "Location" not in response.headers:
+                        begun = True
                         with _cut_off(response):
                             yield response, secure
                         return
                     place = _moved(place, response.headers["Location"], plain=plain)
         except TimeoutError:
             silence = f"{self._silence:g} seconds"
-            raise Unavailable(f"{urlsplit(place).netloc} said nothing for {silence}: run the command again") from None
+            raise Unavailable(f"{urlsplit(place).netloc} said nothing for {silence}{AGAIN}") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            if begun and isinstance(error, aiohttp.ClientError | ConnectionError):
+                host = urlsplit(place).netloc
+                raise Unavailable(f"{host} cut the connection off in the middle of {url}{AGAIN}") from None
             raise Unavailable(
                 f"{url} cannot be reached: {_reason(error)}: check the network and the proxy. "
                 "Without internet: fetch it on another host with `tinkbox image fetch ID --save FILE`, and `tinkbox image load FILE` here"
@@ -182,6 +188,8 @@ def _plain(response: aiohttp.ClientResponse, content: bytes, limit: int, url: st
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "what comes from there is not HTTP"
     # What these say of themselves has a Python object in it.
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         error = error.certificate_error

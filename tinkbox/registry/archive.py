@@ -90,8 +90,16 @@ def _read(spool: Staged, stage: Callable[[], Staged]) -> Archive:
             images = read_images(contents)
             return Archive(blobs=tuple(contents.blobs.values()), images=images)
     except _DAMAGE as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = _reason(error)
         raise Invalid(f"the image archive is damaged or is none ({reason}): {_ADVICE}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Why an archive cannot be read, in words that are not Python's."""
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return "its gzip stream is damaged, or something else follows it"
+    told = isinstance(error, tarfile.TarError | EOFError | lzma.LZMAError)
+    return (" ".join(str(error).split())[:200] if told else "") or "what it says of its files makes no sense"
 
 
 def _plain(spool: Staged, stage: Callable[[], Staged]) -> Path:

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.metadata import MAX_KEYS, ssh_key_problem
+from tinkbox.model.ssh_keys import public_keys
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
+ZONES = Path("/usr/share/zoneinfo")
 PUBLIC, ALL, OFF = "public", "all", "off"
 # Where Hegel listened, and where Tootles does: templates of the field name both.
 COMPATIBLE_PORTS: Final = (50061, 7080, 7172)
@@ -25,6 +27,10 @@ def ssh_keys(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
     for each in found:
         if problem := ssh_key_problem(each):
             raise Invalid(problem)
+        try:
+            public_keys(each, "it")
+        except Invalid as error:
+            raise Invalid("; ".join(problem.text for problem in error.problems) or str(error)) from None
     if len(found) > MAX_KEYS:
         raise Invalid(f"at most {MAX_KEYS} keys, not {len(found)}")
     return found
@@ -35,7 +41,18 @@ def timezone(value: Any, default: str) -> str:
     found = readers.written(value) or default
     if found and not _ZONE.fullmatch(found):
         raise Invalid(f"expected a time zone such as Europe/Berlin, not {found!r}")
+    if found and not _known_zone(found):
+        raise Invalid(f"there is no time zone {found!r}: `timedatectl list-timezones` prints all")
     return found
+
+
+def _known_zone(name: str) -> bool:
+    """Whether there is such a time zone, as far as this host knows; former names need not have a file."""
+    try:
+        listed = (ZONES / "tzdata.zi").read_text()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return (ZONES / name).is_file() or re.search(rf" {re.escape(name)}$", listed, re.MULTILINE) is not None
 
 
 @reader("a URL such as `http://proxy.lab:3128`")

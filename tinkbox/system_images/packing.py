@@ -21,6 +21,7 @@ from tinkbox.model.system_image import (
     MAX_ID,
     MAX_WORDS,
     SOURCE_DIGEST,
+    USER,
     USUAL_MAX_DISK,
     About,
     Architecture,
@@ -122,7 +123,7 @@ def pack(
 
 
 def check_names(about: About) -> None:
-    """Raise Invalid for an id or a version that the registry cannot keep."""
+    """Raise Invalid for an id, a version or a default user that the registry does not keep."""
     if not ID.match(about.id) or len(about.id) > MAX_ID:
         raise Invalid(
             f"{about.id[:100]!r} is no id of an image: write lower case, digits and dashes, such as lab-debian"
@@ -130,6 +131,10 @@ def check_names(about: About) -> None:
     if not TAG.match(about.version) or about.version == LATEST:
         raise Invalid(
             f"{about.version[:100]!r} is no version of an image: write letters, digits, dots and dashes, such as 20261101"
+        )
+    if about.default_user and not USER.match(about.default_user):
+        raise Invalid(
+            f"{about.default_user[:100]!r} is no name of a user: write up to 32 letters, digits, _, . and -, such as debian"
         )
 
 
@@ -288,7 +293,6 @@ def _filled(about: About, known: Source, kind: Format, compression: Compression)
     return replace(
         about,
         title=one_line(about.title, MAX_WORDS) or about.id,
-        default_user=one_line(about.default_user, MAX_WORDS),
         licence=one_line(about.licence, MAX_WORDS),
         source=source,
     )

@@ -103,7 +103,9 @@ class _Reading:
                 yield info
                 archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
         except _DAMAGE as error:
-            reason = quoted(" ".join(str(error).split())[:120])
+            # Of other errors the words are Python's.
+            told = " ".join(str(error).split())[:120] if isinstance(error, tarfile.TarError) else ""
+            reason = quoted(told or "an entry of it contradicts itself")
             raise Invalid(
                 f"it is damaged or truncated: its tar cannot be read behind byte {place} ({reason})"
             ) from None

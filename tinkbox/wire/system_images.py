@@ -24,6 +24,7 @@ from tinkbox.model.system_image import (
     MAX_ID,
     MAX_WORDS,
     SOURCE_DIGEST,
+    USER,
     About,
     Architecture,
     BlockMap,
@@ -100,7 +101,7 @@ def decode_config(content: bytes) -> Config:
             firmware=fields.members("firmware", Firmware),
             data_source=fields.member("data_source", DataSource, DataSource.NONE),
             growth=fields.member("growth", Growth, Growth.NONE),
-            default_user=fields.text("default_user"),
+            default_user=fields.matching("default_user", USER, absent=""),
             licence=fields.text("licence"),
             least_disk=fields.number("least_disk"),
             source=Source(
@@ -249,8 +250,13 @@ class _Fields:
         self.wrong(name, f"is no text in one line of at most {MAX_WORDS} characters")
         return ""
 
-    def matching(self, name: str, pattern: re.Pattern[str], limit: int = MAX_WORDS) -> str:
-        value = self._entry.get(name)
+    def matching(
+        self, name: str, pattern: re.Pattern[str], limit: int = MAX_WORDS, *, absent: str | None = None
+    ) -> str:
+        """`absent` may stand in its place, and stands for a missing one."""
+        value = self._entry.get(name, absent)
+        if absent is not None and value == absent:
+            return absent
         if isinstance(value, str) and len(value) <= limit and pattern.match(value):
             return value
         self.wrong(name, "is missing or not of the form that it must have")

@@ -30,6 +30,7 @@ class Client:
     publisher: Signer
     folder: Path
     silence: float = 5.0
+    quiet: float = 5.0
     said: list[Arrived] = field(default_factory=list)
     free: int = 1 << 40
     max_size: int = 1 << 30
@@ -75,6 +76,7 @@ class Client:
                 self.cache,
                 time.monotonic,
                 pause=0,
+                quiet=self.quiet,
                 free=lambda folder: self.free - sum(path.stat().st_size for path in folder.iterdir()),
                 max_size=self.max_size,
             )

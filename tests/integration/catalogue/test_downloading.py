@@ -1,5 +1,6 @@
 """An image on its way here, from a publisher who stops, changes his mind or lies."""
 
+import asyncio
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -94,13 +95,19 @@ async def test_the_rest_from_another_mirror_is_not_put_behind_what_is_here(clien
 
 async def test_an_image_that_always_ends_early_is_refused(client: Client) -> None:
     client.mirror.publish({PATH: File(IMAGE, cut=SIZE // 2)})
-    with pytest.raises(Unavailable, match=r"stopped: .*KiB are kept: run the command again"):
+    with pytest.raises(
+        Unavailable,
+        match=r"stopped: 127\.0\.0\.1:\d+ cut the connection off in the middle of [^;]*; .*KiB are kept: run the command again to go on$",
+    ):
         await client.bring(client.entry())
 
 
 async def test_a_length_that_is_too_small_does_not_pass(client: Client) -> None:
     client.mirror.publish({PATH: File(IMAGE, told=1000)})
-    with pytest.raises((Invalid, Unavailable), match=r"is not what it should be|cannot be reached"):
+    with pytest.raises(
+        (Invalid, Unavailable),
+        match=r"is not what it should be|cut the connection off|cannot be reached: what comes from there is not HTTP: check",
+    ):
         await client.bring(client.entry())
     assert client.said == [] or client.kept == []
 
@@ -268,3 +275,23 @@ async def test_a_file_that_is_here_is_not_fetched_again(client: Client) -> None:
     client.mirror.asked.clear()
     _, download = await client.bring(client.entry())
     assert (download.digest, client.mirror.ranges(PATH)) == (DIGEST, [])
+
+
+@pytest.mark.parametrize("untold", [True, False])
+async def test_what_a_signal_ends_is_kept_only_where_another_run_can_go_on(client: Client, untold: bool) -> None:
+    client.mirror.publish({PATH: File(IMAGE, stalled=SIZE // 2, untold=untold)})
+    task = asyncio.current_task()
+    assert task is not None
+    client.heard = lambda _: task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await client.bring(client.entry())
+    task.uncancel()
+    assert len(list(client.cache.iterdir())) == (0 if untold else 2)
+
+
+async def test_a_silence_is_told_before_it_ends_the_download(client: Client) -> None:
+    client.mirror.publish({PATH: File(IMAGE, stalled=SIZE // 2)})
+    client.silence, client.quiet = 0.6, 0.1
+    with pytest.raises(Unavailable, match=r"said nothing for 0\.6 seconds; "):
+        await client.bring(client.entry())
+    assert any(each.silent >= 0.1 for each in client.said)

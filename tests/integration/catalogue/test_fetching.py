@@ -184,7 +184,7 @@ def test_a_version_that_is_older_than_one_here_is_fetched_with_a_warning(tinkbox
     lab.answers["GET /v1/images"] = [{**here, "tag": each} for each in ("9", "20261102", "latest")]
     printed = tinkbox("image", "fetch", "lab")
     assert printed.status == 0
-    assert printed.err.startswith("tinkbox: lab:20261101 is older than 20261102, which is here: ")
+    assert printed.err.startswith("tinkbox: warning: lab:20261101 is older than 20261102, which is here: ")
 
 
 def test_an_archive_is_saved_where_there_is_no_appliance(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_root_file_system_of_the_catalogue_becomes_a_disk(
     entry.write_text(entry.read_text().replace("firmware: [bios]", "format: tar\n            compression: zstd"))
     printed = tinkbox("image", "fetch", "lab")
     assert printed.status == 0, printed.err
-    assert "tinkbox: lab:20261101: it has no cloud-init" in printed.err
+    assert "tinkbox: warning: lab:20261101: it has no cloud-init" in printed.err
     with archive_of(lab) as archive:
         config = config_in(archive)
     assert (config["source"]["format"], config["firmware"]) == ("tar", ["bios", "uefi"])
@@ -277,4 +277,16 @@ def test_the_name_of_a_container_image_is_not_taken(tinkbox: Tinkbox, lab: FakeA
 def test_a_system_that_gets_no_updates_any_more_is_told(tinkbox: Tinkbox, lab: FakeAppliance, tmp_path: Path) -> None:
     own = tmp_path / "etc" / "catalogue.d" / "lab.yaml"
     own.write_text(own.read_text().replace("default_user: lab", "end_of_life: 2020-01-01"))
-    assert tinkbox("image", "fetch", "lab").err == "tinkbox: Lab gets no updates since 2020-01-01\n"
+    assert tinkbox("image", "fetch", "lab").err == "tinkbox: warning: Lab gets no updates since 2020-01-01\n"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_download_that_is_no_disk_is_removed_unless_it_is_to_be_kept(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, kept: bool
+) -> None:
+    text = b"404: no image here\n" * 1000
+    sums = sums_of([(NAME, text)])
+    client.mirror.publish({f"/{NAME}": text, "/SUMS": sums, "/SUMS.sig": client.publisher.detached(sums.content)})
+    failed = tinkbox("image", "fetch", "lab", *(["--keep-download"] if kept else []))
+    assert (failed.status, "is a text, not a disk image" in failed.err) == (1, True), failed.err
+    assert bool(list((default_cache() / "downloads").iterdir())) is kept

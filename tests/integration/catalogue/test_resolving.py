@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.catalogue.conftest import IMAGE, NAME, SUMS, Client, sums_of
 from tests.integration.catalogue.mirror import File, certificate_for, signer
+from tinkbox.catalogue import resolving
 from tinkbox.catalogue.fetching import Choices
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.system_image import Verified
@@ -223,3 +224,15 @@ async def test_a_given_digest_must_be_that_of_the_publisher(client: Client) -> N
     with pytest.raises(Invalid, match=r"has the digest sha256:.*, not the one given"):
         await client.find(client.entry(), Choices(digest=f"sha256:{'0' * 64}"))
     assert (await client.find(client.entry(), Choices(digest=DIGEST))).verified is Verified.SUMS
+
+
+async def test_a_pattern_without_an_end_is_given_up(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolving, "MATCH_SECONDS", 0.2)
+    client.mirror.publish({"/page": File(b"a" * 60 + b"!")})
+    listing = (
+        f"{{kind: listing, page: {client.mirror.url}/page, newest: '(?P<version>(a+)+)$', file: {client.mirror.url}/x}}"
+    )
+    with pytest.raises(
+        Invalid, match=r"lab: the pattern .* takes more than 0\.2 seconds on what its publisher sends: write"
+    ):
+        await client.find(client.entry(listing), UNVERIFIED)

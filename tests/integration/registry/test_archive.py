@@ -127,6 +127,13 @@ async def test_a_damaged_archive_is_refused_in_one_line_and_nothing_is_stored(
     assert stored(registry.root) == set()
 
 
+async def test_what_follows_a_gzip_stream_is_told_in_plain_words(registry: Registry) -> None:
+    with pytest.raises(
+        Invalid, match=r"damaged or is none \(its gzip stream is damaged, or something else follows it\)"
+    ):
+        await registry.store.load(chunks(gzip.compress(PACKED) + b"garbage"), who="anna")
+
+
 async def test_a_file_that_an_archive_lists_often_is_extracted_once(tmp_path: Path) -> None:
     staged: list[Staged] = []
 

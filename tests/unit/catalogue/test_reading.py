@@ -101,6 +101,7 @@ SUMS = "{kind: sums, sums: https://x.example/S, file: x}"
         (entry_with(SUMS, ", firmware: []"), "expected a list of bios, uefi"),
         (entry_with(SUMS, ", firmware: [efi]"), "did you mean uefi?"),
         (entry_with(SUMS, ", end_of_life: soon"), "expected a day such as 2028-06-30, not 'soon'"),
+        (entry_with(SUMS, ', default_user: "a b;$(id)"'), "expected the name of a user, of up to 32 letters"),
         (entry_with(SUMS, ", checked: maybe"), "expected true or false"),
         (entry_with(SUMS, ', note: "a\\e[2Jb"'), "expected one line of at most"),
         (entry_with(SUMS).replace("1GiB", "much"), "'much' is no size"),

@@ -63,8 +63,51 @@ def test_an_alias_of_what_is_complete_is_taken(tmp_path: Path) -> None:
 
 
 def test_values_too_deep_within_each_other_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match=r"tinkbox\.yaml has too many values within each other"):
-        load(written(tmp_path, "a: " + "[" * 5000))
+    for text in ("a: " + "[" * 5000, "a: " + "[" * 100 + "]" * 100):
+        with pytest.raises(Invalid, match=r"tinkbox\.yaml is not valid YAML: line 1: .*values within each other"):
+            load(written(tmp_path, text))
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"name: !!python/object/apply:os.system [id]", "line 1: the tag !!python/object/apply:os.system is not supp"),
+        (b"\nname: !foo x", "line 2: the tag !foo is not supported: remove it"),
+        (b'name: !!binary "xx*"', "line 1: the tag !!binary is not supported: remove it"),
+        (b"name: !!set {a, b}", "line 1: the tag !!set is not supported: remove it"),
+        (b"? [a]\n: b", "line 1: a key must be text: write it without brackets"),
+        (b"<<: 5", "line 1: merge keys (<<) are not supported: write the values out"),
+        (b"&a [*a]", "line 1: an alias stands within what it names: write the value out"),
+        (LAUGHS.encode(), "too many values within each other"),
+        (b"tpm: x\nname: !!int abc", "line 2: 'abc' is not a value of !!int: put it in quotes"),
+        (b"name: !!bool abc", "line 1: 'abc' is not a value of !!bool: put it in quotes"),
+        (b"name: 0b_", "line 1: '0b_' is not a value of !!int: put it in quotes"),
+        (b"\nname: a\0b", "line 2: the character U+0000 may not stand here"),
+        (b"\n\nname: \xff", "line 3: byte 0xff is not of UTF-8: save the file as UTF-8"),
+        ("name: box".encode("utf-16"), "line 1: it is UTF-16: save it as UTF-8"),
+        (b'\nname: "\\UFFFFFFFF"', "line 2: "),
+        (b'data: "/a\\0b"', "line 1: '/a\\x00b' has a character that no setting can have"),
+        (b'data: "/a\\ud800"', "line 1: '/a\\ud800' has a character that no setting can have"),
+        (b"node: {http_port: 0x" + b"F" * 5000 + b"}", "is not a value of !!int: put it in quotes"),
+        (b"tpm: x\n---\nname: y", "line 3: it has 2 documents: remove the line `---`"),
+    ],
+)
+def test_values_that_are_not_plain_are_refused_with_their_line(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "tinkbox.yaml"
+    path.write_bytes(content)
+    with pytest.raises(Invalid) as refusal:
+        load(path)
+    assert str(refusal.value).startswith(f"{path} is not valid YAML: line ")
+    assert told in str(refusal.value)
+
+
+def test_what_looks_like_a_day_is_a_text(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "name: 2020-13-45")).name == "2020-13-45"
 
 
 def test_a_file_named_on_the_command_line_must_be_there(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.configured import loaded, problems_of
+from tinkbox.settings import metadata
 from tinkbox.settings.contradictions import metadata_ports
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDcf ann@lab"
@@ -38,6 +39,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("ssh_keys: [nonsense]", "metadata.ssh_keys: expected a public key"),
+        ("ssh_keys: ssh-ed25519 AAAA", "metadata.ssh_keys: no public key such as ssh-ed25519 AAAA"),
         ("timezone: 'a b'", "metadata.timezone: expected a time zone"),
         ("proxy: p", "metadata.proxy: expected a URL"),
         ("ports: 7080", "metadata.ports: expected a list"),
@@ -48,3 +50,19 @@ def test_everything_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, problem: str) -> None:
     assert any(problem in each for each in problems_of(tmp_path, f"metadata: {{{text}}}"))
+
+
+def test_a_time_zone_is_one_that_this_host_knows_where_it_knows_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "ZONES", tmp_path)
+    assert loaded(tmp_path, "metadata: {timezone: Mars/Base}").metadata.timezone == "Mars/Base"
+    (tmp_path / "tzdata.zi").write_text(
+        "# version 2026a\nZ Europe/Berlin 0:53:28 - LMT 1893 Apr\nL America/New_York US/Eastern\n"
+    )
+    (tmp_path / "UTC").touch()
+    for zone in ("UTC", "US/Eastern"):
+        assert loaded(tmp_path, f"metadata: {{timezone: {zone}}}").metadata.timezone == zone
+    assert problems_of(tmp_path, "metadata: {timezone: Mars/Base}") == [
+        "metadata.timezone: there is no time zone 'Mars/Base': `timedatectl list-timezones` prints all"
+    ]

@@ -216,6 +216,13 @@ def test_what_is_damaged_is_told(name: str) -> None:
         read(DAMAGED[name])
 
 
+def test_damage_is_not_told_in_words_of_python() -> None:
+    info, content = entry("x", content=b"no map of holes" * 40)
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}
+    with pytest.raises(Invalid, match=r"behind byte 0 \('an entry of it contradicts itself'\)"):
+        read(tar([(info, content)]))
+
+
 def test_more_attributes_than_a_file_system_keeps_are_refused() -> None:
     with pytest.raises(Invalid, match="the extended attributes of 'x' are more"):
         read(with_header("SCHILY.xattr.user.x", "v" * 5000))

@@ -26,7 +26,13 @@ COLUMNS: Sequence[Column] = (
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
-    verb = add_verb(verbs, "load", load, "load an archive that `docker save` made")
+    verb = add_verb(
+        verbs,
+        "load",
+        load,
+        "load container images and system images from archives",
+        "Archives of container images are written by `docker save`, those of system images by `tinkbox image fetch --save`.",
+    )
     verb.add_argument("files", metavar="FILE", nargs="+", type=Path)
     image_import.declare(verbs)
     image_catalogue.declare(verbs)
@@ -39,8 +45,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
 def load(chosen: argparse.Namespace) -> None:
     async def loaded(operator: "Operator") -> None:
         for path in chosen.files:
-            if not path.is_file():
-                raise NotFound(f"no file {path}: name an archive that `docker save` made")
+            image_import.require_file(path, "name an archive that `docker save` or `tinkbox image fetch --save` made")
             try:
                 names = await operator.images.load(path)
             except OSError as error:
@@ -59,7 +64,11 @@ def show_list(chosen: argparse.Namespace) -> None:
 
 
 def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, lambda operator, key: operator.images.delete(key))
+    async def deleted(operator: "Operator", key: str) -> None:
+        await operator.images.delete(key)
+        print(f"Deleted image: {key}", flush=True)
+
+    ask_each(chosen, deleted)
 
 
 def _reference(image: Document) -> str:

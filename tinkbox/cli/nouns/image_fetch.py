@@ -17,7 +17,7 @@ from tinkbox.cli.nouns.image_import import SCRATCH, SCRATCH_PREFIX, ended_in_ord
 from tinkbox.cli.nouns.image_show import PROOFS
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Conflict
+from tinkbox.model.errors import Conflict, Invalid, TooLarge
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import LATEST
 
@@ -170,7 +170,13 @@ def _load(
         archive = places.save or place / "image.tar"
         with closing(ProgressLine(packing)) as progress:
             told = about(found, download)
-            image = pack(download.path, told, archive, scratch=place, said=progress, loaders=load_disk_loaders)
+            try:
+                image = pack(download.path, told, archive, scratch=place, said=progress, loaders=load_disk_loaders)
+            except (Invalid, TooLarge):
+                # The next run would be refused as well.
+                if not places.keep_download:
+                    forget(cache, order)
+                raise
         if places.save is None:
 
             async def loaded(operator: "Operator") -> None:
@@ -182,7 +188,7 @@ def _load(
     else:
         forget(cache, order)
     for warning in image.warnings:
-        print(clean(f"tinkbox: {found.reference}: {warning}"), file=sys.stderr)
+        print(clean(f"tinkbox: warning: {found.reference}: {warning}"), file=sys.stderr)
     print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
 
 
@@ -220,7 +226,7 @@ async def _brought(found: "Found", choices: "Choices", here: Here, cache: Path) 
         ended = found.entry.end_of_life
         late = [f"{found.entry.title} gets no updates since {ended}"] if ended and ended < now.date() else []
         for doubt in (*found.doubts, *_older(found, here), *late):
-            print(clean(f"tinkbox: {doubt}"), file=sys.stderr)
+            print(clean(f"tinkbox: warning: {doubt}"), file=sys.stderr)
         return found, download
 
 

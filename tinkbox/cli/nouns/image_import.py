@@ -88,8 +88,7 @@ def import_image(chosen: argparse.Namespace) -> None:
     about = _about(chosen, "0")
     check_names(about)
     require_folder(chosen.scratch)
-    if not chosen.file.is_file():
-        raise NotFound(f"no file {chosen.file}: name the file of a disk image, or the tar of a root file system")
+    require_file(chosen.file, "name the file of a disk image, or the tar of a root file system")
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     about = _about(chosen, _version(chosen, ask(chosen, lambda operator: operator.images.all())))
     with ended_in_order(), scratch_folder(chosen.scratch, SCRATCH_PREFIX) as place:
@@ -110,7 +109,7 @@ def import_image(chosen: argparse.Namespace) -> None:
 
         stay_connected(chosen, loaded)
     for warning in image.warnings:
-        print(clean(f"tinkbox: {chosen.file.name}: {warning}"), file=sys.stderr)
+        print(clean(f"tinkbox: warning: {chosen.file.name}: {warning}"), file=sys.stderr)
     print(f"Imported {described(image)}")
 
 
@@ -153,6 +152,16 @@ def _version(chosen: argparse.Namespace, images: "Sequence[Document]") -> str:
         )
     today = f"{now():%Y%m%d}"
     return next(name for number in count() if (name := f"{today}.{number}" if number else today) not in tags)
+
+
+def require_file(path: Path, way_out: str) -> None:
+    """Raise NotFound where a path leads to no file with a content, which says what it leads to."""
+    if path.is_dir():
+        raise NotFound(f"{path} is a folder: {way_out}")
+    if not path.exists():
+        raise NotFound(f"no file {path}: {way_out}")
+    if not path.is_file():
+        raise NotFound(f"{path} is no regular file: {way_out}")
 
 
 def _size(text: str) -> int:

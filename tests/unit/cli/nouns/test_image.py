@@ -46,7 +46,7 @@ def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, images: FakeApplianc
     failed = tinkbox("image", "load", str(tmp_path / "no.tar"))
     assert (failed.status, failed.err) == (
         1,
-        f"tinkbox: no file {tmp_path}/no.tar: name an archive that `docker save` made\n",
+        f"tinkbox: no file {tmp_path}/no.tar: name an archive that `docker save` or `tinkbox image fetch --save` made\n",
     )
     assert images.asked == []
 
@@ -64,4 +64,6 @@ def test_the_list_names_images_as_templates_do(tinkbox: Tinkbox, images: FakeApp
 
 def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeAppliance) -> None:
     assert tinkbox("image", "delete", "tools/old@sha256:77").status == 0
+    both = tinkbox("image", "delete", "tools/old@sha256:77", "other")
+    assert (both.status, both.out) == (1, "Deleted image: tools/old@sha256:77\n")
     assert tinkbox("image", "delete", "other").status == 1

@@ -68,7 +68,10 @@ def test_what_is_wrong_is_told_before_anything_is_asked(
     for words, text in {
         (disk, "--id", "Lab"): "no id of an image",
         (disk, "--id", "lab", "--version", "latest"): "no version of an image",
-        (disk + "x", "--id", "lab"): "no file",
+        (disk, "--id", "lab", "--default-user", "a b;$(x)"): "no name of a user",
+        (disk + "x", "--id", "lab"): f"no file {disk}x: name",
+        (str(tmp_path), "--id", "lab"): f"{tmp_path} is a folder: name",
+        ("/dev/null", "--id", "lab"): "/dev/null is no regular file: name",
         (disk, "--id", "lab", "--scratch", str(tmp_path / "no")): "no folder",
     }.items():
         failed = tinkbox("image", "import", *words)

@@ -6,16 +6,15 @@ Docker says of a container that it is starting that it never began.  So a caller
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final, TypeVar
-
-from tinkbox.runtime import ContainerFailed, EngineAway
 
 SECONDS: Final = 20.0  # a busy engine takes some to start a container; one that takes longer may never answer
 T = TypeVar("T")
 
 
 async def seen_through(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer of `ask`, or the EngineAway or ContainerFailed that it raises.
+    """The answer of `ask`, or what it raises.
 
     A caller that is cancelled meanwhile is so only once there is an answer, or after SECONDS, when the request is
     cancelled as well; one that is cancelled a second time is so at once.
@@ -29,14 +28,19 @@ async def seen_through(ask: Callable[[], Awaitable[T]]) -> T:
             asking.cancel()
             raise
     answer = asking.result()
-    if isinstance(answer, (EngineAway, ContainerFailed)):
-        raise answer
+    if isinstance(answer, _Raised):
+        raise answer.error
     return answer
 
 
-async def _answer(ask: Callable[[], Awaitable[T]]) -> T | EngineAway | ContainerFailed:
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    error: Exception
+
+
+async def _answer(ask: Callable[[], Awaitable[T]]) -> T | _Raised:
     """What is raised is a value here: in a task of a group it would cancel who waits for it."""
     try:
         return await ask()
-    except (EngineAway, ContainerFailed) as error:
-        return error
+    except Exception as error:
+        return _Raised(error)

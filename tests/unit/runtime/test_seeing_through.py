@@ -36,7 +36,11 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-FAULTS = [EngineAway("the engine is away"), ContainerFailed(Reason.BAD_COMMAND, "no such file")]
+FAULTS = [
+    EngineAway("the engine is away"),
+    ContainerFailed(Reason.BAD_COMMAND, "no such file"),
+    KeyError("what nobody expected"),
+]
 
 
 async def test_the_answer_is_handed_on() -> None:

@@ -205,12 +205,10 @@ def _unread(image: "Document", wanted: Wanted) -> list[Refusal]:
     problem = ignored_whole(wanted.user_data)
     if problem is None:
         return []
-    where = f", line {problem.line}" if problem.line else ""
-    return [
-        Invalid(
-            f"{wanted.user_data_file}{where}: {problem.text}. The first line must be `#cloud-config`, or `#!/bin/sh` for a script"
-        )
-    ]
+    where, remedy = "", "give a file with content, or leave --user-data out"
+    if problem.line:
+        where, remedy = f", line {problem.line}", "the first line must be `#cloud-config`, or `#!/bin/sh` for a script"
+    return [Invalid(f"{wanted.user_data_file}{where}: {problem.text}: {remedy}")]
 
 
 def _misfits(image: "Document", machine: "Document", *, told: bool) -> list[Refusal]:

@@ -28,6 +28,7 @@ _PIECE: Final = 1 << 16
 _OTHERS: Final = (
     "#!", "#cloud-boothook", "#include", "#include-once", "#part-handler", "#cloud-config-archive", "#cloud-config-jsonp",
     "## template:", "content-type:", "mime-version:", "from nobody", "h4si", "#upstart-job", "#ps1", "rem cmd",
+    "<powershell>", "<script>",  # cloudbase-init's, as on EC2
     "version:", "machine:",  # Talos
 )  # fmt: skip
 # Of these, what neither cloud-init nor cloudbase-init reads: Ignition and Talos.

@@ -11,8 +11,9 @@ from yaml.error import YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.errors import Problem
+from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.text import quoted
-from tinkbox.yaml_nodes import MAX_DEPTH, MAX_VALUES, line_of, not_yaml, path
+from tinkbox.yaml_nodes import MAX_VALUES, line_of, not_yaml, path
 
 # Longer ones take long to load, or Python refuses them.
 MAX_NUMBER: Final = 1000

@@ -438,6 +438,8 @@ def _next_for(tables: Tables, worker: str, hello: Hello, step: Step | None) -> t
     what = turn(step, worker, _whereabouts(tables, attempt, hello))
     if what is Turn.START and step is not None and (hello.finishing or undecided(tables, step.workflow_id)):
         return Turn.WAIT, attempt
+    if what is not Turn.START and attempt is None:
+        return Turn.WAIT, None
     return what, attempt
 
 

@@ -185,9 +185,11 @@ class Containers:
         await self._runtime.stop(container.id, grace)
         if container.started:
             return container
-        # Behind an answer that was not waited for the engine was perhaps starting it, and had it stopped after that.
+        # Behind an answer that was not waited for the engine was perhaps starting it: before that stop took effect, or after.
         container = await self.found(role)
-        if container is not None and not container.started:
+        if container is not None and container.started:
+            await self._runtime.stop(container.id, grace)
+        elif container is not None:
             await self._runtime.remove(container.id)
         return container
 

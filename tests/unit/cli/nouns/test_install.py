@@ -234,14 +234,17 @@ def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(
     assert ended.out.endswith("node7: its workflow is over, and was deleted\n")
 
 
+FIRST = ": the first line must be `#cloud-config`, or `#!/bin/sh` for a script"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("#cloud-confg\na: 1\n", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with '#cloud-confg'"),
-        ("\nhello\n", ", line 2: cloud-init ignores all of it, for it knows nothing that begins with 'hello'"),
-        ("a: [1, 2", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with 'a: [1, 2'"),
-        (" \n\n", ": cloud-init finds nothing in it, for it is empty"),
-        ("", ": cloud-init finds nothing in it, for it is empty"),
+        ("#cloud-confg\na: 1\n", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with '#cloud-confg'" + FIRST),
+        ("\nhello\n", ", line 2: cloud-init ignores all of it, for it knows nothing that begins with 'hello'" + FIRST),
+        ("a: [1, 2", ", line 1: cloud-init ignores all of it, for it knows nothing that begins with 'a: [1, 2'" + FIRST),
+        (" \n\n", ": cloud-init finds nothing in it, for it is empty: give a file with content, or leave --user-data out"),
+        ("", ": cloud-init finds nothing in it, for it is empty: give a file with content, or leave --user-data out"),
     ],
 )  # fmt: skip
 def test_user_data_that_cloud_init_would_ignore_is_refused(
@@ -252,8 +255,7 @@ def test_user_data_that_cloud_init_would_ignore_is_refused(
     without_key = [*words[:3], "--no-wait"]
     for line in (words, without_key):
         refused = tinkbox(*line, "--user-data", str(file))
-        said = f"tinkbox: {file}{why}. The first line must be `#cloud-config`, or `#!/bin/sh` for a script\n"
-        assert (refused.status, refused.err) == (1, said)
+        assert (refused.status, refused.err) == (1, f"tinkbox: {file}{why}\n")
     assert created(ready) == []
     for source in ("ignition", "talos", "none"):
         ready.answers["GET /v1/system-images/debian-13"] = {**IMAGE, "config": {**CONFIG, "data_source": source}}

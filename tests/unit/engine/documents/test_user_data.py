@@ -134,7 +134,15 @@ def test_text_of_which_cloud_init_reads_nothing_is_known(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["#cloud-config", "\n#!/bin/sh\n", "#ps1\n", PACKED, "From: ann\nMIME-Version: 1.0\n\nx\n", "## template: jinja\n"],
+    [
+        "#cloud-config",
+        "\n#!/bin/sh\n",
+        "#ps1\n",
+        "<powershell>x</powershell>",
+        PACKED,
+        "From: ann\nMIME-Version: 1.0\n\nx\n",
+        "## template: jinja\n",
+    ],
 )
 def test_text_of_which_cloud_init_reads_some_is_known(text: str) -> None:
     assert ignored_whole(text) is None

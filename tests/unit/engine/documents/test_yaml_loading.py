@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tinkbox.engine.documents.user_data import unfit
-from tinkbox.yaml_nodes import MAX_DEPTH
+from tinkbox.model.json_text import MAX_DEPTH
 
 HEAD = "#cloud-config\n"
 

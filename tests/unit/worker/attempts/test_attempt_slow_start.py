@@ -149,6 +149,42 @@ async def test_an_engine_that_answers_the_start_too_late_is_not_waited_for_and_n
     assert not runtime.answers.is_set()
 
 
+@pytest.mark.parametrize("role", ["action", "on-failure"])
+async def test_what_begins_behind_the_order_to_stop_is_stopped_as_well(
+    role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(Busy):
+        """What it was asked first, to start, it does when it has found nothing to stop."""
+
+        async def start(self, container_id: str) -> None:
+            if self.containers[container_id].spec.labels["tinkbox.role"] == role:
+                self.asked.set()
+                await self.answers.wait()
+            await FakeRuntime.start(self, container_id)
+
+        async def stop(self, container_id: str, grace: int) -> None:
+            await super().stop(container_id, grace)
+            late = self.containers[container_id].spec.labels["tinkbox.role"] == role
+            if late and not self.answers.is_set():
+                self.answers.set()
+                await FakeRuntime.start(self, container_id)
+
+    monkeypatch.setattr("tinkbox.runtime.seeing_through.SECONDS", 0.01)
+    begun, hooked = Program(output=b"begun\n", lasts=True), role == "on-failure"
+    runtime = Late({IMAGE: Program(exit_code=3) if hooked else begun, f"{IMAGE} repair": begun})
+    door = FakeDoor()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(
+            AttemptRun(machine(runtime, door, tmp_path), FAILING if hooked else OFFER).outcome()
+        )
+        await runtime.asked.wait()
+        door.order_now(CANCEL)
+    assert running.result() is not None
+    assert runtime.answers.is_set()
+    assert all(each.ended.is_set() for each in runtime.containers.values())
+    assert door.printed == {"a1": b"begun\n"}
+
+
 async def test_output_is_kept_when_the_worker_was_killed_before_the_engine_answered_its_start(tmp_path: Path) -> None:
     class Mortal(Busy):
         """Whoever asks it to start something dies before it answers."""

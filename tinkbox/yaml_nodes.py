@@ -13,7 +13,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.json_text import MAX_DEPTH as MAX_DEPTH
+from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.spelling import meant
 
 MAX_ALIASES = 100
@@ -47,9 +47,11 @@ def compose(text: str) -> list[Node]:
             f"not valid YAML: the character U+{int(error.character):04X} may not stand here", place
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
-        # Such as an escape for a character that there is none of, which YAML's reader does not expect.
         place = loader.line + 1 if loader is not None else None
-        raise not_yaml(f"not valid YAML: {' '.join(str(error).split())[:200]}", place) from None
+        # YAML's reader takes any eight digits of an escape for a character.
+        no_character = isinstance(error, OverflowError) or "chr()" in str(error)
+        told = "an escape for a character that there is none of" if no_character else " ".join(str(error).split())[:200]
+        raise not_yaml(f"not valid YAML: {told}", place) from None
 
 
 def not_yaml(text: str, line: int | None = None) -> Invalid:

@@ -32,7 +32,10 @@ def test_several_documents_come_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [("a: [", "line 1: not valid YAML: while parsing"), ("a: b: c", "line 1: not valid YAML"), ("a:\n  - b\n c", "line 3: not valid YAML"),
-     ("%YAML 9", "not valid YAML"), ("{" * 5000, "not valid YAML"), ("\x00", "not valid YAML"), ("a:\n\tb: c", "line 2: a tab")],
+     ("%YAML 9", "not valid YAML"), ("{" * 5000, "not valid YAML"), ("\x00", "not valid YAML"), ("a:\n\tb: c", "line 2: a tab"),
+     ('a: b\nc: "\\U00110000"', "line 2: not valid YAML: an escape for a character that there is none of"),
+     ('"\\UFFFFFFFF"', "line 1: not valid YAML: an escape for a character that there is none of"),
+     ("%YAML " + "1" * 5000 + ".1\n--- a", "line 1: not valid YAML: Exceeds the limit")],
 )  # fmt: skip
 def test_what_is_no_yaml_says_where(text: str, said: str) -> None:
     with pytest.raises(Invalid) as refusal:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -58,14 +58,14 @@ class Download:
 class Arrived:
     """How far a download is.
 
-    `total` is 0 while nobody tells it, `rate` in bytes a second of this run.  `silent` is for how many seconds nothing came, where
+    `total` is 0 while nobody tells it, `rate` in bytes a second of this run.  `silent_seconds` is for how long nothing came, where
     that is long.
     """
 
     done: int
     total: int
     rate: float
-    silent: float = 0.0
+    silent_seconds: float = 0.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -74,13 +74,22 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Note:
-    """What the part of a file belongs to: what its server calls this state of it."""
+    """What the part of a file belongs to: what its server calls this state of it.
+
+    With `whole` all of it arrived, as far as is known: it has the digest, where there is one.
+    """
 
     url: str
     digest: str
     total: int = 0
     etag: str = ""
     modified: str = ""
+    whole: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Whether it was the file that was ordered: no server needs to be asked."""
+        return self.whole and bool(self.digest)
 
     @property
     def validator(self) -> str:
@@ -97,11 +106,11 @@ class _NoRoom(Unavailable):
 
 
 @contextmanager
-def alone(cache: Path, order: Order, waits: Callable[[], None]) -> Iterator[None]:
-    """Have what the folder `cache` has of an order to yourself.  Raises Unavailable where the folder cannot be made.
+def alone(cache: Path, order: Order, waits: Callable[[], None], *, keep: bool = False) -> Iterator[None]:
+    """Have what the folder `cache` has of an order to yourself.  Raises Unavailable where the folder cannot be made or used.
 
     Another process that has it is waited for until it ends, which may be minutes: `waits` is called before.  It may have brought
-    what you want: look again.
+    what you want: look again.  With `keep` a whole file stays in any case, even one that no run could go on with.
     """
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,7 +118,7 @@ def alone(cache: Path, order: Order, waits: Callable[[], None]) -> Iterator[None
         raise Unavailable(f"cannot make the folder {cache}: {error.strerror}: set XDG_CACHE_HOME to another") from None
     part = _part(cache, order)
     while True:
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = _opened(part)
         try:
             _lock(descriptor, waits)
             # The process before may have removed the file that we waited for: then its name is another file's.
@@ -119,16 +128,26 @@ def alone(cache: Path, order: Order, waits: Callable[[], None]) -> Iterator[None
                 yield
             except BaseException:
                 # Whatever ends it, a signal as well: what the next run would drop does not stay.
-                if _is(part, descriptor) and not _resumable(_read_note(part)):
-                    _remove(part)
+                if _is(part, descriptor) and not _worth_keeping(_read_note(part), keep):
+                    forget(part)
                 raise
             finally:
                 # Nobody could go on with an empty file.  Removed by us, its name may be that of the next process's file.
                 if _is(part, descriptor) and not os.fstat(descriptor).st_size:
-                    _remove(part)
+                    forget(part)
             return
         finally:
             os.close(descriptor)
+
+
+def _opened(part: Path) -> int:
+    try:
+        return os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise Unavailable(
+            f"cannot write to {part}: {error.strerror}: remove it, make {part.parent} yours, "
+            "or set XDG_CACHE_HOME to another folder"
+        ) from None
 
 
 def _lock(descriptor: int, waits: Callable[[], None]) -> None:
@@ -137,6 +156,8 @@ def _lock(descriptor: int, waits: Callable[[], None]) -> None:
     except BlockingIOError:
         waits()
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return  # a file system without locks, such as some of the network: better without than not at all
 
 
 def _is(path: Path, descriptor: int) -> bool:
@@ -147,9 +168,10 @@ def _is(path: Path, descriptor: int) -> bool:
         return False
 
 
-def forget(cache: Path, order: Order) -> None:
-    """Remove what the folder `cache` has of an order.  Have it `alone` meanwhile."""
-    _remove(_part(cache, order))
+def forget(part: Path) -> None:
+    """Remove a download, or a part of one.  Have its order `alone` meanwhile."""
+    _note_of(part).unlink(missing_ok=True)
+    part.unlink(missing_ok=True)
 
 
 class Downloads:
@@ -195,7 +217,7 @@ class Downloads:
             nonlocal timer
             now = self._clock()
             if now - transfer.heard_at >= self._quiet:
-                said(replace(transfer.arrived(now), silent=now - transfer.heard_at))
+                said(replace(transfer.arrived(now), silent_seconds=now - transfer.heard_at))
             timer = loop.call_later(self._quiet / 2, look)
 
         timer = loop.call_later(self._quiet / 2, look)
@@ -223,10 +245,6 @@ class Downloads:
             except TooLarge:
                 transfer.forget()
                 raise
-
-    def forget(self, order: Order) -> None:
-        """Remove what the cache has of it."""
-        forget(self._cache, order)
 
 
 class _Transfer:
@@ -257,19 +275,24 @@ class _Transfer:
     def begin(self, now: float) -> None:
         """Take up what an earlier run left, when it is known what that is a part of, or else drop it."""
         note = _read_note(self._part)
-        if note is not None and (note.url, note.digest) == (self._order.url, self._order.digest) and note.validator:
+        ours = note is not None and (note.url, note.digest) == (self._order.url, self._order.digest)
+        if note is not None and ours and (note.validator or note.proven):
             self._note = note
             with self._part.open("rb") as file:
                 while piece := file.read(PIECE):
                     self._hash.update(piece)
                     self.done += len(piece)
+            if note.proven and self._digest() != note.digest:
+                # It changed on the disk since.
+                self._note = _Note(url=note.url, digest=note.digest)
+                self._restart()
         else:
             self._restart()
         self.began_at, self.heard_at, self.began_with = now, now, self.done
 
     async def run(self) -> AsyncIterator[None]:
         """Ask for what is missing and keep what comes; raises _Interrupted when it stops early."""
-        if self.done and self.done == self._note.total:
+        if self.done and (self.done == self._note.total or self._note.proven):
             return
         headers = {"Accept-Encoding": "identity"}
         if self.done and self._note.validator:
@@ -305,14 +328,22 @@ class _Transfer:
         return lost
 
     def finish(self) -> Download:
-        digest = f"{self._algorithm}:{self._hash.hexdigest()}"
+        digest = self._digest()
         if self._order.digest and digest != self._order.digest:
             self.forget()
             raise Invalid(
                 f"{self._order.url} is not what it should be: its digest is {digest}, not {self._order.digest}; "
                 "it was removed"
             )
+        if not self._note.whole:
+            self._note = replace(self._note, whole=True)
+            # Without it only a second run has to fetch the file again.
+            with suppress(OSError):
+                _write_note(self._part, self._note)
         return Download(path=self._part, digest=digest, size=self.done)
+
+    def _digest(self) -> str:
+        return f"{self._algorithm}:{self._hash.hexdigest()}"
 
     def _complete(self, response: aiohttp.ClientResponse) -> bool:
         """Whether the server says that nothing is missing."""
@@ -394,17 +425,12 @@ class _Transfer:
         os.truncate(self._part, 0)
 
     def forget(self) -> None:
-        _remove(self._part)
+        forget(self._part)
 
 
 def _part(cache: Path, order: Order) -> Path:
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(order.url).path.rpartition("/")[2])[-80:].lstrip(".") or "image"
     return cache / f"{hashlib.sha256(f'{order.url} {order.digest}'.encode()).hexdigest()[:16]}-{name}"
-
-
-def _remove(part: Path) -> None:
-    _note_of(part).unlink(missing_ok=True)
-    part.unlink(missing_ok=True)
 
 
 def _note_of(part: Path) -> Path:
@@ -413,7 +439,11 @@ def _note_of(part: Path) -> Path:
 
 def _resumable(note: _Note | None) -> bool:
     """Whether another run could go on with a part."""
-    return note is not None and bool(note.validator and note.total)
+    return note is not None and (note.proven or bool(note.validator and note.total))
+
+
+def _worth_keeping(note: _Note | None, keep: bool) -> bool:
+    return _resumable(note) or (keep and note is not None and note.whole)
 
 
 def _write_note(part: Path, note: _Note) -> None:
@@ -425,6 +455,7 @@ def _read_note(part: Path) -> _Note | None:
         document: Mapping[str, object] = json.loads(_note_of(part).read_text())
         total = document["total"]
         texts = {name: str(document[name]) for name in ("url", "digest", "etag", "modified")}
-        return _Note(total=total, **texts) if isinstance(total, int) else None
+        whole = document.get("whole") is True
+        return _Note(total=total, whole=whole, **texts) if isinstance(total, int) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from tinkbox.catalogue.downloading import Arrived, Download, Downloads, Order
+from tinkbox.catalogue.downloading import Arrived, Download, Downloads, Order, forget
 from tinkbox.catalogue.entries import Entry
 from tinkbox.catalogue.openpgp import load_keys, signer_of
 from tinkbox.catalogue.resolving import Found
@@ -81,7 +81,7 @@ async def fetch(
         if found.image_signature:
             found = await asyncio.to_thread(_signed, download, found, choices, now, key_folders)
     except Invalid:
-        downloads.forget(order)
+        forget(download.path)
         raise
     return found, download
 

@@ -216,17 +216,23 @@ def _in_time(pattern: str) -> Iterator[None]:
         raise _TooLong
 
     before = signal.signal(signal.SIGALRM, end)
-    timer = signal.setitimer(signal.ITIMER_REAL, MATCH_SECONDS)
+    timer = (0.0, 0.0)
     try:
-        yield
+        try:
+            timer = signal.setitimer(signal.ITIMER_REAL, MATCH_SECONDS)
+            yield
+        finally:
+            # The alarm may still come here: no later than this.
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except _TooLong:
         raise Invalid(
             f"the pattern {pattern} takes more than {MATCH_SECONDS:g} seconds on what its publisher sends: "
             "write it without a repetition within a repetition, such as (a+)+"
         ) from None
     finally:
+        # None is a handler that Python did not set, and cannot set again.
+        signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _proven(entry: Entry, version: str, url: str, digest: str, sums: Checksums) -> Found:

@@ -2,15 +2,16 @@
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final, NoReturn
+
+from tinkbox.model.text import shortened
 
 # How deep the documents of people may be, in JSON as in YAML.
 MAX_DEPTH: Final = 64
 MAX_DIGITS: Final = 1000
 _MOST_TOLD: Final = 5
+_LONGEST_NAME: Final = 40
 _REASONS: Final = {
     "Expecting value": "expected a value",
     "Extra data": "expected the end of the document",
@@ -49,63 +50,81 @@ def read_document(content: str | bytes) -> Any:
         raise ValueError(f"line {error.lineno}, column {error.colno}: {reason}") from None
     except RecursionError:
         raise _too_deep() from None
-    if problems := list(islice(_problems(document, "", 0), _MOST_TOLD)):
+    if not _is_sound(document):
+        problems: list[str] = []
+        _find_problems(document, [], problems)
         raise ValueError("; ".join(problems))
     return document
 
 
 def read_kept(text: str) -> Any:
     """A document that was taken once; what `read_document` refuses, and an older release took, is null."""
-    document = json.loads(text, parse_constant=lambda _: None)
-    return _cut(document, 0) if _is_deep(document, 0) else document
+    document = _DOCUMENTS.decode(text)
+    return document if _is_sound(document) else _mended(document, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _NoNumber:
     """What stands where a number would, and why it is none."""
 
     problem: str
 
 
-def _problems(value: Any, key: str, depth: int) -> Iterator[str]:
-    if depth > MAX_DEPTH:
-        raise _too_deep()
+def _is_sound(document: Any) -> bool:
+    """Whether `read_document` takes it: told for any document, and large ones have a million values, so no place is noted."""
+    level = [document]
+    for _ in range(MAX_DEPTH + 1):
+        within: list[Any] = []
+        for value in level:
+            kind = type(value)
+            if kind is dict:
+                within += value.values()
+            elif kind is list:
+                within += value
+            elif kind is _NoNumber:
+                return False
+        level = within
+    return not level
+
+
+def _find_problems(value: Any, around: list[str | int], problems: list[str]) -> None:
+    """Tell of the first values that are no numbers; `around` is the place of this one."""
     if isinstance(value, _NoNumber):
-        yield f"{key}: {value.problem}" if key else value.problem
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _problems(inner, f"{key}.{name}" if key else name, depth + 1)
-    elif isinstance(value, list):
-        for at, inner in enumerate(value):
-            yield from _problems(inner, f"{key}[{at}]", depth + 1)
+        problems.append(f"{_place(around)}: {value.problem}" if around else value.problem)
+        return
+    if value and len(around) == MAX_DEPTH:
+        raise _too_deep()
+    for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if type(inner) in _SEARCHED and len(problems) < _MOST_TOLD:
+            around.append(name)
+            _find_problems(inner, around, problems)
+            around.pop()
 
 
-def _is_deep(value: Any, depth: int) -> bool:
-    if isinstance(value, dict | list):
-        inner = value.values() if isinstance(value, dict) else value
-        return depth > MAX_DEPTH or any(_is_deep(each, depth + 1) for each in inner)
-    return depth > MAX_DEPTH
+def _place(parts: list[str | int]) -> str:
+    named = (f"[{part}]" if isinstance(part, int) else f".{shortened(part, _LONGEST_NAME)}" for part in parts)
+    return "".join(named).removeprefix(".")
 
 
-def _cut(value: Any, depth: int) -> Any:
-    if isinstance(value, dict | list) and value and depth >= MAX_DEPTH:
+def _mended(value: Any, depth: int) -> Any:
+    if isinstance(value, _NoNumber) or (isinstance(value, dict | list) and value and depth >= MAX_DEPTH):
         return None
     if isinstance(value, dict):
-        return {name: _cut(each, depth + 1) for name, each in value.items()}
-    return [_cut(each, depth + 1) for each in value] if isinstance(value, list) else value
+        return {name: _mended(each, depth + 1) for name, each in value.items()}
+    return [_mended(each, depth + 1) for each in value] if isinstance(value, list) else value
 
 
 def _too_deep() -> ValueError:
     return ValueError(f"more than {MAX_DEPTH} values within each other")
 
 
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(_no_number(text).problem)
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text[:40])
+    return number if math.isfinite(number) else _refuse(text)
 
 
 def _fraction(text: str) -> float | _NoNumber:
@@ -118,8 +137,9 @@ def _whole(text: str) -> int | _NoNumber:
 
 
 def _no_number(text: str) -> _NoNumber:
-    return _NoNumber(f"{text[:40]} is no number in JSON")
+    return _NoNumber(f"{text[:_LONGEST_NAME]} is no number in JSON")
 
 
+_SEARCHED: Final = (dict, list, _NoNumber)
 _READER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 _DOCUMENTS = json.JSONDecoder(parse_constant=_no_number, parse_float=_fraction, parse_int=_whole)

@@ -9,15 +9,10 @@ from tinkbox.model.errors import Invalid, Problem
 MAX_TEXT = 64 * 1024
 MAX_KEYS = 64
 TOLD = 3
-KINDS = (
-    "ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
-    "sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com",
-)  # fmt: skip
 _PRIVATE = re.compile(r"PRIVATE KEY-----|PuTTY-User-Key-File")
 _SSH2 = "---- BEGIN SSH2 PUBLIC KEY ----"
-_KEY = re.compile(
-    rf"(?:\A|.*[ \t])(?P<kind>{'|'.join(map(re.escape, KINDS))})[ \t]+(?P<data>[A-Za-z0-9+/]+=*)(?:[ \t]|\Z)"
-)
+_KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9@.-]{0,63}")
+_DATA = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def placeholder_problem(text: str) -> str:
@@ -66,15 +61,19 @@ def public_keys(text: str, what: str) -> tuple[str, ...]:
 
 
 def _is_key(line: str) -> bool:
-    """Whether the line has a key whose data say the same kind as the word before it (RFC 4253 §6.6)."""
-    found = _KEY.match(line)
-    if found is None or not line.isprintable():
+    """Whether the line has a kind and a key's data, with or without options before them."""
+    words = line.split()
+    return line.isprintable() and any(map(_is_of_kind, words, words[1:]))
+
+
+def _is_of_kind(kind: str, text: str) -> bool:
+    """Whether a key's data say the same kind as the word before it (RFC 4253 §6.6), whichever that is."""
+    if not _KIND.fullmatch(kind) or not _DATA.fullmatch(text):
         return False
     try:
-        data = base64.b64decode(found["data"], validate=True)
+        data = base64.b64decode(text, validate=True)
     except binascii.Error:
         return False
-    kind = found["kind"].encode()
-    return (
-        data[:4] == len(kind).to_bytes(4, "big") and data[4 : 4 + len(kind)] == kind and len(data) > 4 + len(kind) + 4
-    )
+    name = kind.encode()
+    said = len(name).to_bytes(4, "big") + name
+    return data.startswith(said) and len(data) > len(said) + 4

@@ -27,6 +27,7 @@ BLOCK_MAP_TYPE: Final = "application/vnd.tinkbox.block-map.v1+json"
 ID: Final = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*\Z")
 # A user as useradd(8) takes one: people copy it into `ssh USER@ADDRESS`.
 USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\Z")
+USER_FORM: Final = "up to 32 letters, digits, _, . and -, the first a letter or _"
 # Of a file, as its publisher tells it.
 SOURCE_DIGEST: Final = re.compile(r"(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})\Z")
 

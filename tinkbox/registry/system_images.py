@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 class SystemImageLine(TypedDict):
     """One of them: `reference` names these bytes for ever, `tags` are its version and perhaps `latest`.
 
-    `size` is what its blobs have, `config` its configuration as it is kept.
+    `size` is what its blobs have, `config` its configuration as it is kept, but for a default user that can be none.
     """
 
     id: str
@@ -111,7 +111,7 @@ def _kept(repository: str, link: Link, tags: list[str], blobs: Blobs) -> SystemI
             f"the configuration of {repository} has more than {MAX_CONFIG >> 10} KiB: import or fetch it anew"
         )
     content = blobs.read(manifest.blobs[0].digest)
-    decode_config(content)
+    told = decode_config(content, kept=True)
     return SystemImageLine(
         id=repository,
         reference=f"{repository}@{link.digest}",
@@ -119,5 +119,5 @@ def _kept(repository: str, link: Link, tags: list[str], blobs: Blobs) -> SystemI
         digest=link.digest,
         size=sum({blob.digest: blob.size for blob in manifest.blobs}.values()),
         pushed_at=link.pushed_at,
-        config=json.loads(content),
+        config={**json.loads(content), "default_user": told.about.default_user},
     )

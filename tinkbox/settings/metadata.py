@@ -17,7 +17,10 @@ PUBLIC, ALL, OFF = "public", "all", "off"
 # Where Hegel listened, and where Tootles does: templates of the field name both.
 COMPATIBLE_PORTS: Final = (50061, 7080, 7172)
 MAX_PORTS: Final = 8
-_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
+_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,62}(?:/[A-Za-z0-9_+-]{1,63}){0,2}")
+# `Z NAME …` and `L TARGET NAME` in tzdata.zi (zic(8)).
+_LISTED: Final = re.compile(r"^(?:Z|L \S+) (\S+)", re.MULTILINE)
+_HOSTS_OWN: Final = ("localtime", "posixrules")  # stand for what the host has chosen
 _PROXY: Final = re.compile(r"https?://[!-~]{1,500}")
 
 
@@ -40,19 +43,35 @@ def ssh_keys(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
 def timezone(value: Any, default: str) -> str:
     found = readers.written(value) or default
     if found and not _ZONE.fullmatch(found):
-        raise Invalid(f"expected a time zone such as Europe/Berlin, not {found!r}")
-    if found and not _known_zone(found):
-        raise Invalid(f"there is no time zone {found!r}: `timedatectl list-timezones` prints all")
-    return found
+        raise Invalid(f"expected a time zone such as Europe/Berlin, not {found[:60]!r}")
+    known = _known_zone(found) if found else ""
+    if known is None:
+        raise Invalid(f"there is no time zone {found[:60]!r}: `timedatectl list-timezones` prints all")
+    return known
 
 
-def _known_zone(name: str) -> bool:
-    """Whether there is such a time zone, as far as this host knows; former names need not have a file."""
+def _known_zone(name: str) -> str | None:
+    """The time zone as it is spelled, as far as this host knows; None where there is none.
+
+    A former name need not have a file, and a file need not be listed, such as `posix/UTC`.
+    """
     try:
-        listed = (ZONES / "tzdata.zi").read_text()
+        listed = _LISTED.findall((ZONES / "tzdata.zi").read_text())
     except (OSError, UnicodeDecodeError):
-        return True
-    return (ZONES / name).is_file() or re.search(rf" {re.escape(name)}$", listed, re.MULTILINE) is not None
+        return name
+    if name in listed or _has_file(name):
+        return name
+    spelled = {each.casefold(): each for each in listed}
+    return spelled.get(name.casefold())
+
+
+def _has_file(name: str) -> bool:
+    """Whether there is a file of a zone (RFC 8536 §3.1)."""
+    try:
+        with (ZONES / name).open("rb") as file:
+            return file.read(4) == b"TZif" and name not in _HOSTS_OWN
+    except OSError:
+        return False
 
 
 @reader("a URL such as `http://proxy.lab:3128`")

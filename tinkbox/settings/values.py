@@ -7,8 +7,9 @@ from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.text import counted
-from tinkbox.yaml_nodes import MAX_DEPTH, MAX_VALUES, compose, line_of, not_yaml, path
+from tinkbox.yaml_nodes import MAX_VALUES, compose, line_of, not_yaml, path
 
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXT: Final = ("str", "timestamp", "value")
@@ -64,26 +65,41 @@ class _Reading:
             return [self.value(each, f"{key}[{at}]", (*around, node)) for at, each in enumerate(node.value)]
         if isinstance(node, ScalarNode) and kind in (*_TEXT, *_SCALARS):
             return self._scalar(node, kind)
+        if isinstance(node, ScalarNode) and kind == "merge":
+            raise not_yaml(
+                f"{node.value[:40]!r} is a key that merges others, and no value: put it in quotes", line_of(node)
+            )
         raise not_yaml(f"the tag {_shown(node)} is not supported: remove it", line_of(node))
 
     def _keys(self, node: MappingNode, key: str, around: tuple[Node, ...]) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
+        merged: dict[Any, Any] = {}
         lines: dict[str, int] = {}
         for name, value in node.value:
             line = line_of(name)
             if not isinstance(name, ScalarNode):
                 raise not_yaml("a key must be text: write it without brackets", line)
-            if name.tag == f"{_TAG}merge":
-                # What is merged into itself is told as that.
-                self.value(value, key, (*around, node))
-                raise not_yaml("merge keys (<<) are not supported: write the values out", line)
             below = path(key, name.value)
             if name.value in lines:
                 text = f"it is in line {lines[name.value]} as well: leave one of them"
                 self._problems.append(Problem(line=line, key=below, text=text))
             lines[name.value] = line
+            if name.tag == f"{_TAG}merge":
+                for each in self._merged(value, key, (*around, node)):
+                    for inner, kept in each.items():
+                        merged.setdefault(inner, kept)
+                continue
             found[self.value(name, below, (*around, node))] = self.value(value, below, (*around, node))
-        return found
+        return merged | found
+
+    def _merged(self, node: Node, key: str, around: tuple[Node, ...]) -> list[dict[Any, Any]]:
+        """What stands at `<<`: of a key that several have, the first one counts, and one beside it before them."""
+        value = self.value(node, key, around)
+        listed = value if isinstance(value, list) else [value]
+        if not all(isinstance(each, dict) for each in listed):
+            text = "a merge key (<<) takes an alias of keys with values, or a list of such aliases: write <<: *name"
+            raise not_yaml(text, line_of(node))
+        return listed
 
     def _scalar(self, node: ScalarNode, kind: str) -> Any:
         # No setting is a day: what looks like one is a text.

@@ -22,6 +22,7 @@ from tinkbox.model.system_image import (
     MAX_WORDS,
     SOURCE_DIGEST,
     USER,
+    USER_FORM,
     USUAL_MAX_DISK,
     About,
     Architecture,
@@ -133,9 +134,7 @@ def check_names(about: About) -> None:
             f"{about.version[:100]!r} is no version of an image: write letters, digits, dots and dashes, such as 20261101"
         )
     if about.default_user and not USER.match(about.default_user):
-        raise Invalid(
-            f"{about.default_user[:100]!r} is no name of a user: write up to 32 letters, digits, _, . and -, such as debian"
-        )
+        raise Invalid(f"{about.default_user[:100]!r} is no name of a user: write {USER_FORM}, such as debian")
 
 
 def _read(file: BinaryIO, length: int, place: int, name: str) -> bytes:

@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -75,17 +76,17 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
 def _is_abandoned(folder: Path) -> bool:
     try:
         # /var/tmp is everybody's: root must not remove what another user put there.
-        if folder.lstat().st_uid != os.geteuid() or folder.is_symlink():
+        seen = folder.lstat()
+        if seen.st_uid != os.geteuid() or not stat.S_ISDIR(seen.st_mode):
             return False
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
     except OSError:
         return False
-    else:
-        return True
     finally:
         os.close(descriptor)
 

@@ -25,6 +25,7 @@ from tinkbox.model.system_image import (
     MAX_WORDS,
     SOURCE_DIGEST,
     USER,
+    USER_FORM,
     About,
     Architecture,
     BlockMap,
@@ -85,8 +86,11 @@ def encode_config(config: Config) -> bytes:
     )
 
 
-def decode_config(content: bytes) -> Config:
-    """Raises Invalid with all problems of a configuration that is none.  Keys that are not known are left alone."""
+def decode_config(content: bytes, *, kept: bool = False) -> Config:
+    """Raises Invalid with all problems of a configuration that is none.  Keys that are not known are left alone.
+
+    Of one that is `kept` already, since a release that took any text as a default user, such a text is read as none.
+    """
     what = "the system image's configuration"
     fields = _Fields(_object(content, MAX_CONFIG, what))
     if fields.number("schema") != SCHEMA:
@@ -101,7 +105,7 @@ def decode_config(content: bytes) -> Config:
             firmware=fields.members("firmware", Firmware),
             data_source=fields.member("data_source", DataSource, DataSource.NONE),
             growth=fields.member("growth", Growth, Growth.NONE),
-            default_user=fields.matching("default_user", USER, absent=""),
+            default_user=fields.user("default_user", kept=kept),
             licence=fields.text("licence"),
             least_disk=fields.number("least_disk"),
             source=Source(
@@ -250,13 +254,17 @@ class _Fields:
         self.wrong(name, f"is no text in one line of at most {MAX_WORDS} characters")
         return ""
 
-    def matching(
-        self, name: str, pattern: re.Pattern[str], limit: int = MAX_WORDS, *, absent: str | None = None
-    ) -> str:
-        """`absent` may stand in its place, and stands for a missing one."""
-        value = self._entry.get(name, absent)
-        if absent is not None and value == absent:
-            return absent
+    def user(self, name: str, *, kept: bool) -> str:
+        value = self._entry.get(name, "")
+        if isinstance(value, str) and (not value or USER.match(value)):
+            return value
+        if not kept:
+            told = f"{str(value)[:60]!r} is no name of a user, which has {USER_FORM}"
+            self.wrong(name, f"{told}: fetch the image anew, or import it with another --default-user")
+        return ""
+
+    def matching(self, name: str, pattern: re.Pattern[str], limit: int = MAX_WORDS) -> str:
+        value = self._entry.get(name)
         if isinstance(value, str) and len(value) <= limit and pattern.match(value):
             return value
         self.wrong(name, "is missing or not of the form that it must have")

@@ -28,7 +28,7 @@ class File:
 
     `cut` ends the connection at that place, `stalled` falls silent there, `told` is the length that is
     claimed, `place` a redirect, `later` what is there after the first answer, `ignores_range` sends all of it whatever is asked,
-    `untold` tells no length, `displaced` begins so many bytes behind what is asked for.
+    `untold` tells no length, `untagged` no ETag, `displaced` begins so many bytes behind what is asked for.
     """
 
     content: bytes = b""
@@ -44,6 +44,7 @@ class File:
     ignores_range: bool = False
     ignores_condition: bool = False
     untold: bool = False
+    untagged: bool = False
     displaced: int = 0
 
     @property
@@ -147,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _begin(self, file: File, asked: str) -> int:
         """The head of an answer; returns where in the content it goes on."""
         size, begin, status = len(file.content), 0, file.status
-        told = {"ETag": file.etag, "Content-Type": file.kind}
+        told = {"Content-Type": file.kind} if file.untagged else {"ETag": file.etag, "Content-Type": file.kind}
         same = file.ignores_condition or self.headers.get("If-Range") in (None, file.etag)
         if asked and same and not file.ignores_range:
             begin = int(asked.removeprefix("bytes=").removesuffix("-")) + file.displaced

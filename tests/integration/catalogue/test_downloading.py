@@ -1,9 +1,13 @@
 """An image on its way here, from a publisher who stops, changes his mind or lies."""
 
 import asyncio
+import errno
+import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -263,11 +267,45 @@ def test_the_second_waits_until_the_first_needs_the_file_no_more(tmp_path: Path)
             assert waits.wait(60)
             assert seen == []
             if removed:
-                forget(tmp_path, order)
+                forget(part)
         thread.join(60)
         # An empty file of its own, which goes when it ends, where that of the first is gone.
         assert seen == [[0] if removed else [SIZE]]
         assert [path.stat().st_size for path in tmp_path.iterdir()] == ([] if removed else [SIZE])
+
+
+def failing(number: int) -> Callable[..., NoReturn]:
+    def fail(*_: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize("fault", ["folder", "link", "of another user"])
+def test_a_file_of_the_cache_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    order = Order(url=f"https://x.example/{NAME}")
+    with alone(tmp_path, order, pytest.fail):
+        (part,) = tmp_path.iterdir()
+    if fault == "folder":
+        part.mkdir()
+    elif fault == "link":
+        part.symlink_to(tmp_path / "elsewhere")
+    else:
+        # Root, who may run the tests, may open every file.
+        monkeypatch.setattr("os.open", failing(errno.EACCES))
+    with (
+        pytest.raises(Unavailable, match=rf"cannot write to {part}: .*: remove it, .*XDG_CACHE_HOME"),
+        alone(tmp_path, order, pytest.fail),
+    ):
+        pytest.fail("it has it")
+
+
+def test_a_file_system_without_locks_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fcntl.flock", failing(errno.ENOLCK))
+    with alone(tmp_path, Order(url=f"https://x.example/{NAME}"), pytest.fail):
+        assert len(list(tmp_path.iterdir())) == 1
 
 
 async def test_a_file_that_is_here_is_not_fetched_again(client: Client) -> None:
@@ -294,4 +332,4 @@ async def test_a_silence_is_told_before_it_ends_the_download(client: Client) -> 
     client.silence, client.quiet = 0.6, 0.1
     with pytest.raises(Unavailable, match=r"said nothing for 0\.6 seconds; "):
         await client.bring(client.entry())
-    assert any(each.silent >= 0.1 for each in client.said)
+    assert any(each.silent_seconds >= 0.1 for each in client.said)

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from tests.integration.catalogue.conftest import NAME, Client, sums_of
+from tests.integration.catalogue.mirror import File
 from tests.root_tars import system, tar
 from tests.unit.cli.conftest import FakeAppliance, Printed, appliance, tinkbox
 from tinkbox.cli.nouns import image_fetch
@@ -280,13 +281,52 @@ def test_a_system_that_gets_no_updates_any_more_is_told(tinkbox: Tinkbox, lab: F
     assert tinkbox("image", "fetch", "lab").err == "tinkbox: warning: Lab gets no updates since 2020-01-01\n"
 
 
+@pytest.mark.parametrize("careless", [True, False], ids=["without length and ETag", "with both"])
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_download_that_is_no_disk_is_removed_unless_it_is_to_be_kept(
-    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, kept: bool
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, kept: bool, careless: bool
 ) -> None:
     text = b"404: no image here\n" * 1000
-    sums = sums_of([(NAME, text)])
-    client.mirror.publish({f"/{NAME}": text, "/SUMS": sums, "/SUMS.sig": client.publisher.detached(sums.content)})
+    sums, image = sums_of([(NAME, text)]), File(text, untold=careless, untagged=careless)
+    client.mirror.publish({f"/{NAME}": image, "/SUMS": sums, "/SUMS.sig": client.publisher.detached(sums.content)})
     failed = tinkbox("image", "fetch", "lab", *(["--keep-download"] if kept else []))
     assert (failed.status, "is a text, not a disk image" in failed.err) == (1, True), failed.err
     assert bool(list((default_cache() / "downloads").iterdir())) is kept
+
+
+def test_a_download_that_nothing_proves_is_kept_on_demand(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, tmp_path: Path
+) -> None:
+    text = b"404: no image here\n" * 1000
+    client.mirror.publish({f"/{NAME}": File(text, untold=True, untagged=True)})
+    (tmp_path / "own.yaml").write_text(
+        "images: {lab: {title: Lab, architectures: {x86_64: {}}, least_disk: 4GiB, "
+        f"resolver: {{kind: fixed, version: '1', file: {client.mirror.url}/{NAME}}}}}}}"
+    )
+    words = ("image", "fetch", "lab", "--unverified", "--catalogue", str(tmp_path / "own.yaml"))
+    for flags, sizes in (["--keep-download"], [len(text)]), ([], []):
+        failed = tinkbox(*words, *flags)
+        assert (failed.status, "is a text, not a disk image" in failed.err) == (1, True), failed.err
+        assert [each.stat().st_size for each in (default_cache() / "downloads").glob("*.raw")] == sizes
+
+
+@pytest.mark.parametrize("untold", [True, False])
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_proven_download_stays_when_only_the_load_fails(
+    tinkbox: Tinkbox, lab: FakeAppliance, client: Client, untold: bool, damaged: bool
+) -> None:
+    client.mirror.publish({f"/{NAME}": File(DISK, untold=untold, untagged=True)})
+    lab.answers["POST /v1/images"] = None
+    assert tinkbox("image", "fetch", "lab").status == 1
+    (part,) = (default_cache() / "downloads").glob("*.raw")
+    assert part.read_bytes() == DISK
+    if damaged:
+        part.write_bytes(DISK[:-1] + b"x")
+    lab.asked.clear()
+    lab.answers["POST /v1/images"] = {"loaded": []}
+    printed = tinkbox("image", "fetch", "lab")
+    assert printed.status == 0, printed.err
+    assert client.mirror.ranges(f"/{NAME}") == ([""] * (2 if damaged else 1))
+    with archive_of(lab) as archive:
+        assert config_in(archive)["raw"]["digest"] == DIGEST
+    assert list((default_cache() / "downloads").iterdir()) == []

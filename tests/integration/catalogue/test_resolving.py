@@ -3,6 +3,9 @@
 import gzip
 import hashlib
 import json
+import signal
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
@@ -236,3 +239,30 @@ async def test_a_pattern_without_an_end_is_given_up(client: Client, monkeypatch:
         Invalid, match=r"lab: the pattern .* takes more than 0\.2 seconds on what its publisher sends: write"
     ):
         await client.find(client.entry(listing), UNVERIFIED)
+
+
+@pytest.mark.parametrize("before", [signal.default_int_handler, None], ids=["ours", "not of Python"])
+def test_an_alarm_at_the_last_moment_is_told_and_leaves_the_handler_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, before: Callable[[int, FrameType | None], None] | None
+) -> None:
+    really, handle = signal.setitimer, signal.signal
+    late = iter([True])
+
+    def rings(which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
+        if not seconds and next(late, False):
+            signal.raise_signal(signal.SIGALRM)
+        return really(which, seconds, interval)
+
+    # The tests may have a timer of their own.
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    found = handle(signal.SIGALRM, before or signal.SIG_DFL)
+    monkeypatch.setattr("signal.setitimer", rings)
+    if before is None:
+        monkeypatch.setattr("signal.signal", lambda which, how: handle(which, how) and None)
+    try:
+        with pytest.raises(Invalid, match=r"the pattern a takes more than"), resolving._in_time("a"):
+            pass
+        assert signal.getsignal(signal.SIGALRM) == (before or signal.SIG_DFL)
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == pytest.approx(left, abs=4)
+    finally:
+        handle(signal.SIGALRM, found)

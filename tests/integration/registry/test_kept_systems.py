@@ -50,6 +50,24 @@ async def test_one_that_says_nothing_sensible_is_refused(registry: Registry, con
     assert await registry.store.system_images() == kept
 
 
+async def test_default_user_that_can_be_none_is_refused_but_loses_nothing_that_is_kept(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await registry.store.load(chunks(system_image_archive("1", "latest")), who="me")
+    told = (await registry.store.system_images())[0]["config"]
+    config = json.dumps({**told, "version": "2", "default_user": "DOMAIN\\admin"}).encode()
+    archive = system_image_archive("2", "latest", config=config)
+    with pytest.raises(Invalid) as refused:
+        await registry.store.load(chunks(archive), who="me")
+    assert [each.key for each in refused.value.problems] == ["default_user"]
+    with monkeypatch.context() as earlier:
+        earlier.setattr("tinkbox.registry.storage.refuse_unfit", lambda *_: None)
+        await registry.store.load(chunks(archive), who="me")
+    kept = (await registry.store.system_images())[1]
+    assert (kept["tags"], kept["config"]["default_user"]) == (["2", "latest"], "")
+    assert (await registry.store.system_image("lab:2"))["config"] == kept["config"]
+
+
 @pytest.mark.parametrize(
     ("block_map", "problem"),
     [

@@ -60,6 +60,24 @@ def test_what_is_wrong_with_a_persons_document_is_told_in_plain_words(text: str 
     assert str(refused.value) == told
 
 
+def test_of_what_is_around_a_wrong_value_only_the_beginning_is_told() -> None:
+    with pytest.raises(ValueError, match=rf"^{'x' * 39}…\[2\]\.a\[0\]: NaN is no number in JSON$"):
+        read_document('{"' + "x" * 5000 + '": [1, [], {"a": [NaN]}]}')
+
+
+def test_only_the_first_of_many_wrong_values_are_told() -> None:
+    with pytest.raises(ValueError) as refused:
+        read_document(json.dumps({"a": [float("nan")] * 4, "b": {"c": float("inf"), "d": float("nan")}}))
+    assert [told.split(":")[0] for told in str(refused.value).split("; ")] == ["a[0]", "a[1]", "a[2]", "a[3]", "b.c"]
+
+
+@pytest.mark.parametrize("inner", ["1", "NaN", "[]", "{}", '{"a": 1}'])
+def test_any_value_may_be_too_deep(inner: str) -> None:
+    with pytest.raises(ValueError, match=r"^more than 64 values within each other$"):
+        read_document("[" * 65 + inner + "]" * 65)
+    assert read_document(f"{'[' * 64}1{']' * 64}") is not None
+
+
 def test_a_persons_document_may_be_as_deep_as_one_in_yaml() -> None:
     assert read_document(nested(65)) == read_json(nested(65))
     assert read_document('{"ü": [1, -2.5e3, null]}'.encode()) == {"ü": [1, -2500.0, None]}
@@ -67,6 +85,9 @@ def test_a_persons_document_may_be_as_deep_as_one_in_yaml() -> None:
 
 def test_a_kept_document_that_would_be_refused_today_can_still_be_written() -> None:
     assert read_kept('{"a": NaN, "b": [Infinity, 1.5]}') == {"a": None, "b": [None, 1.5]}
+    assert read_kept('{"a": [1e999, -1e999, 1e9], "b": ' + "9" * 1001 + "}") == {"a": [None, None, 1e9], "b": None}
+    assert read_kept("9" * 5000) is None
+    assert read_kept("9" * 1000) == read_document("9" * 1000)
     kept = read_kept(nested(900))
     assert read_document(json.dumps(kept)) == kept
     assert read_kept(nested(65)) == read_json(nested(65))

@@ -20,6 +20,14 @@ def test_each_key_is_taken_once_with_its_comment_and_options() -> None:
 
 
 @pytest.mark.parametrize(
+    "kind", ["ssh-dss", "ssh-ed25519-cert-v01@openssh.com", "sk-ssh-ed25519@openssh.com", "x-later@example.org"]
+)
+def test_a_key_is_taken_of_whatever_kind_its_data_say_that_it_is(kind: str) -> None:
+    for line in (key(kind), f"{key(kind)} anna@laptop", f'cert-authority,command="a b"  {key(kind)} anna'):
+        assert public_keys(line, "keys") == (line,)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n",
@@ -36,7 +44,7 @@ def test_a_private_key_is_refused_loudly_and_not_shown(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "hello", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-ed25519 !!!!", key(said="ssh-rsa"), "ssh-dss AAAA",
+        "hello", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-ed25519 !!!!", key(said="ssh-rsa"), key("ssh-dss", said="ssh-dsa"), key("a" * 65), "ssh-dss AAAA",
         f"{key()} a\x1b[2J", key()[:-3],
     ],
 )  # fmt: skip

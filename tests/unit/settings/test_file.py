@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.configured import written
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.settings import ClientTarget, client_target, file, load
 from tinkbox.settings.environment import default_data
+from tinkbox.settings.values import values_of
 
 
 def test_the_command_line_overrides_the_data_folder_of_the_file(tmp_path: Path) -> None:
@@ -68,8 +69,35 @@ def test_values_too_deep_within_each_other_are_refused(tmp_path: Path) -> None:
             load(written(tmp_path, text))
 
 
+def test_keys_are_merged_and_those_beside_them_count_before_them() -> None:
+    problems: list[Problem] = []
+    text = (
+        "limits: &a {head: 20s, body: 30s}\nnode: &b {http_port: 81, dns_port: 54}\n"
+        "c: {<<: [*a, *b, {head: 1, tftp: 2}], dns_port: 55}\nd: {body: 1, <<: *a}\ne: {<<: {<<: *a, head: 3}}\n"
+        "f: {'<<': 1}\n"
+    )
+    found = values_of(text.encode(), problems)
+    assert problems == []
+    assert found["c"] == {"head": "20s", "body": "30s", "http_port": 81, "dns_port": 55, "tftp": 2}
+    assert (found["d"], found["e"]) == ({"body": 1, "head": "20s"}, {"head": 3, "body": "30s"})
+    assert found["f"] == {"<<": 1}
+    values_of(b"{<<: {a: 1}, b: 2, <<: {a: 3}}", problems)
+    assert list(map(str, problems)) == ["line 1, <<: it is in line 1 as well: leave one of them"]
+
+
+@pytest.mark.parametrize("text", ["\ufeffname: box\r\ntpm: off\r\n", "", "# nothing\n", "---\n"])
+def test_what_editors_make_of_a_file_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tinkbox.yaml").write_bytes(text.encode())
+    assert load(tmp_path / "tinkbox.yaml").name in ("box", "provisioner")
+
+
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+MERGES = "a: &a {x: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 
@@ -81,7 +109,12 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         (b'name: !!binary "xx*"', "line 1: the tag !!binary is not supported: remove it"),
         (b"name: !!set {a, b}", "line 1: the tag !!set is not supported: remove it"),
         (b"? [a]\n: b", "line 1: a key must be text: write it without brackets"),
-        (b"<<: 5", "line 1: merge keys (<<) are not supported: write the values out"),
+        (b"<<: 5", "line 1: a merge key (<<) takes an alias of keys with values, or a list of such aliases"),
+        (b"a: &a {}\n<<: [*a, 5]", "line 2: a merge key (<<) takes an alias of keys with values"),
+        (b"a: &a {<<: [*a]}", "line 1: an alias stands within what it names: write the value out"),
+        (b"<<: {name: !foo x}", "line 1: the tag !foo is not supported: remove it"),
+        (b"name: <<", "line 1: '<<' is a key that merges others, and no value: put it in quotes"),
+        (MERGES.encode(), "too many values within each other"),
         (b"&a [*a]", "line 1: an alias stands within what it names: write the value out"),
         (LAUGHS.encode(), "too many values within each other"),
         (b"tpm: x\nname: !!int abc", "line 2: 'abc' is not a value of !!int: put it in quotes"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.model.test_ssh_keys import key
 from tests.unit.settings.configured import loaded, problems_of
 from tinkbox.settings import metadata
 from tinkbox.settings.contradictions import metadata_ports
@@ -41,6 +42,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ("ssh_keys: [nonsense]", "metadata.ssh_keys: expected a public key"),
         ("ssh_keys: ssh-ed25519 AAAA", "metadata.ssh_keys: no public key such as ssh-ed25519 AAAA"),
         ("timezone: 'a b'", "metadata.timezone: expected a time zone"),
+        (f"timezone: {'x' * 300}", "metadata.timezone: expected a time zone"),
+        (f"timezone: Europe/{'x' * 64}", "metadata.timezone: expected a time zone"),
         ("proxy: p", "metadata.proxy: expected a URL"),
         ("ports: 7080", "metadata.ports: expected a list"),
         ("ports: [99999]", "metadata.ports: expected a port"),
@@ -52,6 +55,11 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, problem: str) -> None
     assert any(problem in each for each in problems_of(tmp_path, f"metadata: {{{text}}}"))
 
 
+def test_a_key_may_be_of_any_kind_that_openssh_has(tmp_path: Path) -> None:
+    keys = tuple(map(key, ("ssh-dss", "ssh-ed25519-cert-v01@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com")))
+    assert loaded(tmp_path, f"metadata: {{ssh_keys: {list(keys)}}}").metadata.ssh_keys == keys
+
+
 def test_a_time_zone_is_one_that_this_host_knows_where_it_knows_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,10 +67,18 @@ def test_a_time_zone_is_one_that_this_host_knows_where_it_knows_any(
     assert loaded(tmp_path, "metadata: {timezone: Mars/Base}").metadata.timezone == "Mars/Base"
     (tmp_path / "tzdata.zi").write_text(
         "# version 2026a\nZ Europe/Berlin 0:53:28 - LMT 1893 Apr\nL America/New_York US/Eastern\n"
+        "Z Etc/GMT+1 -1 - %z\nL Etc/UTC UTC\n"
     )
-    (tmp_path / "UTC").touch()
-    for zone in ("UTC", "US/Eastern"):
-        assert loaded(tmp_path, f"metadata: {{timezone: {zone}}}").metadata.timezone == zone
-    assert problems_of(tmp_path, "metadata: {timezone: Mars/Base}") == [
-        "metadata.timezone: there is no time zone 'Mars/Base': `timedatectl list-timezones` prints all"
-    ]
+    (tmp_path / "posix").mkdir()
+    for zone in ("posix/UTC", "localtime", "posixrules"):
+        (tmp_path / zone).write_bytes(b"TZif2")
+    (tmp_path / "leapseconds").write_text("# of no zone")
+    for zone, known in {
+        "UTC": "UTC", "US/Eastern": "US/Eastern", "posix/UTC": "posix/UTC", "utc": "UTC", "europe/berlin": "Europe/Berlin",
+        "''": "",
+    }.items():  # fmt: skip
+        assert loaded(tmp_path, f"metadata: {{timezone: {zone}}}").metadata.timezone == known
+    for zone in ("Mars/Base", "localtime", "posixrules", "leapseconds", "posix", f"A/{'x' * 63}/{'x' * 63}"):
+        assert problems_of(tmp_path, f"metadata: {{timezone: {zone}}}") == [
+            f"metadata.timezone: there is no time zone {zone[:60]!r}: `timedatectl list-timezones` prints all"
+        ]

@@ -1,5 +1,6 @@
 """Scratch folders, and those of processes that were killed."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def test_what_is_no_scratch_folder_of_ours_stays(tmp_path: Path) -> None:
     (tmp_path / f"{PREFIX}00000000").symlink_to(elsewhere)
     (tmp_path / f"{PREFIX}11111111").write_bytes(b"a file")
     (tmp_path / f"{PREFIX}22222222").mkdir()
+    (tmp_path / f"{PREFIX}33333333").mkdir()
+    os.mkfifo(tmp_path / f"{PREFIX}33333333" / ".tinkbox-lock")
     before = names(tmp_path)
     with scratch_folder(tmp_path, PREFIX):
         pass

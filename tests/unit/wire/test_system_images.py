@@ -88,18 +88,23 @@ def test_all_that_is_wrong_with_a_configuration_is_told_at_once() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("user", ["a b;$(x)", "-oProxyCommand=x", "lab$", "a" * 33])
-def test_a_default_user_that_is_no_user_is_refused(user: str) -> None:
+@pytest.mark.parametrize("user", ["a b;$(x)", "-oProxyCommand=x", "lab$", "a" * 33, "DOMAIN\\admin", "user@corp", 5])
+def test_a_default_user_that_is_no_user_is_refused_and_read_as_none_where_it_is_kept(user: object) -> None:
     document = json.loads(encode_config(CONFIG)) | {"default_user": user}
     with pytest.raises(Invalid) as refused:
         decode_config(json.dumps(document).encode())
-    assert [problem.key for problem in refused.value.problems] == ["default_user"]
+    (problem,) = refused.value.problems
+    assert problem.key == "default_user"
+    assert "up to 32 letters, digits, _, . and -, the first a letter or _" in problem.text
+    assert "with another --default-user" in problem.text
+    assert decode_config(json.dumps(document).encode(), kept=True).about.default_user == ""
 
 
 @pytest.mark.parametrize("user", ["", "_lab", "Ann.Lee-2", "cloud-user"])
 def test_a_default_user_is_kept_as_it_is(user: str) -> None:
     document = json.loads(encode_config(CONFIG)) | {"default_user": user}
-    assert decode_config(json.dumps(document).encode()).about.default_user == user
+    for kept in (False, True):
+        assert decode_config(json.dumps(document).encode(), kept=kept).about.default_user == user
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"[" * 10_000, b"\xff", b"{}", b" " * 100_000], ids=str)

@@ -135,13 +135,14 @@ def _bring(chosen: argparse.Namespace, entry: "Entry", choices: "Choices", place
     from tinkbox.settings import default_cache
 
     found = run(_newest(entry, choices))
-    if _is_here(found, here):
+    if _told_if_here(found, here):
         return
     cache = default_cache() / "downloads"
-    with alone(cache, order_of(found, choices), partial(_wait_for_another, found)):
+    waits = partial(_wait_for_another, found)
+    with alone(cache, order_of(found, choices), waits, keep=places.keep_download):
         # Another command may have loaded it since we asked, whether or not we waited for that.
         here = _here(chosen, [entry], places)
-        if _is_here(found, here):
+        if _told_if_here(found, here):
             return
         _load(chosen, found, choices, places, here, cache)
 
@@ -158,13 +159,12 @@ def _load(
 
     from tinkbox.boot.http.loaders import load_disk_loaders
     from tinkbox.catalogue.downloading import forget
-    from tinkbox.catalogue.fetching import about, order_of
+    from tinkbox.catalogue.fetching import about
     from tinkbox.cli.output.progress_line import ProgressLine
     from tinkbox.cli.wording.image_progress import packing
     from tinkbox.system_images.packing import described, pack
     from tinkbox.system_images.room import scratch_folder
 
-    order = order_of(found, choices)
     found, download = run(_brought(found, choices, here, cache))
     with scratch_folder(places.scratch, SCRATCH_PREFIX) as place:
         archive = places.save or place / "image.tar"
@@ -175,7 +175,7 @@ def _load(
             except (Invalid, TooLarge):
                 # The next run would be refused as well.
                 if not places.keep_download:
-                    forget(cache, order)
+                    forget(download.path)
                 raise
         if places.save is None:
 
@@ -186,7 +186,7 @@ def _load(
     if places.keep_download:
         print(f"Kept download: {download.path}")
     else:
-        forget(cache, order)
+        forget(download.path)
     for warning in image.warnings:
         print(clean(f"tinkbox: warning: {found.reference}: {warning}"), file=sys.stderr)
     print(clean(f"{'Saved' if places.save else 'Fetched'} {described(image)}, {_proof(found)}"))
@@ -230,8 +230,8 @@ async def _brought(found: "Found", choices: "Choices", here: Here, cache: Path) 
         return found, download
 
 
-def _is_here(found: "Found", here: Here) -> bool:
-    """Whether an image is here already, which is told then.  Raises Conflict for a version that is here as another file."""
+def _told_if_here(found: "Found", here: Here) -> bool:
+    """Say it where an image is here already, and whether it is.  Raises Conflict for a version that is here as another file."""
     if (found.entry.id, found.version) not in here.tags:
         return False
     _refuse_other(found, here)

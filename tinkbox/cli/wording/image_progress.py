@@ -17,8 +17,8 @@ _STAGES: Final = {
 
 def downloading(name: str, arrived: "Arrived") -> str:
     parts = [_so_far(arrived.done, arrived.total)]
-    if arrived.silent:
-        parts.append(f"nothing came for {int(arrived.silent)} s")
+    if arrived.silent_seconds:
+        parts.append(f"nothing came for {int(arrived.silent_seconds)} s")
         return f"Downloading {name}: {', '.join(parts)}"
     if arrived.rate:
         parts.append(f"{show_size(int(arrived.rate))}/s")

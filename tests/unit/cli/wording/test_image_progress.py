@@ -13,7 +13,10 @@ from tinkbox.model.system_image import Progress, Stage
         (Arrived(done=1 << 20, total=0, rate=0), "1MiB"),
         (Arrived(done=1 << 20, total=4 << 20, rate=0), "1MiB of 4MiB (25%)"),
         (Arrived(done=1 << 20, total=61 << 20, rate=1 << 19), "1MiB of 61MiB (1%), 512KiB/s, 2:00 left"),
-        (Arrived(done=1 << 20, total=4 << 20, rate=9, silent=20.5), "1MiB of 4MiB (25%), nothing came for 20 s"),
+        (
+            Arrived(done=1 << 20, total=4 << 20, rate=9, silent_seconds=20.5),
+            "1MiB of 4MiB (25%), nothing came for 20 s",
+        ),
     ],
 )
 def test_a_download_tells_bytes_speed_and_time(arrived: Arrived, text: str) -> None:

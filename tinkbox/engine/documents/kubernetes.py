@@ -64,7 +64,8 @@ def has_objects(text: str) -> bool:
     if not text.lstrip().startswith("{"):
         return all(head.search(text) for head in _HEADS)
     try:
-        document = json.loads(text)  # with what `_read` refuses, so that it can name it
+        # NaN and the like pass here: that they are no JSON is told where the document is read, with their field.
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "apiVersion" in document and "kind" in document

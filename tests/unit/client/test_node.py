@@ -72,6 +72,9 @@ class FakeAttempts:
         self._tell("offer", worker, hello)
         return self.offered
 
+    async def is_due(self, worker: str, hello: Hello) -> bool | None:
+        return True if self.offered else None
+
     async def leave(self, worker: str, token: str, leaving: Leaving) -> None:
         self._tell("leave", worker, token, leaving)
 

@@ -3,7 +3,7 @@
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tinkbox.wire.routing.paths import AddPrefix, StripPrefix, routing_path
@@ -76,6 +76,8 @@ def test_a_prefix_is_found_however_it_is_encoded(prefix: str, rest: str, data: s
         if each < 0x80
     )
     ascii_prefix = "".join(each for each in seen if ord(each) < 0x80)
+    # What is left of it may happen to spell an encoded character.
+    assume(routing_path(ascii_prefix) == ascii_prefix)
     assert StripPrefix(prefixes=(ascii_prefix,)).applied(encoded + rest) == (rest, ascii_prefix)
 
 

@@ -16,7 +16,7 @@ from tests.integration.catalogue.conftest import NAME, Client, sums_of
 from tests.integration.catalogue.mirror import File
 from tests.root_tars import system, tar
 from tests.unit.cli.conftest import FakeAppliance, Printed, appliance, tinkbox
-from tinkbox.cli.nouns import image_fetch
+from tinkbox.cli.nouns.image import fetch as image_fetch
 from tinkbox.settings import default_cache
 from tinkbox.wire.system_images import decode_config
 

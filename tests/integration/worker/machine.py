@@ -19,7 +19,7 @@ from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, clean_en
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.engine.appliance import hardware, mac
 from tests.integration.registry.serving import layer
-from tinkbox.cli.nouns.workflow import ENDS
+from tinkbox.cli.nouns.workflow.following import ENDS
 from tinkbox.worker.main import BOOT_ID
 
 DEADLINE = 120.0

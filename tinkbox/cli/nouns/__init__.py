@@ -1,7 +1,7 @@
 """What can be named on the command line.
 
-Each noun has a module of its name here, which declares its verbs and flags (`declare`) and carries them out.  It is
-imported when the noun is named, and what takes long to import only when a verb that needs it runs.
+Each noun has a module or a package of its name here, which declares its verbs and flags (`declare`) and carries them
+out.  It is imported when the noun is named, and what takes long to import only when a verb that needs it runs.
 """
 
 from collections.abc import Mapping

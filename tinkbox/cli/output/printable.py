@@ -19,3 +19,8 @@ def moment(text: str | None) -> str:
     if not text:
         return ""
     return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
+
+
+def logged(text: str) -> str:
+    """As 2020's tink printed what it had done: through Go's logger."""
+    return f"{datetime.now(UTC):%Y/%m/%d %H:%M:%S} {text}"

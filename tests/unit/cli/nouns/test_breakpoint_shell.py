@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance
-from tinkbox.cli.nouns.breakpoint_shell import banner, farewell
+from tinkbox.cli.nouns.breakpoint.shell import banner, farewell
 from tinkbox.model.shells import ShellEnd
 
 HOLD = {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
-from tinkbox.cli.nouns.hardware import firmware
+from tinkbox.cli.nouns.hardware.listing import firmware
 
 TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
 Tinkbox = Callable[..., Printed]

@@ -32,7 +32,7 @@ def test_its_help_is_as_it_is_written_down(
 def test_without_devices_there_are_none() -> None:
     chosen = parse(["hardware", "accept", "08:00:27:00:00:07"])
     assert (run_of(chosen), chosen.hardware, chosen.template, chosen.confirm_wipe) == (
-        "hardware_discovery:accept",
+        "hardware.discovery:accept",
         {},
         None,
         False,

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tinkbox.cli.nouns import image_fetch
+from tinkbox.cli.nouns.image import fetch as image_fetch
 
 Tinkbox = Callable[..., Printed]
 KEPT = {

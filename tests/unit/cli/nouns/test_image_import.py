@@ -41,7 +41,7 @@ def test_the_version_is_today_unless_that_is_taken(
     version: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tinkbox.cli.nouns.image_import.now", lambda: datetime(2020, 7, 8, 23, 59, tzinfo=UTC))
+    monkeypatch.setattr("tinkbox.cli.nouns.image.importing.now", lambda: datetime(2020, 7, 8, 23, 59, tzinfo=UTC))
     appliance.answers = {"GET /v1/images": here(*tags), "POST /v1/images": {"loaded": [f"lab:{version}"]}}
     done = tinkbox("image", "import", disk, "--id", "lab", "--scratch", str(tmp_path))
     assert done.out.startswith(f"Imported lab:{version} (sha256:"), done.err

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tinkbox.cli import INTERRUPTED, main
-from tinkbox.cli.nouns import init_configuration, init_steps
-from tinkbox.cli.nouns.init_configuration import configured
-from tinkbox.cli.nouns.init_steps import _files
+from tinkbox.cli.nouns.init import configuration, steps
+from tinkbox.cli.nouns.init.configuration import configured
+from tinkbox.cli.nouns.init.steps import _files
 from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.setup import host, placing, release_files, unit
@@ -39,7 +39,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         host, "host_networks", lambda: {each.name: each.address.network for each in FOUND if each.address}
     )
-    monkeypatch.setattr(init_configuration, "_check", lambda settings, file: None)
+    monkeypatch.setattr(configuration, "_check", lambda settings, file: None)
     path = tmp_path / "tinkbox.yaml"
     path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
     return path
@@ -121,7 +121,7 @@ def test_a_move_says_how_many_machines_it_leaves_behind(
     config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reserved = [[IPv4Address("172.30.0.7")], [IPv4Address("172.30.0.8")], [IPv4Address("172.31.0.9")]]
-    monkeypatch.setattr(init_configuration, "_reserved", lambda data: reserved)
+    monkeypatch.setattr(configuration, "_reserved", lambda data: reserved)
     run(config, interface="eth2")
     told = capsys.readouterr().out
     run(config, dhcp="proxy")
@@ -160,7 +160,7 @@ def test_ctrl_c_says_what_is_done_and_has_the_next_run_restart_the_appliance(
 
     monkeypatch.setattr(host, "is_root", lambda: True)
     monkeypatch.setattr(unit, "RESTART_IS_DUE", due)
-    monkeypatch.setattr(init_configuration, "configured", interrupted)
+    monkeypatch.setattr(configuration, "configured", interrupted)
     assert main(["init", "--yes", "--config", str(config)]) == INTERRUPTED
     assert capsys.readouterr().err == f"\nstopped, changed so far: {config}. Type the same line again to go on.\n"
     assert due.exists()
@@ -169,17 +169,17 @@ def test_ctrl_c_says_what_is_done_and_has_the_next_run_restart_the_appliance(
 def test_a_slow_start_says_what_it_waits_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(init_steps, "_answers", lambda data: True)
-    monkeypatch.setattr(init_steps, "_load_images", lambda chosen, data, changed: None)
+    monkeypatch.setattr(steps, "_answers", lambda data: True)
+    monkeypatch.setattr(steps, "_load_images", lambda chosen, data, changed: None)
     monkeypatch.setattr(unit, "RESTART_IS_DUE", tmp_path / "due")
     monkeypatch.setattr(unit, "run", lambda command, slow: slow() if "restart" in command else None)
     monkeypatch.setattr(unit, "jobs", lambda: ["systemd-networkd-wait-online.service"])
     config = tmp_path / "tinkbox.yaml"
     (tmp_path / "due").touch()
-    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    steps.start(flags(), tmp_path, config, [], with_unit=True)
     told = capsys.readouterr().out.splitlines()
     assert "starting it (systemctl restart tinkbox)" in told[0]
     assert "waits for systemd-networkd-wait-online.service: see `systemctl list-jobs`" in told[1]
     assert told[2].startswith("appliance       runs (")
-    init_steps.start(flags(), tmp_path, config, [], with_unit=True)
+    steps.start(flags(), tmp_path, config, [], with_unit=True)
     assert "runs already" in capsys.readouterr().out

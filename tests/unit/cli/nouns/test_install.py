@@ -12,7 +12,7 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import MACHINE_ID, WORKFLOW_ID
 from tests.unit.model.test_ssh_keys import key
 from tinkbox.catalogue.entries import Entry
-from tinkbox.cli.nouns import image_fetch
+from tinkbox.cli.nouns.image import fetch as image_fetch
 
 Tinkbox = Callable[..., Printed]
 MAC = "08:00:27:00:00:01"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.model.test_ssh_keys import key
-from tinkbox.cli.nouns.install_checks import ACTIONS
+from tinkbox.cli.nouns.install.checks import ACTIONS
 from tinkbox.engine.templates.built_in import catalogue
 from tinkbox.engine.templates.rendering import check, render, rendering_data
 from tinkbox.model.errors import Invalid

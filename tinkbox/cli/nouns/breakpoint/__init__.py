@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import KEY, Verbs, add_listing, add_verb, add_verbs, assignment, duration
-from tinkbox.cli.nouns import breakpoint_replay, breakpoint_shell
+from tinkbox.cli.nouns.breakpoint import replay, shell
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.wording.holds import armed_for, ended, failed, full_name, places, until
@@ -50,8 +50,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun, STORY, BY_HEART)
     add_listing(add_verb(verbs, "list", show_list, "what is held now, and where something is armed"))
     _arming(verbs)
-    breakpoint_shell.declare(verbs)
-    breakpoint_replay.declare(verbs)
+    shell.declare(verbs)
+    replay.declare(verbs)
     _verdicts(verbs)
     verb = add_verb(
         verbs,

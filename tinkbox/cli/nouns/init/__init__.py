@@ -33,8 +33,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 
 def init(chosen: argparse.Namespace) -> int:
-    from tinkbox.cli.nouns.init_configuration import configured
-    from tinkbox.cli.nouns.init_steps import bring_osie, finish, needs_restart, place_program, start
+    from tinkbox.cli.nouns.init.configuration import configured
+    from tinkbox.cli.nouns.init.steps import bring_osie, finish, needs_restart, place_program, start
     from tinkbox.cli.output.printable import clean
     from tinkbox.cli.terminal.questions import Questions
     from tinkbox.settings import CONFIG

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
-from tinkbox.cli.nouns.image_import import SCRATCH, SCRATCH_PREFIX, ended_in_order
-from tinkbox.cli.nouns.image_show import PROOFS
+from tinkbox.cli.nouns.image.importing import SCRATCH, SCRATCH_PREFIX, ended_in_order
+from tinkbox.cli.nouns.image.show import PROOFS
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict, Invalid, TooLarge

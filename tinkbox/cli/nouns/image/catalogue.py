@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.nouns.image_fetch import add_files, catalogue_folders, chosen_catalogue
-from tinkbox.cli.nouns.image_show import PROOFS, latest_of
+from tinkbox.cli.nouns.image.fetch import add_files, catalogue_folders, chosen_catalogue
+from tinkbox.cli.nouns.image.show import PROOFS, latest_of
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import fields

@@ -150,7 +150,7 @@ async def _image(operator: "Operator", name: str) -> "Document":
 def _not_kept(name: str) -> NotFound:
     """What to type for a system image that is not kept."""
     from tinkbox.catalogue.layers import load
-    from tinkbox.cli.nouns.image_fetch import catalogue_folders
+    from tinkbox.cli.nouns.image.fetch import catalogue_folders
 
     image_id = name.partition("@")[0].partition(":")[0][:200]
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
 from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
-from tinkbox.cli.nouns.install_checks import Installation, NotFetched, Wanted, checked
+from tinkbox.cli.nouns.install.checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
@@ -103,7 +103,7 @@ def install(chosen: argparse.Namespace) -> int:
 
 def _fetch_missing(chosen: argparse.Namespace, wanted: Wanted) -> None:
     """Fetch the image where only that is missing; everything else is refused before minutes go by."""
-    from tinkbox.cli.nouns.image_fetch import bring
+    from tinkbox.cli.nouns.image.fetch import bring
 
     try:
         ask(chosen, lambda operator: checked(operator, wanted))

@@ -1,0 +1,154 @@
+"""Machines as a list of them says: what `hardware import` reads from a file and asks the appliance for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import AddressValueError, IPv4Address
+from typing import Final
+
+from tinkbox.model.discovery import host_name
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.labels import Labels
+from tinkbox.model.notes import note_text
+from tinkbox.model.text import quoted
+
+MOST_LISTED: Final = 5000
+MOST_CARDS: Final = 32
+Prefix = int | None
+
+
+class ImportOutcome(StrEnum):
+    """What became of one machine of a list."""
+
+    MADE = "made"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    DIFFERENT = "different"  # it is there with other values, and no update was asked for
+    RETIRED = "retired"  # it is there, out of service: it is left alone
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMachine:
+    """One machine of a list; what the list does not say is empty or None.
+
+    `macs` begins with the card that it boots with.  `prefix` is the length of its network's prefix.  `line` counts from 1,
+    0: unknown; `key` is its place where a file has no lines of its own for it, such as `Dhcp4.reservations[3]`.
+    """
+
+    macs: tuple[MacAddress, ...]
+    name: str = ""
+    address: IPv4Address | None = None
+    prefix: Prefix = None
+    gateway: IPv4Address | None = None
+    labels: Labels = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    line: int = 0
+    key: str = ""
+
+    @property
+    def reserved(self) -> str:
+        """Its address as people write it, with the prefix if the list has one; empty: none."""
+        if self.address is None:
+            return ""
+        return str(self.address) if self.prefix is None else f"{self.address}/{self.prefix}"
+
+    def problem(self, text: str) -> Problem:
+        """Something that is wrong with it, at its place."""
+        return Problem(text=text, line=self.line or None, key=self.key)
+
+
+def parse_address(text: str) -> tuple[IPv4Address, Prefix]:
+    """An IPv4 address with or without the length of a prefix; raises Invalid."""
+    address, slash, length = text.strip().partition("/")
+    try:
+        parsed = IPv4Address(address)
+    except AddressValueError:
+        raise Invalid(f"invalid ip: {quoted(text)} (expected such as 172.30.0.20 or 172.30.0.20/24)") from None
+    if not slash:
+        return parsed, None
+    if not (length.isascii() and length.isdigit() and len(length) <= 2 and 1 <= int(length) <= 32):
+        raise Invalid(f"invalid ip: {quoted(text)}: a prefix is between 1 and 32")
+    return parsed, int(length)
+
+
+def listed_machine(
+    *,
+    macs: Iterable[str],
+    name: str = "",
+    address: str = "",
+    gateway: str = "",
+    labels: Labels,
+    notes: Iterable[str] = (),
+    line: int = 0,
+    key: str = "",
+) -> ListedMachine:
+    """From texts; raises Invalid with every problem.  `labels` are checked already."""
+    problems: list[Problem] = []
+    cards: dict[MacAddress, None] = {}
+    ip, prefix, router = None, None, None
+    kept: list[str] = []
+
+    def note(error: Invalid) -> None:
+        problems.append(Problem(text=str(error), line=line or None, key=key))
+
+    for each in macs:
+        try:
+            cards[check_card(MacAddress(each))] = None
+        except Invalid as error:
+            note(error)
+    if not cards and not problems:
+        note(Invalid("it has no MAC: a machine is known by the MAC of the card that it boots with"))
+    if len(cards) > MOST_CARDS:
+        note(Invalid(f"it has {len(cards)} MACs: at most {MOST_CARDS}"))
+    if name and host_name(name) != name:
+        proposed = f": try {host_name(name)}" if host_name(name) else ""
+        note(Invalid(f"a name is small letters, digits and dashes, at most 63, not {quoted(name)}{proposed}"))
+    try:
+        ip, prefix = parse_address(address) if address else (None, None)
+        router = parse_address(gateway)[0] if gateway else None
+    except Invalid as error:
+        note(error)
+    if router is not None and ip is None and not problems:
+        note(Invalid("it has a gateway and no address: give both, or neither"))
+    for text in notes:
+        try:
+            kept.append(note_text(text))
+        except Invalid as error:
+            note(error)
+    if problems:
+        raise Invalid("a machine of the list is wrong", problems)
+    return ListedMachine(
+        macs=tuple(cards),
+        name=name,
+        address=ip,
+        prefix=prefix,
+        gateway=router,
+        labels=dict(labels),
+        notes=tuple(dict.fromkeys(kept)),
+        line=line,
+        key=key,
+    )
+
+
+def listed_document(machine: ListedMachine) -> Mapping[str, object]:
+    """As it travels to the appliance, where `listed_machine` reads it again; what is not said is left out."""
+    fields = {
+        "macs": list(machine.macs),
+        "name": machine.name,
+        "address": machine.reserved,
+        "gateway": str(machine.gateway or ""),
+        "labels": dict(machine.labels),
+        "notes": list(machine.notes),
+        "line": machine.line,
+        "key": machine.key,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def check_card(mac: MacAddress) -> MacAddress:
+    """The same MAC; raises Invalid for one that no network card has (IEEE 802: a group's, or none)."""
+    if mac.octets[0] & 1 or not any(mac.octets):
+        raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
+    return mac

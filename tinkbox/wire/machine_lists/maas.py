@@ -1,0 +1,89 @@
+"""Canonical's MAAS: what `maas PROFILE machines read` prints, a JSON list.
+
+`boot_interface.mac_address` is the card that it boots with, those of the physical ones in `interface_set` are its others;
+`hostname`; the address is the first IPv4 of `boot_interface.links[]`, with its `subnet.cidr` and `subnet.gateway_ip`, else of
+`ip_addresses`.  `zone.name`, `pool.name` and every one of `tag_names` become labels, `description` a note.
+"""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Network
+from typing import Any, Final
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.json_text import read_document
+from tinkbox.wire.machine_lists.listing import Gathered, Network, own_labels, own_name, own_note, within
+
+PHYSICAL: Final = "physical"
+Document = Mapping[str, Any]
+
+
+def is_export(document: object) -> bool:
+    """Whether a JSON document may be a list of MAAS's machines."""
+    return isinstance(document, list) and any(isinstance(each, dict) and "system_id" in each for each in document)
+
+
+def read(text: str, gathered: Gathered) -> None:
+    """Gather the machines.  Raises Invalid for what is no JSON list."""
+    try:
+        document = read_document(text)
+    except ValueError as error:
+        raise Invalid(f"this is not the JSON of MAAS: {error}") from None
+    if not isinstance(document, list):
+        raise Invalid("expected the list that `maas PROFILE machines read` prints")
+    for number, entry in enumerate(document):
+        key = f"[{number}]"
+        if not isinstance(entry, dict):
+            gathered.wrong("expected an object", key=key)
+            continue
+        machine: Document = entry
+        named = _text(machine.get("hostname"))
+        boots = _mapping(machine.get("boot_interface"))
+        macs = [_text(boots.get("mac_address")), *_physical(machine)]
+        if not any(macs):
+            gathered.leave_out(f"{named or 'a machine'} has no MAC yet: MAAS has not seen its cards", key=key)
+            continue
+        networks = list(_networks(boots))
+        address, router = within(_address(machine, boots), networks)
+        values = {name: _text(_mapping(machine.get(name)).get("name")) for name in ("zone", "pool")}
+        gathered.add(
+            macs=[each for each in macs if each],
+            name=own_name(named),
+            address=address,
+            gateway=router if address else "",
+            labels=own_labels(values, map(_text, _list(machine.get("tag_names")))),
+            notes=own_note(_text(machine.get("description"))),
+            key=f"{key} {named}".strip(),
+        )
+
+
+def _physical(machine: Document) -> Iterator[str]:
+    for each in map(_mapping, _list(machine.get("interface_set"))):
+        if each.get("type", PHYSICAL) == PHYSICAL:
+            yield _text(each.get("mac_address"))
+
+
+def _address(machine: Document, boots: Document) -> str:
+    linked = [_text(_mapping(each).get("ip_address")) for each in _list(boots.get("links"))]
+    found = [*linked, *map(_text, _list(machine.get("ip_addresses")))]
+    return next((each for each in found if each and ":" not in each), "")
+
+
+def _networks(boots: Document) -> Iterator[Network]:
+    for link in map(_mapping, _list(boots.get("links"))):
+        subnet = _mapping(link.get("subnet"))
+        try:
+            yield Network(network=IPv4Network(_text(subnet.get("cidr"))), router=_text(subnet.get("gateway_ip")))
+        except ValueError:
+            continue
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Document:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

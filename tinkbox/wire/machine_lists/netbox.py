@@ -1,0 +1,119 @@
+"""NetBox: what it exports as CSV of its devices and of their interfaces, which belong together.
+
+MACs are with the interfaces (Devices, Interfaces, Export): `Device`, `Name`, `Primary MAC` (`MAC Address` before NetBox 4.2)
+or `MAC Addresses`, `IP Addresses`, `Type`, `Enabled`, `Management Only`.  Virtual ones, bridges, LAGs and those for management
+only are left out.  The interface with the device's primary address is the one that it boots with, else the first.
+Of a device (Devices, Export) come `Name`, `IPv4 Address` or `IP Address`, `Description` (a note), and as labels `Site`,
+`Location`, `Rack`, `Role`, `Platform`, `Tenant`, `Status` and each of `Tags`.  The interfaces alone are enough.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tinkbox.wire.machine_lists.csv_lists import rows
+from tinkbox.wire.machine_lists.listing import Gathered, own_labels, own_name, own_note, shown
+
+_MACS: Final = ("primary mac", "mac address", "mac addresses")
+_ADDRESSES: Final = ("ipv4 address", "ip address")
+_LABELS: Final = ("site", "location", "rack", "role", "platform", "tenant", "status")
+_OF_DEVICES: Final = frozenset({"site", "role", "manufacturer", "device role", "rack"})
+_NO_CARDS: Final = ("virtual", "bridge", "link aggregation", "lag")
+_YES: Final = ("true", "yes", "1", "✔")
+Cells = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Tables:
+    """The rows of the files, by the device that they are of; each with the gathering of its file and its line."""
+
+    devices: dict[str, tuple[Gathered, int, Cells]] = field(default_factory=dict)
+    interfaces: dict[str, list[tuple[Gathered, int, Cells]]] = field(default_factory=dict)
+
+
+def is_interfaces(header: Sequence[str]) -> bool:
+    names = _names(header)
+    return "device" in names and any(each in names for each in _MACS)
+
+
+def is_devices(header: Sequence[str]) -> bool:
+    names = _names(header)
+    return "name" in names and "device" not in names and "mac" not in names and len(_OF_DEVICES & set(names)) >= 2
+
+
+def take(text: str, gathered: Gathered, tables: Tables) -> None:
+    """Take in the rows of one file, whichever of the two it is."""
+    found = rows(text, gathered)
+    _, header = next(found, (0, ()))
+    names = _names(header)
+    of_interfaces = is_interfaces(header)
+    for line, row in found:
+        cells = dict(zip(names, (each.strip() for each in row), strict=False))
+        name = cells.get("device" if of_interfaces else "name", "")
+        if of_interfaces:
+            tables.interfaces.setdefault(name, []).append((gathered, line, cells))
+        elif name:
+            tables.devices[name] = gathered, line, cells
+        else:
+            gathered.leave_out("a device without a name", line)
+
+
+def gather(tables: Tables) -> None:
+    """Put the rows together, each machine into the gathering of the file that has its cards."""
+    for device, (gathered, line, _) in tables.devices.items():
+        if device not in tables.interfaces:
+            gathered.leave_out(
+                f"{shown(device)} has no interface here: export Devices, Interfaces as CSV and name both files", line
+            )
+    for device, interfaces in tables.interfaces.items():
+        cards = [each for each in interfaces if _is_card(each[2])]
+        gathered, line, _ = cards[0] if cards else interfaces[0]
+        if not cards:
+            gathered.leave_out(f"{shown(device)} has no interface with a MAC that could boot", line)
+            continue
+        _, _, told = tables.devices.get(device, (gathered, line, {}))
+        primary = next((told[each] for each in _ADDRESSES if _is_v4(told.get(each, ""))), "")
+        holding = [each for each in cards if primary and primary in _addresses(each[2])]
+        first = holding[0] if holding else cards[0]
+        addresses = [each for each in _addresses(first[2]) if _is_v4(each)]
+        others = [each for each in cards if each is not first]
+        first[0].add(
+            macs=[mac for _, _, cells in (first, *others) for mac in _macs(cells)],
+            name=own_name(device),
+            address=primary or (addresses[0] if addresses else ""),
+            labels=own_labels({each: _value(told, each) for each in _LABELS}, _parts(told.get("tags", ""))),
+            notes=own_note(told.get("description", "")),
+            line=first[1],
+        )
+
+
+def _names(header: Sequence[str]) -> list[str]:
+    return [each.strip().lower() for each in header]
+
+
+def _value(told: Cells, name: str) -> str:
+    return told.get(name, "").lower() if name == "status" else told.get(name, "")
+
+
+def _is_card(cells: Cells) -> bool:
+    kind = cells.get("type", "").lower()
+    for_management = cells.get("management only", "").lower() in _YES
+    return any(_macs(cells)) and not kind.startswith(_NO_CARDS) and not for_management
+
+
+def _macs(cells: Cells) -> list[str]:
+    """The primary one, else the first of them."""
+    return next(([_parts(cells[each])[0]] for each in _MACS if _parts(cells.get(each, ""))), [])
+
+
+def _addresses(cells: Cells) -> list[str]:
+    return _parts(cells.get("ip addresses", ""))
+
+
+def _is_v4(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9.]+(?:/\d+)?", text))
+
+
+def _parts(text: str) -> list[str]:
+    return [each for each in re.split(r"[,;\s]+", text) if each]

@@ -1,0 +1,151 @@
+"""Which list a file is, and what it says."""
+
+import codecs
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.json_text import read_document
+from tinkbox.wire.machine_lists import csv_lists, dnsmasq, isc_dhcp, kea, maas, netbox
+from tinkbox.wire.machine_lists.listing import Gathered, Listing
+
+MAX_TEXT: Final = 8 << 20
+MAX_JSON: Final = 64 << 20  # MAAS tells some 60 KiB of each machine
+MAX_LINE: Final = 64 << 10
+
+
+class Kind(StrEnum):
+    """A program's list."""
+
+    CSV = "csv"
+    DNSMASQ = "dnsmasq"
+    DNSMASQ_LEASES = "dnsmasq-leases"
+    ISC = "isc"
+    ISC_LEASES = "isc-leases"
+    KEA = "kea"
+    KEA_LEASES = "kea-leases"
+    MAAS = "maas"
+    NETBOX = "netbox"
+
+
+_JSON: Final = frozenset({Kind.KEA, Kind.MAAS})
+_READERS: Final[Mapping[Kind, Callable[[str, Gathered], None]]] = {
+    Kind.CSV: csv_lists.read,
+    Kind.DNSMASQ: dnsmasq.read_hosts,
+    Kind.DNSMASQ_LEASES: dnsmasq.read_leases,
+    Kind.ISC: isc_dhcp.read_configuration,
+    Kind.ISC_LEASES: isc_dhcp.read_leases,
+    Kind.KEA: kea.read_configuration,
+    Kind.KEA_LEASES: kea.read_leases,
+    Kind.MAAS: maas.read,
+}
+
+
+def read_lists(files: Sequence[tuple[str, bytes]], kind: Kind | None = None) -> Listing:
+    """The machines of files, by their names and contents; without a `kind` each is recognised by what it has.
+
+    Raises Invalid for what is no such list, with the file's name, and TooLarge.
+    """
+    tables = netbox.Tables()
+    all_gathered: list[Gathered] = []
+    for name, content in files:
+        gathered = Gathered(file=name if len(files) > 1 else "")
+        all_gathered.append(gathered)
+        try:
+            text = _text(content)
+            found = kind or recognised(text)
+            _check_size(text, found)
+            if found is Kind.NETBOX:
+                netbox.take(text, gathered, tables)
+            else:
+                _READERS[found](text, gathered)
+        except Invalid as error:
+            raise Invalid(f"{name}: {error}", error.problems) from None
+        except TooLarge as error:
+            raise TooLarge(f"{name}: {error}") from None
+    netbox.gather(tables)
+    whole = Gathered()
+    for each in all_gathered:
+        whole.machines += each.machines
+        whole.problems += each.problems
+        whole.left_out += each.left_out
+    return whole.listing()
+
+
+def recognised(text: str) -> Kind:
+    """Which list a text is; raises Invalid for one that is none."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise Invalid("there is nothing in it")
+    if lines[0].lstrip()[0] in "{[/":
+        return _of_json(text)
+    if any(dnsmasq.HOST.match(line) for line in lines):
+        return Kind.DNSMASQ
+    if isc_dhcp.LEASE.search(text):
+        return Kind.ISC_LEASES
+    if isc_dhcp.HOST.search(text):
+        return Kind.ISC
+    if dnsmasq.LEASE.fullmatch(lines[0].strip()) or lines[0].startswith("duid "):
+        return Kind.DNSMASQ_LEASES
+    header = _header(lines[0])
+    if tuple(header[:3]) == kea.LEASES:
+        return Kind.KEA_LEASES
+    if netbox.is_interfaces(header) or netbox.is_devices(header):
+        return Kind.NETBOX
+    if csv_lists.has_header(header):
+        return Kind.CSV
+    if dnsmasq.is_host(lines[0]) and not lines[0].lstrip().startswith('"'):
+        return Kind.DNSMASQ
+    kinds = ", ".join(Kind)
+    raise Invalid(
+        "this is no list of machines that tinkbox recognises: a CSV begins with a line such as mac,name,ip,labels; name what "
+        f"it is with --kind ({kinds})"
+    )
+
+
+def _header(line: str) -> Sequence[str]:
+    if len(line) > MAX_LINE:
+        return ()
+    return [each.strip() for each in csv_lists.header_of(line)]
+
+
+def _of_json(text: str) -> Kind:
+    try:
+        document = read_document(kea.without_comments(text))
+    except ValueError as error:
+        raise Invalid(f"this begins like JSON, and is none: {error}") from None
+    if maas.is_export(document):
+        return Kind.MAAS
+    if kea.configuration(document) is not None:
+        return Kind.KEA
+    raise Invalid(
+        "this JSON is neither a configuration of kea-dhcp4 (Dhcp4) nor what `maas PROFILE machines read` prints; a hardware "
+        "document goes to `tinkbox hardware push`"
+    )
+
+
+def _text(content: bytes) -> str:
+    """Raises Invalid for what is no text, TooLarge for too much of it."""
+    if len(content) > MAX_JSON:
+        raise TooLarge(f"it has more than {MAX_JSON >> 20} MiB, which is all that is read")
+    try:
+        # Spreadsheets write a byte order mark, and some UTF-16.
+        is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = content.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Invalid(f"it is not UTF-8 text: byte 0x{content[error.start]:02x} in line {line}") from None
+    if (at := text.find("\0")) >= 0:
+        raise Invalid(f"it is no text: a NUL byte in line {text.count(chr(10), 0, at) + 1}")
+    return text
+
+
+def _check_size(text: str, kind: Kind) -> None:
+    if kind in _JSON:
+        return
+    if len(text) > MAX_TEXT:
+        raise TooLarge(f"it has more than {MAX_TEXT >> 20} MiB, which is all that is read of a list")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > MAX_LINE:
+            raise TooLarge(f"line {number} has more than {MAX_LINE >> 10} KiB: is it a list of machines?")

@@ -228,7 +228,10 @@ class Reason(StrEnum):
     ENGINE_GONE = (
         "EngineGone",
         Giver.WORKER | Giver.HOST,
-        "the Docker engine on the machine did not come back before the action's time was over",
+        (
+            "the Docker engine on the machine does not answer: an action that was not begun waits 30 seconds for it, one that "
+            "runs until its time is over"
+        ),
         "look at the machine's console for what happened to the engine; booting the machine again starts a new one",
     )
     ENGINE_RESTARTED = (

@@ -28,6 +28,7 @@ from tinkbox.wire.messages.journal import Answer
 from tinkbox.wire.messages.session import Opening
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
 from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.worker.attempts.retrying import BEGIN_SECONDS
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
@@ -242,10 +243,11 @@ async def serve(machine: Machine, door: Door) -> None:
             "workflow %s: %s, %s", offer.workflow_id, offer.action.task, offer.action.spec.name,
             extra={"action": "attempt.begins"},
         )  # fmt: skip
-        if not tidy:
-            await _let_go_of_others(machine, offer.attempt)
         attempt = AttemptRun(machine, offer, offered_at)
-        outcome = await attempt.outcome()
+        if tidy or await _let_go_of_others_in_time(machine, offer):
+            outcome = await attempt.outcome()
+        else:
+            outcome = attempt.without_engine()
         if outcome is None:
             break
         journal.end(offer.attempt, outcome)
@@ -270,6 +272,22 @@ def _hello(machine: Machine) -> Hello:
         debug=machine.debug,
         seen=machine.folder.journal.seen,
     )
+
+
+async def _let_go_of_others_in_time(machine: Machine, offer: Offer) -> bool:
+    """`_let_go_of_others`; False when the engine stays away, and nothing of the offer was begun.
+
+    What was begun is gone on with, however long the engine is away.
+    """
+    if offer.left or offer.attempt in machine.folder.notes.unfinished():
+        await _let_go_of_others(machine, offer.attempt)
+        return True
+    try:
+        async with asyncio.timeout(BEGIN_SECONDS):
+            await _let_go_of_others(machine, offer.attempt)
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _let_go_of_others(machine: Machine, attempt: str) -> None:

@@ -61,6 +61,12 @@ def refused(error: ContainerFailed, told: Told, tail: Tail) -> Outcome:
     return Outcome(state=State.FAILED, reason=error.reason, message=_with(str(error), told), tail=tail)
 
 
+def no_engine(why: str) -> Outcome:
+    """No engine answered that could begin it; `why` is what was seen of one, empty where that was told before."""
+    message = f"the action was not begun: {why or 'no Docker engine answers'}"
+    return Outcome(state=State.FAILED, reason=Reason.ENGINE_GONE, message=message[:MAX_MESSAGE])
+
+
 def data_refused(error: Invalid | TooLarge, told: Told, tail: Tail) -> Outcome:
     """It ended well, but what it left in /workflow cannot be kept."""
     return Outcome(

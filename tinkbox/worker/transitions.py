@@ -64,8 +64,10 @@ TABLE: Mapping[tuple[AttemptState, AttemptEvent], AttemptState] = {
     (_S.OFFERED, _E.RESUMES): _S.RESUMING,  # its helper was about to be told
     (_S.OFFERED, _E.STOPS): _S.STOPPING,  # it was being stopped
     (_S.OFFERED, _E.HAD_ENDED): _S.ENDED,
+    (_S.OFFERED, _E.ENGINE_STAYS_AWAY): _S.ENDED,  # what other attempts left cannot be cleared
     (_S.RUNNING, _E.REACHES_BREAKPOINT): _S.HELD,
     (_S.RUNNING, _E.MACHINE_LEAVES): _S.LEAVING,
+    (_S.RUNNING, _E.ENGINE_STAYS_AWAY): _S.ENDED,  # nothing was begun: there is no data to keep, and no hook can run
     (_S.RUNNING, _E.SUCCEEDS): _S.ENDED,
     (_S.RUNNING, _E.FAILS): _S.KEEPING,
     (_S.RUNNING, _E.FAILS_KEPT): _S.HOOK,  # it was its data that could not be kept

@@ -87,6 +87,65 @@ def assert_ran_once(story: str, told: Told) -> None:
     assert told.door.printed == {"a1": EXPECTED[story], "a2": EXPECTED[story]}
 
 
+async def test_without_an_engine_nothing_is_begun_and_the_engine_is_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.worker.main.BEGIN_SECONDS", 0.05)
+    monkeypatch.setattr("tinkbox.worker.attempts.retrying.BEGIN_SECONDS", 0.0)
+    runtime = FakeRuntime({IMAGE: Program(), f"{IMAGE} repair": Program()})
+    runtime.away = True
+    door = FakeDoor([replace(OFFER, attempt=attempt, action=HOOKED) for attempt in ("a1", "a2")])
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    told = [report.outcome for report in door.reports.values()]
+    assert [(each.state, each.reason) for each in told] == [(State.FAILED, Reason.ENGINE_GONE)] * 2
+    assert all("the action was not begun: no " in each.message for each in told)
+    runtime.away = False
+    door.offers = [replace(OFFER, attempt="a3", action=HOOKED)]
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    assert door.reports["a3"].outcome.state is State.SUCCESS
+    assert (runtime.starts(), runtime.starts("on-failure")) == (1, 0)
+
+
+async def test_an_engine_that_goes_between_two_actions_is_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.worker.attempts.retrying.BEGIN_SECONDS", 0.0)
+    runtime = FakeRuntime({IMAGE: Program(), f"{IMAGE} repair": Program()})
+
+    class Breaking(FakeDoor):
+        async def data(self, attempt: str) -> bytes:
+            runtime.away = True
+            return await super().data(attempt)
+
+    door = Breaking([replace(OFFER, action=HOOKED)])
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    outcome = door.reports["a1"].outcome
+    assert (outcome.state, outcome.reason) == (State.FAILED, Reason.ENGINE_GONE)
+    assert runtime.starts() == 0
+
+
+async def test_what_runs_without_its_engine_is_waited_for_by_the_next_worker_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor([OFFER])
+    undisturbed = FakeRuntime({IMAGE: Program()})
+    with pytest.raises(Finished):
+        await serve(machine(undisturbed, FakeDoor([OFFER]), tmp_path / "undisturbed"), FakeDoor([OFFER]))
+    runtime.faults = Faults(Killed(), undisturbed.faults.calls.index("start"), after=True)
+    with pytest.raises(BaseExceptionGroup):
+        await serve(machine(runtime, door, tmp_path), door)
+    monkeypatch.setattr("tinkbox.worker.main.BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr("tinkbox.worker.attempts.retrying.BEGIN_SECONDS", 0.0)
+    runtime.faults = Faults(AWAY[0], 0)
+    with pytest.raises(Finished):
+        await serve(machine(runtime, door, tmp_path), door)
+    assert door.reports["a1"].outcome.state is State.SUCCESS
+    assert runtime.starts() == 1
+
+
 async def test_offers_are_worked_on_one_after_the_other(tmp_path: Path) -> None:
     offers = [replace(OFFER, attempt=f"a{number}") for number in range(1, 4)]
     runtime, door = FakeRuntime({IMAGE: Program(output=b"x")}), FakeDoor(offers)

@@ -12,11 +12,12 @@ from tinkbox.worker.transitions import TABLE, AttemptEvent, AttemptState, NoSuch
 STEPS = {
     "OFFERED": {
         "begins": "RUNNING", "reaches a breakpoint": "HELD", "is to run on": "RESUMING",
-        "told to stop, or late": "STOPPING", "had ended": "ENDED",
+        "told to stop, or late": "STOPPING", "had ended": "ENDED", "engine stays away": "ENDED",
     },
     "RUNNING": {
         "succeeds": "ENDED", "fails": "KEEPING", "fails, nothing more to keep": "HOOK", "reaches a breakpoint": "HELD",
         "machine leaves": "LEAVING", "told to stop, or late": "STOPPING", "not wanted any more": "STOPPING",
+        "engine stays away": "ENDED",
     },
     "HELD": {
         "is to run on": "RESUMING", "is to run no more": "CLOSING", "told to stop, or late": "STOPPING",

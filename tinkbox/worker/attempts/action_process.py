@@ -13,6 +13,7 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
 from tinkbox.runtime.output import OutputPump
@@ -88,6 +89,8 @@ class ActionProcess:
         except ContainerFailed as error:
             await self.carrier.end_if_it_ends()
             return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
+        except EngineGone as error:
+            return self._held_or(AttemptEvent.ENGINE_STAYS_AWAY, verdict.no_engine(str(error)), None)
         return await self._ended(ended)
 
     async def run(self, role: str, command: tuple[str, ...], prepare: Callable[[], Awaitable[None]]) -> Ended | Stopped:
@@ -238,7 +241,7 @@ class ActionProcess:
             except ContainerFailed as error:
                 return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
         waiting = f", waiting for: {missing}" if missing else ""
-        late = f"the action did not end within {self._action.spec.timeout} seconds{waiting}"
+        late = f"the action did not end within {counted(self._action.spec.timeout, 'second')}{waiting}"
         late_order = Order(state=State.TIMEOUT, message=late)
         reason = _MISSING.get(type(missing))
         if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
@@ -279,8 +282,9 @@ class ActionProcess:
         """STOPPING: have its container run no more."""
         if not await self.halted(ACTION):
             outcome = verdict.stopped(order, missing or Reason.ENGINE_GONE, self.told(), self.carrier.tail)
-            unknown = verdict.noted(outcome, "whether its container still runs is not known")
-            return Step(event=AttemptEvent.ENGINE_STAYS_AWAY, outcome=unknown)
+            if self._machine.folder.notes.start(self._offer.attempt, ACTION):
+                outcome = verdict.noted(outcome, "whether its container still runs is not known")
+            return Step(event=AttemptEvent.ENGINE_STAYS_AWAY, outcome=outcome)
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
         return Step(event=AttemptEvent.STOPPED, outcome=outcome)
 
@@ -336,6 +340,8 @@ class ActionProcess:
             # Without its image the action failed, and so must the hook: that is said already.
             note = "" if error.reason == Reason.IMAGE_NOT_FOUND else f"{role} did not run: {error}"
             await self.carrier.end_if_it_ends()
+        except EngineGone as error:
+            note = f"{role} did not run: {error}"
         return verdict.noted(outcome, note)
 
     async def keep_data(self) -> None:

@@ -22,7 +22,7 @@ from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener, unwanted
 from tinkbox.worker.attempts.progress_telling import ProgressTelling
-from tinkbox.worker.attempts.retrying import Patience
+from tinkbox.worker.attempts.retrying import EngineGone, Patience
 from tinkbox.worker.containers.action_containers import ACTION, Containers
 from tinkbox.worker.containers.helped_container import Helped
 from tinkbox.worker.machine import Machine
@@ -51,7 +51,7 @@ class AttemptRun:
         self._shells = ShellHost(machine.runtime, machine.door, offer.attempt, machine.folder.notes)
         said = partial(machine.folder.words.progress, offer.attempt, ACTION)
         self._telling = ProgressTelling(machine.door, offer, machine.boot_id, said)
-        self._patience = Patience()
+        self._patience = Patience(lambda: machine.folder.notes.start(offer.attempt, ACTION))
         self._process: ActionProcess
         self._state = AttemptState.OFFERED
 
@@ -92,6 +92,16 @@ class AttemptRun:
             notes.keep_outcome(attempt, outcome)
         return outcome
 
+    def without_engine(self) -> Outcome:
+        """It was not begun, and is not any more, for no engine answered that could clear what others left."""
+        notes, attempt = self._machine.folder.notes, self._offer.attempt
+        notes.begin(attempt)
+        outcome = verdict.no_engine("")
+        notes.keep_outcome(attempt, outcome)
+        self._patience.given_up = True
+        self._state = advance(self._state, AttemptEvent.ENGINE_STAYS_AWAY)
+        return outcome
+
     async def clean_up(self) -> bool:
         """Remove the attempt's containers and files, once nobody needs them any more; whether no container stays."""
         folder, attempt = self._machine.folder, self._offer.attempt
@@ -100,7 +110,7 @@ class AttemptRun:
         try:
             await self._patience.until_answered(self._containers.remove_all)
             gone = True
-        except ContainerFailed as error:
+        except (ContainerFailed, EngineGone) as error:
             _log.warning("a container stays behind: %s", error, extra={"action": "attempt.stray"})
         folder.words.forget(attempt, self._action.spec.volumes)
         self._files.forget()

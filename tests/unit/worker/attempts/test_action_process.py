@@ -40,7 +40,7 @@ async def process(
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         made = ActionProcess(
             here, offer, OrderListener(here.door, offer.attempt, offer.armed, lambda _: None), Containers(here, offer, files),
-            Helped(here.runtime, files, arming.policy), arming, Patience(), group,
+            Helped(here.runtime, files, arming.policy), arming, Patience(lambda: True), group,
         )  # fmt: skip
         yield made
         made.carrier.drop()

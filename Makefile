@@ -24,7 +24,7 @@ PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 bus
 PACKAGES_SYSTEMS := mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
-                  tpm2-tools libtss2-tcti-swtpm0 mmdebstrap
+                  tpm2-tools libtss2-tcti-swtpm0 mmdebstrap zsh fish groff-base
 PACKAGES_BENCH := wrk gcc libc6-dev
 # Debian starts some of these as soon as they are installed; the tests want the programs only, so they are unpacked.
 # A library that Debian 13 calls …t64, for its times of 64 bits, has its old name here.
@@ -33,7 +33,7 @@ PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libop
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench campaign binary images osie worker-aarch64 osie-aarch64 loaders keys helper clean \
+.PHONY: help demo test check bench campaign binary images man reference osie worker-aarch64 osie-aarch64 loaders keys helper clean \
         packages-build packages-helper packages-arm64 packages-lab packages-systems packages-test packages-bench
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
 	@echo "make images    the images of the actions in examples/actions, for tinkbox image load"
+	@echo "make man       build/man, the man pages; make reference: docs/commands.md, from the program"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # apt lets in one at a time; what a package starts when it is installed does not keep the others out.
@@ -116,6 +117,12 @@ binary: dist/tinkbox
 dist/tinkbox: $(SOURCES) $(LOADERS) $(KEYS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
 	$(BIN)/pyinstaller --log-level ERROR --noconfirm --distpath dist --workpath $(BUILD)/pyinstaller packaging/tinkbox.spec
 	dist/tinkbox version
+
+# Both are printed from what the command line declares; `tinkbox init` places the same pages.
+man: $(BIN)/.ready
+	PYTHONPATH=. $(BIN)/python packaging/reference.py --man $(BUILD)/man
+reference: $(BIN)/.ready
+	PYTHONPATH=. $(BIN)/python packaging/reference.py --commands docs/commands.md
 
 osie: $(BUILD)/osie/x86_64/initramfs
 $(BUILD)/osie/x86_64/initramfs: dist/tinkbox

@@ -5,6 +5,7 @@ import fcntl
 import gc
 import logging
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -34,12 +35,13 @@ from tinkbox.door.connections import MAX_HEADERS, READ_AHEAD, Admission, Connect
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
+from tinkbox.door.other_door import leads_to_other_door
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
-from tinkbox.host_users import group_name, user_name
+from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
@@ -73,7 +75,8 @@ from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
-from tinkbox.settings.environment import supervisor_socket
+from tinkbox.settings.doors import GROUP, NO_GROUP
+from tinkbox.settings.environment import default_data, supervisor_socket
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 
@@ -121,7 +124,8 @@ async def serve(settings: Settings, say: Say) -> None:
     stop = _told_to_stop()
     give_back_freed_memory()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with _only_one(settings.data), bound(settings) as sockets:
+    group = _operators(settings)
+    with _only_one(settings.data, group), bound(settings, group) as sockets:
         _refuse_small_disk(settings)
         settings = _with_real_folders(settings)
         store = await Store.open(settings.data / STORE)
@@ -154,6 +158,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         for each in sockets.networks:
             guards = [
                 pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
+                leads_to_other_door(appliance.operator_routes(), _operator_door(settings)),
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
             for compatible in each.compatible:
@@ -256,6 +261,14 @@ class _Doors:
                 closing.create_task(each.cleanup())
 
 
+def _operator_door(settings: Settings) -> str:
+    """Where people are to ask, for one who asked at the machines' door."""
+    return (
+        f"this is the machines' door. The operator door is http://{settings.operator.listen} on the appliance: set "
+        "TINKBOX_SERVER to it, and TINKBOX_TOKEN to your token. On the appliance itself the commands need neither"
+    )
+
+
 def _limits(settings: Settings, say: Say) -> Limits:
     """The limits, lowered where this host lets us open fewer files than they would take."""
     chosen = settings.limits.holdings
@@ -304,14 +317,14 @@ async def _for_ever(part: Part) -> NoReturn:
 
 
 @contextmanager
-def _only_one(data: Path) -> Iterator[None]:
-    """Make the data directory ours alone, for as long as we run."""
+def _only_one(data: Path, group: int | None) -> Iterator[None]:
+    """Make the data directory ours alone, for as long as we run; `group` may pass through it to the operator door's socket."""
     another = Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data")
     # First of all: of a folder that is in use another user is not told how to have it for himself.
     with suppress(OSError):
         if _is_served(data):
             raise another
-    make_private(data, _DATA)
+    make_private(data, _DATA, passing=group)
     with _usable(data):
         lock = (data / LOCK).open("w")
     with lock:
@@ -320,6 +333,28 @@ def _only_one(data: Path) -> Iterator[None]:
         except BlockingIOError:
             raise another from None
         yield
+
+
+def _operators(settings: Settings) -> int | None:
+    """The group of `operator.group`, None without one; raises Unavailable for one that was chosen and cannot be had."""
+    name = settings.operator.group
+    if name == NO_GROUP:
+        return None
+    found = group_number(name)
+    if found is not None and may_give_to(found):
+        return found
+    if name == GROUP:  # the default: this host has none, or another user runs this for themselves
+        return None
+    if found is None:
+        raise Unavailable(
+            f"operator.group: this host has no group {name}: `sudo groupadd --system {name}` makes it, or write `group: "
+            f"{NO_GROUP}`"
+        )
+    me = user_name(os.geteuid())
+    raise Unavailable(
+        f"operator.group: {me}, who runs this, is not in the group {name}: `sudo usermod -aG {name} {me}`, or "
+        f"`SupplementaryGroups={name}` in the unit, or write `group: {NO_GROUP}`"
+    )
 
 
 def _is_served(data: Path) -> bool:
@@ -375,6 +410,18 @@ def _with_real_folders(settings: Settings) -> Settings:
     return replace(settings, services=replace(settings.services, volumes=volumes))
 
 
+def _examine_osie(data: Path, named: str, *, needed: bool) -> None:
+    """Raises Unavailable or Invalid where machines cannot boot what is there, or where it is `needed` and there is none.
+
+    `named` is how a command that works with this folder begins.
+    """
+    if not osie_images(data / "osie") and needed:
+        raise Unavailable(
+            f"no OSIE is in {data}/osie, so no machine can be provisioned: `{named} osie build` makes one, "
+            "`sudo tinkbox init` brings that of a release"
+        )
+
+
 def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
     try:
@@ -382,7 +429,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     except Refusal as refusal:
         osie = str(refusal)
     lines = [
-        f"operator door   {settings.data}/operator.sock",
+        f"operator door   {settings.data}/operator.sock{_for_whom(settings)}",
         f"                http://{settings.operator.listen} with the token in operator.token",
     ]
     for each in sockets.networks:
@@ -394,6 +441,14 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     branches = ["│  " if line.startswith(" ") else "├─ " for line in lines[:-1]]
     shown = [branch + line for branch, line in zip([*branches, "└─ "], lines, strict=True)]
     return [f"tinkbox {__version__}, data in {settings.data}", *shown]
+
+
+def _for_whom(settings: Settings) -> str:
+    """Who may use the operator door's socket besides its owner and root."""
+    with suppress(Unavailable):
+        group = _operators(settings)
+        return "" if group is None else f" for the group {group_name(group)}"
+    return ""
 
 
 def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
@@ -453,12 +508,13 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     ]
 
 
-async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False) -> bool:
+async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False, osie_follows: bool = False) -> bool:
     """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
 
     It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
-    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Beside an
-    appliance that runs with the same folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
+    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Without an
+    OSIE no machine can be provisioned, so it has to be there unless it follows.  Beside an appliance that runs with the same
+    folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong, later = list[str](), list[str]()
     for line in contradictions.lowered(settings):
@@ -466,6 +522,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
     with _noting(wrong):
         load_loaders()
     running, usable = None, False
+    named = "tinkbox" if settings.data == default_data() else f"tinkbox --data {shlex.quote(str(settings.data))}"
     with _noting(wrong), as_owner(settings.data) as owner:
         if owner:
             say(f"checked for the user {owner}, who owns {settings.data}")
@@ -475,10 +532,10 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         with _noting(later if draft else wrong):
             _refuse_unreadable(file)
         for look in (
-            partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
+            partial(_operators, settings), partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
-            partial(stored_secret, settings.data / BOOT_KEY), partial(osie_images, settings.data / "osie"),
+            partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, needed=not osie_follows),
             partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):

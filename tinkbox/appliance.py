@@ -28,6 +28,7 @@ from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.boot_files import routes as boot_routes
 from tinkbox.boot.http.kernel_command_line import SYSLOG_PORT
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.boot.network.bytes_sent import bytes_sent
 from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
@@ -135,7 +136,7 @@ class Appliance:
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=self.free, answers=self._answers,
+            limits=limits, free=self.free, answers=self._answers, sent=self._sent,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
 
@@ -234,6 +235,9 @@ class Appliance:
         return OperatorDoor(
             machines=self.engine.machines,
             additions=self.engine.additions,
+            machine_changes=self.engine.machine_changes,
+            imports=self.engine.imports,
+            departures=self.engine.departures,
             seen=self.engine.seen,
             discovery=self.engine.discovery,
             examiner=examiner,
@@ -241,13 +245,19 @@ class Appliance:
             followers=Followers(self.limits.of(STREAMS)),
             templates=self.engine.templates,
             workflows=self.engine.workflows,
+            applying=self.engine.applying,
+            exporting=self.engine.exporting,
+            workflow_plans=self.engine.workflow_plans,
+            rollouts=self.engine.rollouts,
             overview=self.engine.overview,
+            status_changes=self.engine.status_changes,
             breakpoints=self.engine.breakpoints,
             lost_histories=self.engine.lost_histories,
             services=self.engine.services,
             directory=self.engine.directory,
             shells=self.engine.shells,
             images=self._images,
+            names=self.engine.names,
             meter=self.engine.meter,
             answers=self.traffic.answers,
             refused_tokens=lambda: self.refused_tokens.total,
@@ -297,6 +307,10 @@ class Appliance:
     def free(self) -> int:
         """The bytes that are free where the data folder is."""
         return shutil.disk_usage(self._settings.data).free
+
+    def _sent(self) -> int:
+        """The bytes that went out on the provisioning interfaces since the host started: boot files, images, all of it."""
+        return sum(bytes_sent(each.interface.name) for each in self._sockets.networks)
 
     def is_known(self, holder: str) -> bool:
         """Whether some of each limit is kept for this holder: a known machine's host or address, or this host's operator or engine."""

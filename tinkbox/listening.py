@@ -11,6 +11,7 @@ from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.model.text import counted
+from tinkbox.private_files import give_to
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import COMPATIBLE_PORTS
@@ -18,7 +19,7 @@ from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
 HTTP_PORT = 80
 DNS_PORT = 53
-SOCKET_MODE = 0o600
+SOCKET_MODE, GROUP_SOCKET_MODE = 0o600, 0o660
 MAX_SOCKET_PATH = 107
 
 
@@ -74,10 +75,11 @@ class Trial:
 
 
 class _Binding:
-    """Binds what is served on, for as long as `stack` lasts."""
+    """Binds what is served on, for as long as `stack` lasts; `group` may use the operator door's unix socket."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, group: int | None = None) -> None:
         self._stack = stack
+        self._group = group
 
     def keep(self, bind: Callable[[], socket.socket]) -> socket.socket:
         return self._stack.enter_context(closing(bind()))
@@ -89,7 +91,10 @@ class _Binding:
         try:
             path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
             socket_.bind(str(path))
-            path.chmod(SOCKET_MODE)
+            if self._group is None:
+                path.chmod(SOCKET_MODE)
+            else:
+                give_to(self._group, path, GROUP_SOCKET_MODE)
         except OSError as error:
             raise Unavailable(f"cannot listen on {path}: {error.strerror}: move it away") from None
         socket_.listen(128)
@@ -127,13 +132,13 @@ class _Trying(_Binding):
 
 
 @contextmanager
-def bound(settings: Settings) -> Iterator[Sockets]:
-    """Bind all of it, for as long as the context lasts.
+def bound(settings: Settings, group: int | None) -> Iterator[Sockets]:
+    """Bind all of it, for as long as the context lasts; `group` may use the operator door's unix socket.
 
     Raises Unavailable or Invalid, with the remedy, for what cannot be had.
     """
     with ExitStack() as stack:
-        yield _sockets(settings, _Binding(stack))
+        yield _sockets(settings, _Binding(stack, group))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from tinkbox.model.errors import Unavailable
 UMASK: Final = 0o077
 LEAST_SECRET: Final = 20  # characters; those that are made have 43
 _OTHERS: Final = 0o077
+_PASSING: Final = 0o710
 _OTHERS_WRITE: Final = 0o022
 
 
@@ -59,8 +60,10 @@ class Layout:
         return next((kind for kind, patterns in named if _named(path, patterns)), None)
 
 
-def make_private(folder: Path, layout: Layout) -> None:
+def make_private(folder: Path, layout: Layout, passing: int | None = None) -> None:
     """Make a folder and what is private in it ours alone (0700, 0600); what is made later is by UMASK.
+
+    Members of the group `passing` may pass through the folder (0710), to what in it is made theirs; they cannot list it.
 
     Raises Unavailable, with the remedy, where the folder or a link in it is another user's, a link leads elsewhere than to
     a folder of ours, something else is in a file's place, the folder cannot be set, or is for other things.
@@ -72,6 +75,15 @@ def make_private(folder: Path, layout: Layout) -> None:
                 mode = path.lstat().st_mode
                 if mode & _OTHERS:
                     path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+        if passing is not None:
+            give_to(passing, folder, _PASSING)
+
+
+def give_to(gid: int, path: Path, mode: int) -> None:
+    """Make a file of ours a group's, and set its mode; raises OSError."""
+    if path.stat().st_gid != gid:  # a unit may not even ask for what is so already
+        os.chown(path, -1, gid)
+    path.chmod(mode)
 
 
 def examine_private(folder: Path, layout: Layout) -> None:

@@ -90,9 +90,15 @@ def appliance(network: Network, work: Path, osie: Path | None = None) -> Applian
 
 
 @contextmanager
-def on_loopback(work: Path, program: Sequence[str] = (str(TINKBOX),)) -> Iterator[tuple[Popen[bytes], Configuration]]:
-    """The executable serving on loopback, without DHCP; ready when this begins.  All workers are at one address."""
+def on_loopback(
+    work: Path, program: Sequence[str] = (str(TINKBOX),), prepare: Callable[[Path], None] = lambda _: None
+) -> Iterator[tuple[Popen[bytes], Configuration]]:
+    """The executable serving on loopback, without DHCP; ready when this begins.  All workers are at one address.
+
+    `prepare` is given the data folder before it starts.
+    """
     configuration = configure(work)
+    prepare(configuration.data)
     with configuration.path.open("a") as more:
         more.write("limits: {node_connections: {each: 2000}}\n")
     with (work / "appliance.log").open("wb") as log:

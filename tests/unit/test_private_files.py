@@ -54,6 +54,16 @@ def test_what_is_private_is_tightened_and_what_is_shared_is_left(folder: Path) -
     assert modes(folder, "own/deep/given", "own/deep/given/x", "given", "given/x", "other") == [0o777] * 5
 
 
+@needs_root
+def test_a_group_that_may_pass_through_the_folder_reads_nothing_in_it(folder: Path) -> None:
+    for _ in range(2):
+        make_private(folder, LAYOUT, passing=1)
+        assert modes(folder, ".", "own", "own.token") == [0o710, 0o700, 0o600 | 0o100]
+        assert [(folder / name).stat().st_gid for name in (".", "own")] == [1, os.getegid()]
+    make_private(folder, LAYOUT)
+    assert modes(folder, ".") == [0o700]
+
+
 def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     make_private(tmp_path / "a" / "b", LAYOUT)
     assert modes(tmp_path, "a/b") == [0o700]

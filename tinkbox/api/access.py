@@ -44,7 +44,7 @@ def bearer_only(
         elif shown:
             refused.note(holder_of(request), "operator door")
             raise Denied(
-                "this token is not valid here: compare TINKBOX_TOKEN with DATA/operator.token on the appliance, or with "
+                "the token was not accepted: compare TINKBOX_TOKEN with DATA/operator.token on the appliance, or with "
                 "your file below DATA/people"
             )
         elif not _has_ticket(request):

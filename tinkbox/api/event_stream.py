@@ -1,7 +1,7 @@
 """Server-sent events, which resume after the `Last-Event-ID` that they gave, also after a restart."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
 from aiohttp import web
@@ -15,9 +15,11 @@ EVENT_STREAM = "text/event-stream"
 _AS_IT_COMES = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-async def streamed(request: web.Request, chunks: AsyncIterator[bytes], content_type: str) -> web.StreamResponse:
+async def streamed(
+    request: web.Request, chunks: AsyncIterator[bytes], content_type: str, headers: Mapping[str, str] = _AS_IT_COMES
+) -> web.StreamResponse:
     """Send each chunk as it comes, until the reader goes away."""
-    response = web.StreamResponse(headers={"Content-Type": content_type, **_AS_IT_COMES})
+    response = web.StreamResponse(headers={"Content-Type": content_type, **_AS_IT_COMES, **headers})
     await response.prepare(request)
     with suppress(ConnectionResetError):
         with lasting(request):

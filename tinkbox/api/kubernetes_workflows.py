@@ -1,29 +1,38 @@
 """Files of `kind: Workflow`, as Tinkerbell on Kubernetes has them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
-from tinkbox.api.json_values import Document, machine_names
+from tinkbox.api.json_values import Document
 from tinkbox.engine.documents.kubernetes import Object, has_objects, take
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.references import References
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.declaration import Declaration
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.kubernetes import identity
+from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.text import counted
 
 
 async def create_workflows(
-    machines: Machines, workflows: Workflows, text: str, breakpoints: Change | None, who: str, *, confirm_wipe: bool
+    machines: Machines,
+    workflows: Workflows,
+    text: str,
+    breakpoints: Change | None,
+    who: str,
+    *,
+    confirm_wipe: bool,
+    labels: Labels = NO_LABELS,
 ) -> Document:
     """Create every `kind: Workflow` of a file, in its order, with these breakpoints by the person `who`; they may wipe disks or not."""
     if not has_objects(text):
         raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
     taken = await asyncio.to_thread(take, text, "Workflow")
-    known = {each.hardware.id: each.hardware for each in await machines.all()}
-    problems = [problem for each in taken.objects for problem in _missing(each, known)]
+    known = References(each.hardware for each in await machines.all())
+    problems = [problem for each in taken.objects for problem in (*_missing(each, known), *_wrong_labels(each))]
     if problems:
         raise Invalid(f"invalid Workflow: {counted(len(problems), 'problem')}", problems)
     notes = list(taken.notes)
@@ -39,6 +48,8 @@ async def create_workflows(
                 breakpoints=breakpoints,
                 who=who,
                 confirm_wipe=confirm_wipe,
+                labels={**each.labels, **labels},
+                declared=_declaration(each, machine),
             )
         except (Invalid, NotFound, Conflict) as refusal:
             raise _after(refusal, each.name, created) from None
@@ -47,7 +58,7 @@ async def create_workflows(
     return {"id": created[0]["id"], "created": created, "notes": [asdict(each) for each in notes]}
 
 
-def _missing(workflow: Object, known: Mapping[str, Hardware]) -> list[Problem]:
+def _missing(workflow: Object, known: References) -> list[Problem]:
     """What a Workflow lacks before it can be created."""
     problems = []
     if not workflow.spec.get("templateRef"):
@@ -59,17 +70,37 @@ def _missing(workflow: Object, known: Mapping[str, Hardware]) -> list[Problem]:
     return problems
 
 
-def _referred(workflow: Object, known: Mapping[str, Hardware]) -> Hardware | None:
-    """The machine that a Workflow names: of its namespace, else any of that name or hostname."""
+def _wrong_labels(workflow: Object) -> list[Problem]:
+    try:
+        workflow.labels  # noqa: B018  reading them checks them
+    except Invalid as refusal:
+        return [workflow.problem(each.key, each.text) for each in refusal.problems]
+    return []
+
+
+def _referred(workflow: Object, known: References) -> Hardware | None:
+    """The machine that a Workflow names."""
     name = workflow.spec.get("hardwareRef") or ""
-    named = known.get(identity(workflow.namespace, name))
-    return named or next((each for each in known.values() if name and name in machine_names(each)), None)
+    return known.named(workflow.namespace, name) if name else None
+
+
+def _declaration(workflow: Object, machine: Hardware | None) -> Declaration:
+    """What it is known by when `apply` meets its document."""
+    return Declaration(
+        namespace=workflow.namespace,
+        template_ref=workflow.spec["templateRef"],
+        hardware_ref=workflow.spec.get("hardwareRef") or "",
+        let_netboot=machine.id if machine and _toggles(workflow) else "",
+    )
+
+
+def _toggles(workflow: Object) -> bool:
+    return bool((workflow.spec.get("bootOptions") or {}).get("toggleAllowNetboot"))
 
 
 async def _toggled(machines: Machines, workflow: Object, machine: Hardware | None) -> list[Problem]:
     """`toggleAllowNetboot`: the ticket does the rest, but a machine that must not netboot at all gets none."""
-    toggle = (workflow.spec.get("bootOptions") or {}).get("toggleAllowNetboot")
-    if not toggle or machine is None or all(each.allow_pxe for each in machine.interfaces):
+    if not _toggles(workflow) or machine is None or all(each.allow_pxe for each in machine.interfaces):
         return []
     await machines.push(machine.allowing_netboot())
     key = "spec.bootOptions.toggleAllowNetboot"

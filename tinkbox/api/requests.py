@@ -9,7 +9,9 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
-from tinkbox.wire.messages.json_fields import check_size
+from tinkbox.model.labels import LabelChange, parse_change, parse_labels
+from tinkbox.model.text import quoted
+from tinkbox.wire.messages.json_fields import check_size, texts
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
 MAX_DIGITS: Final = 18
@@ -19,6 +21,11 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     """The request's JSON object; raises Invalid or TooLarge."""
     body = await body_of(request, MAX_DOCUMENT)
     check_size(body)
+    return object_of(body)
+
+
+def object_of(body: bytes) -> dict[str, Any]:
+    """The JSON object that a body is; raises Invalid."""
     try:
         document = read_document(body)
         # JSON can spell what is no text: half of a surrogate pair.
@@ -43,6 +50,19 @@ def text_field(document: Mapping[str, Any], name: str) -> str:
 def is_number(text: str) -> bool:
     """Whether this is a whole number that the store can count to."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+
+
+def label_change_of(document: Mapping[str, Any]) -> LabelChange:
+    """`set`, a map of labels, and `remove`, a list of keys; raises Invalid."""
+    unknown = [name for name in document if name not in ("set", "remove")]
+    if unknown:
+        raise Invalid(f"{quoted(unknown[0])} means nothing here; known: set, remove")
+    removed = texts(document, "remove")
+    wanted = parse_labels(document.get("set"), "set")
+    change = parse_change([*(f"{key}={value}" for key, value in wanted.items()), *(f"{key}-" for key in removed)])
+    if not change:
+        raise Invalid('nothing to change: give {"set": {"rack": "r1"}}, {"remove": ["rack"]}, or both')
+    return change
 
 
 def key_of(request: web.Request) -> str:

@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 it failed, with one line that says what, why and what to do; 2 the command line was
     wrong; 3 the appliance cannot be reached.
     """
-    from tinkbox.cli.command_line import parse
-
     try:
+        from tinkbox.cli.command_line import parse
+
         try:
             return _run(parse(sys.argv[1:] if arguments is None else arguments))
         finally:
@@ -36,13 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(chosen: "argparse.Namespace") -> int:
-    from tinkbox.cli.output.printable import clean
-    from tinkbox.model.errors import Invalid, Refusal
+    from tinkbox.cli.output.printable import Times, times_look
+    from tinkbox.cli.output.refusals import tell_refusal
+    from tinkbox.model.errors import Refusal
 
+    times_look(Times.GO if chosen.as_2020 else Times.UTC if chosen.utc else Times.LOCAL)
     try:
+        if hasattr(chosen, "selects"):
+            from tinkbox.cli.selection import take_selected
+
+            take_selected(chosen)
         return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
-        print(clean(f"tinkbox: {refusal}"), file=sys.stderr)
-        for problem in refusal.problems if isinstance(refusal, Invalid) else ():
-            print(clean(f"  {problem}"), file=sys.stderr)
+        tell_refusal(refusal)
         return UNREACHABLE if type(refusal).__name__ == "Unreachable" else FAILED

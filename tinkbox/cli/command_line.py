@@ -1,15 +1,54 @@
 """The whole command line: the program's own flags, and the noun that is named (`nouns`)."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
 from tinkbox.cli import read_process, render_process
-from tinkbox.cli.flags import folder
+from tinkbox.cli.flags import FORMATS, WRONG, folder
 from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 DATA = f"the data directory of an appliance on this host; with --worker, the worker's folder (default {worker.FOLDER})"
+TINK = "tink"  # a link of this name to the program has it print as Tinkerbell's did in 2020
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors show its own usage, and what a word was probably meant to be."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG, f"tinkbox: {message}\nHelp: {self.prog} --help\n")
+
+    def has(self, flag: str) -> bool:
+        """Whether it takes a flag."""
+        return flag in self._option_string_actions
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """What to say of words that mean nothing here."""
+        from tinkbox.model.spelling import meant
+
+        flag = next((each for each in words if each.startswith("-")), None)
+        if flag is None:
+            self.error(f"{words[0]!r} is one word too many for `{self.prog}`")
+        name = flag.partition("=")[0]
+        known = [each for each in self._option_string_actions if each.startswith("--")]
+        near = meant(name, known)
+        self.error(f"unknown flag {name} of `{self.prog}`{f': {near}' if near.startswith('did') else ''}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        from tinkbox.model.spelling import meant
+
+        near = meant(str(value), list(action.choices))
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  argparse gives it no public name
+            what = "command" if action.metavar == "COMMAND" else "verb"
+            raise argparse.ArgumentError(None, f"unknown {what} {value!r} of `{self.prog}`: {near}")
+        raise argparse.ArgumentError(action, f"{value!r} is not known here: {near}")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -17,13 +56,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     Exits with status 2 when the command line is wrong.
     """
-    words, command = command_apart(arguments)
+    words, command = command_apart(_sorted_apart(arguments))
+    if words and words[0] == "help":
+        words = [*words[1:], "--help"]
     parser = command_line(words)
-    chosen = parser.parse_args(words)
+    chosen, unknown = parser.parse_known_args(words)
+    named: Parser = getattr(chosen, "parser", parser)
+    if unknown:
+        named.refuse(unknown)
     if command and not hasattr(chosen, "command"):
-        parser.error(f"what follows -- is a command to run, and {' '.join(words)} runs none")
+        named.error(f"what follows -- is a command to run, and {' '.join(words)} runs none")
     if hasattr(chosen, "command"):
         chosen.command = command
+    _choose_format(named, chosen)
     if chosen.worker:
         chosen.run = worker.work
     if chosen.read_image:
@@ -31,10 +76,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return chosen
 
 
-def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
+def command_line(words: Sequence[str]) -> Parser:
     """A parser for these words: no other noun than those among them is declared, nor its module imported."""
-    parser = argparse.ArgumentParser(prog="tinkbox", description=DESCRIPTION, allow_abbrev=False)
-    parser.set_defaults(run=lambda _: parser.print_help())
+    parser = Parser(prog="tinkbox", description=DESCRIPTION, allow_abbrev=False)
+    parser.set_defaults(whole=lambda: command_line(list(NOUNS)))  # for those who print what can be typed
+    parser.set_defaults(run=lambda _: parser.print_help(), format="", quiet=False, utc=False)
     parser.add_argument(
         "--version",
         action="store_const",
@@ -61,6 +107,10 @@ def command_line(words: Sequence[str]) -> argparse.ArgumentParser:
         )
         if name in words:
             import_module(f"tinkbox.cli.nouns.{name}").declare(noun)
+    # `parse` makes --help of it.
+    helped = nouns.add_parser("help", help="the help of a command: help [NOUN [VERB]]", allow_abbrev=False)
+    helped.add_argument("noun", nargs="?", metavar="NOUN", choices=tuple(NOUNS), help="a command")
+    helped.add_argument("verb", nargs="?", metavar="VERB", help="a verb of it")
     return parser
 
 
@@ -73,3 +123,26 @@ def command_apart(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str
         place = arguments.index("--")
         return arguments[:place], arguments[place + 1 :]
     return arguments, ()
+
+
+def _sorted_apart(arguments: Sequence[str]) -> Sequence[str]:
+    """The same with `--sort -FIELD` as one word: argparse would take the second for a flag."""
+    words: list[str] = []
+    for each in arguments:
+        if words and words[-1] == "--sort" and each.startswith("-") and not each.startswith("--"):
+            words[-1] = f"--sort={each}"
+        else:
+            words.append(each)
+    return words
+
+
+def _choose_format(parser: Parser, chosen: argparse.Namespace) -> None:
+    """Set the `format` of what the command prints, and whether that is `as_2020` had it."""
+    from tinkbox.settings import FORMAT, output_format
+
+    default = output_format() or (TINK if Path(sys.argv[0]).name == TINK else FORMATS[0])
+    if default not in FORMATS and parser.has("--output"):
+        parser.error(f"{FORMAT} is {default[:40]!r}, which is no format; there are: {', '.join(FORMATS)}")
+    chosen.format = chosen.format or default
+    # Programs read the words of their day in csv too.
+    chosen.as_2020 = chosen.format == TINK or (default == TINK and chosen.format == "csv")

@@ -43,5 +43,6 @@ async def _asked(
     from tinkbox.settings import client_target
 
     target = client_target(chosen.data)
-    async with Operator(kind(socket=target.socket, url=target.url, token=target.token)) as operator:
+    connection = kind(socket=target.socket, url=target.url, token=target.token, variable=target.variable)
+    async with Operator(connection) as operator:
         return await question(operator)

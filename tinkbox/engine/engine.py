@@ -6,6 +6,8 @@ from datetime import datetime
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from tinkbox.engine.applying.applying import Applying
+from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
@@ -13,12 +15,17 @@ from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.additions import Additions, Addressing, Answers
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
+from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
+from tinkbox.engine.machines.imports import Imports
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.metadata_tokens import MetadataTokens
 from tinkbox.engine.machines.sessions import Near
 from tinkbox.engine.metadata.installed_systems import InstalledSystems, Policy
+from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.metadata.write_back import WriteBack
+from tinkbox.engine.rollouts.progression import Progression
+from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
@@ -29,10 +36,14 @@ from tinkbox.engine.turns import Turns
 from tinkbox.engine.views.disk import DiskGauge
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
+from tinkbox.engine.views.status_changes import StatusChanges
+from tinkbox.engine.views.suggested_names import SuggestedNames
+from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.deadlines import Deadlines
+from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.retention import Retainer
@@ -86,6 +97,7 @@ class Surroundings:
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
     empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
+    `sent` is how many bytes went out on the provisioning interfaces.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.
     """
@@ -102,6 +114,7 @@ class Surroundings:
     limits: Limits
     free: Callable[[], int]
     answers: Answers = _nobody
+    sent: Callable[[], int] = int
 
 
 class Engine:
@@ -126,6 +139,8 @@ class Engine:
         )  # fmt: skip
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
+        self.machine_changes = MachineChanges(store, machines, self.additions, clock)
+        self.imports = Imports(store, machines, self.additions, clock)
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
@@ -135,6 +150,13 @@ class Engine:
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
+        self.rollouts = Rollouts(store, wakeups, machines, clock, new_id, settings.names, renderings)
+        self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
+        self.departures = Departures(store, machines, self.workflows, clock)
+        self.applying = Applying(
+            store, wakeups, machines, self.templates, self.workflows, new_id, renderings, check_texts
+        )
+        self.exporting = Exporting(store, machines)
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
@@ -185,7 +207,12 @@ class Engine:
         self.seen = Seen(store, machines, self.syslog, clock)
         folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
+        self.names = SuggestedNames(store, machines.known, self.templates, self.services)
+        self.workflow_plans = WorkflowPlans(store, machines.known, self.workflows, settings.names, around.digest_of)
         self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
+        self.status_changes = StatusChanges(
+            store, machines, wakeups, self.disk.usage, self.running_progress.of, around.sent, clock, around.monotonic
+        )
         self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
 
     async def load(self) -> list[str]:
@@ -200,7 +227,7 @@ class Engine:
     def parts(self) -> list[Callable[[], Awaitable[object]]]:
         """Everything of it that is to run for as long as the appliance does; the store is not among it."""
         parts: list[Callable[[], Awaitable[object]]] = [
-            self.deadlines.run, self.returns.run, self.retainer.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
+            self.deadlines.run, self.returns.run, self.retainer.run, self.progression.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
             self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
             self.disk.run,
         ]  # fmt: skip

@@ -25,13 +25,15 @@ def worker_wakeup(hardware_id: str) -> str:
 
 
 class Wakeups:
-    """Named wakeups, made when first waited for."""
+    """Named wakeups, made when first waited for.  `changes` counts how often CHANGES was woken."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self.changes = 0
 
     def wake(self, name: str) -> None:
         """Wake everybody who waits for this name now."""
+        self.changes += name == CHANGES
         for future in self._waiting.pop(name, ()):
             _wake(future)
 

@@ -183,6 +183,7 @@ class Silence(StrEnum):
     DISCOVERY_FULL = "no more unknown machines are let in (discovery.quota)"
     PORT_FULL = "no more unknown machines are let in at its port (discovery.port_quota)"
     NOT_PERMITTED = "it may not boot over the network now"
+    RETIRED = "it is retired"
     NO_ADDRESS = "there is no address for it"
     UNFIT_ADDRESS = "the address in its hardware document is none that a machine can have"
     NO_PROGRAM = "there is no boot loader for its architecture"

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import ServiceStatus
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import DONE, FINAL, State, Workflow, WorkflowHead, full_name
 
 
@@ -48,7 +49,7 @@ def why_stopped(into: State, global_timeout: int) -> tuple[Reason, str]:
     """(reason, message) for what is stopped into CANCELED or TIMEOUT; `global_timeout` in seconds."""
     if into is State.CANCELED:
         return Reason.CANCELED, "the workflow was canceled"
-    return Reason.TIMEOUT, f"the workflow took longer than its global_timeout of {global_timeout} seconds"
+    return Reason.TIMEOUT, f"the workflow took longer than its global_timeout of {counted(global_timeout, 'second')}"
 
 
 def _held(workflow: Workflow) -> tuple[Condition, ...]:

@@ -27,3 +27,12 @@ def show_duration(seconds: float) -> str:
         count, left = divmod(left, size)
         shown += f"{count}{unit}" if count else ""
     return shown or "0s"
+
+
+def show_age(seconds: float) -> str:
+    """How long ago something was, in its largest unit alone: `40s`, `5m`, `2h`, `3d`; below a second, and in the future, `0s`."""
+    whole = max(0, int(seconds))
+    for unit, size in UNITS.items():
+        if whole >= size:
+            return f"{whole // size}{unit}"
+    return "0s"

@@ -8,13 +8,14 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.json_text import read_document
 from tinkbox.model.kubernetes import identity
+from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.text import counted
 
 DEFAULT_LEASE_SECONDS = 86_400
@@ -22,6 +23,8 @@ MAX_TEXT_BYTES = 253
 MAX_ADDRESSES = 8
 MAX_ROUTES = 16
 MAX_VLAN = 4094
+# Of a machine that was renamed: its id, which its workflows and its sightings know.
+ID_ANNOTATION = "tinkbox.internal/id"
 # As documents have it, as Windows, as switches, and as UEFI's boot menu.
 _MAC = re.compile(r"(?:(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}|[0-9a-f]{12})\Z")
 
@@ -87,7 +90,7 @@ class Interface:
 class Hardware:
     """A machine, identified by `id` (a UUID, lower case), with at least one interface.
 
-    `name` and `agent_id` are those of a `kind: Hardware`, else empty.
+    `name` and `agent_id` are those of a `kind: Hardware`, else empty.  `labels` are what people gave it, whatever its document says.
     """
 
     id: str
@@ -95,6 +98,7 @@ class Hardware:
     document: Mapping[str, Any]
     name: str = ""
     agent_id: str = ""
+    labels: Labels = field(default_factory=dict)
 
     def interface(self, address: str) -> Interface | None:
         """The interface that has this MAC or IPv4 address, or None."""
@@ -109,7 +113,9 @@ class Hardware:
         is_object = document.get("kind") == "Hardware"
         for entry in document["spec" if is_object else "network"]["interfaces"]:
             entry["netboot"] = {**(entry.get("netboot") or {}), "allowPXE" if is_object else "allow_pxe": True}
-        return hardware_from_document(document)
+        if declared_labels(document) is not None:  # those that it has by now
+            (document["metadata"] if is_object else document)["labels"] = dict(self.labels)
+        return replace(hardware_from_document(document), labels=self.labels)
 
 
 def parse_uuid(text: str) -> str:
@@ -136,6 +142,19 @@ def parse_hardware(text: str | bytes) -> Hardware:
     return hardware_from_document(document)
 
 
+def declared_labels(document: Mapping[str, Any]) -> Labels | None:
+    """The labels that a document declares, at `metadata.labels`, in the format of 2020 at `labels`.
+
+    None when it says nothing of them.  Raises Invalid.
+    """
+    if document.get("kind") != "Hardware":
+        return parse_labels(document["labels"]) if isinstance(document.get("labels"), Mapping) else None
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping) or "labels" not in metadata:
+        return None
+    return parse_labels(metadata["labels"], "metadata.labels")
+
+
 def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
     """Check an already decoded document; raises Invalid naming every problem in it."""
     if document.get("kind") == "Hardware":
@@ -147,8 +166,16 @@ def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
     return Hardware(id=hardware_id, interfaces=interfaces, document=dict(document))
 
 
+def kept_id(document: Mapping[str, Any]) -> str:
+    """The id that a `kind: Hardware` keeps although it was renamed; empty: its name says it.  Raises Invalid for what is none."""
+    metadata = document.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    kept = annotations.get(ID_ANNOTATION) if isinstance(annotations, dict) else None
+    return parse_uuid(str(kept)) if kept else ""
+
+
 def _from_object(document: Mapping[str, Any]) -> Hardware:
-    """Tinkerbell's `kind: Hardware`: the same namespace and name are the same machine."""
+    """Tinkerbell's `kind: Hardware`: the same namespace and name are the same machine, but for one that was renamed."""
     metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name")
@@ -157,7 +184,7 @@ def _from_object(document: Mapping[str, Any]) -> Hardware:
     spec = document.get("spec")
     agent_id = spec.get("agentID") if isinstance(spec, dict) else None
     return Hardware(
-        id=identity(str(metadata.get("namespace") or ""), name),
+        id=kept_id(document) or identity(str(metadata.get("namespace") or ""), name),
         interfaces=_interfaces(spec, "spec", f"hardware {name}", _object_interface),
         document=dict(document),
         name=name,

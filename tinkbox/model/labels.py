@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import counted, quoted
 
 Labels = Mapping[str, str]
+NO_LABELS: Final[Labels] = MappingProxyType({})
 MAX_LABELS: Final = 64
 MAX_SELECTOR: Final = 4096  # letters
 _WORD: Final = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
@@ -24,6 +26,14 @@ _VALUE_RULE: Final = "at most 63 letters, digits, -, _ and ., with a letter or d
 _SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)")
 _EQUAL: Final = re.compile(r"(?P<key>[^=!\s]+)\s*(?P<operator>==|=|!=)\s*(?P<value>[^=!\s]*)")
 _SELECTOR_RULE: Final = "expected such as rack=r1,gpu!=no, or rack in (r1,r2), rack, !rack"
+
+
+class LabelKind(StrEnum):
+    """What has labels."""
+
+    MACHINE = "machine"
+    TEMPLATE = "template"
+    WORKFLOW = "workflow"
 
 
 class Operator(StrEnum):

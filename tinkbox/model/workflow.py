@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from tinkbox.model.action import Action
+from tinkbox.model.labels import Labels
 from tinkbox.model.reasons import NO_REASON, AnyReason
 from tinkbox.model.services import ServiceStatus
 
@@ -127,12 +128,14 @@ class WorkflowHead(ABC):
 class ListedWorkflow(WorkflowHead):
     """A workflow as lists have it: of its plan, which may be large, the action it stands `at` and how many there are.
 
-    `done` are those that succeeded or were skipped.
+    `done` are those that succeeded or were skipped.  `workers` are the ids of its machines, in the order of their actions.
     """
 
     at: ActionStatus | None
     done: int
     total: int
+    workers: tuple[str, ...] = ()
+    labels: Labels = field(default_factory=dict)
 
     def current(self) -> ActionStatus | None:
         return self.at

@@ -4,16 +4,27 @@
 reads the environment.
 """
 
-from tinkbox.settings.environment import ClientTarget, default_cache, own_configuration, terminal_kind
+from tinkbox.settings.environment import (
+    FORMAT,
+    ClientTarget,
+    default_cache,
+    editor,
+    output_format,
+    own_configuration,
+    terminal_kind,
+)
 from tinkbox.settings.file import CONFIG, client_target, is_draft, load
 
 __all__ = [
     "CONFIG",
+    "FORMAT",
     "ClientTarget",
     "client_target",
     "default_cache",
+    "editor",
     "is_draft",
     "load",
+    "output_format",
     "own_configuration",
     "terminal_kind",
 ]

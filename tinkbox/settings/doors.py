@@ -10,6 +10,8 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
+GROUP, NO_GROUP = "tinkbox", "off"
+_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
@@ -53,6 +55,15 @@ def rights_by_name(value: Any, _: Mapping[str, frozenset[Right]]) -> Mapping[str
     return {person: frozenset(map(Right, rights)) for person, rights in value.items()}
 
 
+@reader(f"a group's name, or `{NO_GROUP}`")
+def group(value: Any, _: str) -> str:
+    # YAML 1.1 reads a bare `off` as false.
+    found = NO_GROUP if value is False else readers.written(value)
+    if not _GROUP.fullmatch(found):
+        raise Invalid(f"expected a group's name such as {GROUP}, or {NO_GROUP}, not {value!r}")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """The operator door."""
@@ -61,6 +72,12 @@ class Operator:
         Endpoint("127.0.0.1", 7080),
         endpoint,
         "TCP address of the operator door; the unix socket `operator.sock` in the data folder is always there as well",
+    )
+    group: str = setting(
+        GROUP,
+        group,
+        "group of this host whose members may use `operator.sock` with all rights, and need neither root nor a token. The default "
+        f"counts where the group exists. `{NO_GROUP}`: only root and the user that the appliance runs as",
     )
     people: Mapping[str, frozenset[Right]] = setting(
         {},

@@ -3,24 +3,51 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from tinkbox.model.errors import Invalid
+
+SERVER: Final = "TINKBOX_SERVER"
+FORMAT: Final = "TINKBOX_FORMAT"
+UNIX: Final = "unix://"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTarget:
-    """Where the operator's commands go: a URL with its token, or the socket of an appliance on this host."""
+    """Where the operator's commands go: a URL with its token, or the socket of an appliance on this host.
+
+    `variable` is what of the environment names it, empty: nothing.
+    """
 
     url: str = ""
     token: str = ""
     socket: Path | None = None
+    variable: str = ""
 
 
 def named_server() -> ClientTarget | None:
-    """The appliance of `TINKBOX_SERVER`, with `TINKBOX_TOKEN`; None when the variable is not set."""
-    server = os.environ.get("TINKBOX_SERVER", "")
+    """The appliance of `TINKBOX_SERVER`, with `TINKBOX_TOKEN`; None when the variable is not set.
+
+    Raises Invalid for a socket without an absolute path.
+    """
+    server = os.environ.get(SERVER, "")
     if not server:
         return None
+    if server.startswith(UNIX):
+        socket = Path(server.removeprefix(UNIX))
+        if not socket.is_absolute():
+            raise Invalid(
+                f"{SERVER}={server[:200]} names no socket: write three slashes and its whole path, such as "
+                f"{UNIX}/var/lib/tinkbox/operator.sock"
+            )
+        return ClientTarget(socket=socket, variable=SERVER)
     url = server if "://" in server else f"http://{server}"
-    return ClientTarget(url=url.rstrip("/"), token=os.environ.get("TINKBOX_TOKEN", ""))
+    return ClientTarget(url=url.rstrip("/"), token=os.environ.get("TINKBOX_TOKEN", ""), variable=SERVER)
+
+
+def output_format() -> str:
+    """The format of what commands print, of `TINKBOX_FORMAT`; empty when the variable is not set."""
+    return os.environ.get(FORMAT, "")
 
 
 def default_data() -> Path:
@@ -39,6 +66,11 @@ def default_data() -> Path:
 def supervisor_socket() -> str:
     """Where a supervisor waits to hear that we serve (sd_notify(3)); empty without one."""
     return os.environ.get("NOTIFY_SOCKET", "")
+
+
+def editor() -> str:
+    """The operator's editor, a line for a shell: of `VISUAL`, else of `EDITOR`, as Debian's programs take it, else vi."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
 
 
 def terminal_kind() -> str:

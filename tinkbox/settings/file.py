@@ -3,6 +3,8 @@
 Most commands only ask which appliance they speak to, and start the quicker for what is not imported then.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from tinkbox.settings.all_settings import Settings
 
 CONFIG = Path("/etc/tinkbox/tinkbox.yaml")
+HOST_DATA = Path("/var/lib/tinkbox")
+SOCKET = "operator.sock"
 
 
 def load(path: Path | None = None, data: Path | None = None) -> "Settings":
@@ -37,16 +41,25 @@ def load(path: Path | None = None, data: Path | None = None) -> "Settings":
         content = b""
     except OSError as error:
         raise Invalid(f"cannot read the configuration file {chosen}: {error}") from None
-    problems: list[Problem] = []
+    problems, lines = list[Problem](), dict[str, int]()
     try:
-        document = values_of(content, problems)
+        document = values_of(content, problems, lines)
     except Invalid as error:
         told = "; ".join(map(str, error.problems)) or str(error)
         raise Invalid(f"{chosen} is not valid YAML: {told}") from None
     settings = keys_of(Settings).read(document, "", problems, contradictions.in_file)
     if problems:
-        raise Invalid(f"{chosen} has {counted(len(problems), 'problem')}", problems)
+        placed = [each if each.line else replace(each, line=_line(each.key, lines)) for each in problems]
+        in_order = sorted(placed, key=lambda each: each.line or math.inf)
+        raise Invalid(f"{chosen} has {counted(len(problems), 'problem')}", in_order)
     return settings if data is None else replace(settings, data=data.absolute())
+
+
+def _line(key: str, lines: Mapping[str, int]) -> int | None:
+    """Where a key stands in the file, or what it would stand below; None where the file has neither."""
+    while key and key not in lines:
+        key = key[: max(key.rfind("."), key.rfind("["), 0)]
+    return lines.get(key)
 
 
 def is_draft(path: Path | None) -> bool:
@@ -67,14 +80,28 @@ def client_target(data: Path | None = None) -> ClientTarget:
     """
     if data is None and (named := named_server()) is not None:
         return named
-    return ClientTarget(socket=(data or _configured_data()) / "operator.sock")
+    return ClientTarget(socket=(data or _configured_data()) / SOCKET)
 
 
 def _configured_data() -> Path:
+    own = default_data().absolute()
     try:
         CONFIG.stat()
+        written = True
     except FileNotFoundError:
-        return default_data().absolute()
+        written = False
     except OSError:
-        pass  # reading says what is wrong
-    return load().data
+        written = True  # reading says what is wrong
+    configured = load().data if written else own
+    # The host's appliance, where the caller has none of their own: a member of its group comes to its socket.
+    return (
+        HOST_DATA if configured == own and not _is_there(own / SOCKET) and _is_there(HOST_DATA / SOCKET) else configured
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether we see a file; not where a folder before it is closed to us."""
+    try:
+        return path.exists()
+    except OSError:
+        return False

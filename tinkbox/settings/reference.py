@@ -1,4 +1,4 @@
-"""The reference of all settings, for docs/operating.md."""
+"""The reference of all settings, for docs/operating.md and tinkbox.yaml(5)."""
 
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.declaring import Row, keys_of
@@ -6,9 +6,13 @@ from tinkbox.settings.declaring import Row, keys_of
 
 def markdown() -> str:
     """A table of all keys: those at the top of the file first, then section by section."""
-    rows = sorted(keys_of(Settings).rows(""), key=lambda row: "." in row.key)
-    lines = [f"| `{each.key}` | {_default(each)} | {each.takes} | {each.help_text} |" for each in rows]
+    lines = [f"| `{each.key}` | {_default(each)} | {each.takes} | {each.help_text} |" for each in rows()]
     return "\n".join(["| key | default | takes | meaning |", "|---|---|---|---|", *lines])
+
+
+def rows() -> list[Row]:
+    """All keys in this order."""
+    return sorted(keys_of(Settings).rows(""), key=lambda row: "." in row.key)
 
 
 def _default(row: Row) -> str:

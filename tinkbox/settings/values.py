@@ -17,8 +17,8 @@ _LONGEST_NUMBER: Final = 100
 _SCALARS: Final = ("int", "float", "bool", "null")
 
 
-def values_of(content: bytes, problems: list[Problem]) -> Any:
-    """What a file says, without a key where it says nothing.
+def values_of(content: bytes, problems: list[Problem], lines: dict[str, int] | None = None) -> Any:
+    """What a file says, without a key where it says nothing.  `lines` is given the line of each key, by its path.
 
     Notes keys that cannot count, as YAML's readers take one of two and say nothing.  Raises Invalid, whose problems have lines, for
     what is no YAML of one document, or not of plain values.
@@ -30,7 +30,7 @@ def values_of(content: bytes, problems: list[Problem]) -> Any:
         raise Invalid(str(error), plain) from None
     if len(documents) > 1:
         raise not_yaml(f"it has {counted(len(documents), 'document')}: remove the line `---`", line_of(documents[1]))
-    value = _Reading(problems).value(documents[0], "", ()) if documents else None
+    value = _Reading(problems, {} if lines is None else lines).value(documents[0], "", ()) if documents else None
     return {} if value is None else value
 
 
@@ -45,8 +45,9 @@ def _decoded(content: bytes) -> str:
 
 
 class _Reading:
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], lines: dict[str, int]) -> None:
         self._problems = problems
+        self._lines = lines
         self._constructor = SafeConstructor()
         self._values = 0
 
@@ -62,6 +63,7 @@ class _Reading:
         if isinstance(node, MappingNode) and kind == "map":
             return self._keys(node, key, around)
         if isinstance(node, SequenceNode) and kind == "seq":
+            self._lines |= {f"{key}[{at}]": line_of(each) for at, each in enumerate(node.value)}
             return [self.value(each, f"{key}[{at}]", (*around, node)) for at, each in enumerate(node.value)]
         if isinstance(node, ScalarNode) and kind in (*_TEXT, *_SCALARS):
             return self._scalar(node, kind)
@@ -90,6 +92,7 @@ class _Reading:
                         merged.setdefault(inner, kept)
                 continue
             found[self.value(name, below, (*around, node))] = self.value(value, below, (*around, node))
+        self._lines |= {path(key, name): line for name, line in lines.items()}  # before those of merged keys
         return merged | found
 
     def _merged(self, node: Node, key: str, around: tuple[Node, ...]) -> list[dict[Any, Any]]:

@@ -27,6 +27,7 @@ from typing import NoReturn, Self, TypeVar
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.counts import FigureTable
+from tinkbox.store.declarations import DeclarationTable
 from tinkbox.store.discovery import DiscoveryTable
 from tinkbox.store.disks import DiskTable
 from tinkbox.store.ephemeral_data import DataTable
@@ -36,10 +37,14 @@ from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
 from tinkbox.store.images import ImageTable
 from tinkbox.store.journals import JournalTable
+from tinkbox.store.labels import LabelTable
 from tinkbox.store.leases import LeaseTable
+from tinkbox.store.machine_work import MachineWorkTable
 from tinkbox.store.metadata import MetadataTable
+from tinkbox.store.notes import NoteTable, RetirementTable
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
+from tinkbox.store.rollouts import RolloutTable
 from tinkbox.store.room import RoomTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
@@ -48,6 +53,7 @@ from tinkbox.store.sightings import SightingTable
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
+from tinkbox.store.workflow_names import WorkflowNameTable
 from tinkbox.store.workflows import WorkflowTable
 
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
@@ -88,6 +94,13 @@ class Tables:
     sessions: SessionTable
     room: RoomTable
     metadata: MetadataTable
+    labels: LabelTable
+    workflow_names: WorkflowNameTable
+    rollouts: RolloutTable
+    machine_work: MachineWorkTable
+    notes: NoteTable
+    retirements: RetirementTable
+    declarations: DeclarationTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -115,6 +128,13 @@ class Tables:
             SessionTable(connection),
             RoomTable(connection),
             MetadataTable(connection),
+            LabelTable(connection),
+            WorkflowNameTable(connection),
+            RolloutTable(connection),
+            MachineWorkTable(connection),
+            NoteTable(connection),
+            RetirementTable(connection),
+            DeclarationTable(connection),
         )
 
 

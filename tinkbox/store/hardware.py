@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import IPv4Address
@@ -14,6 +14,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
 from tinkbox.model.json_text import read_kept
+from tinkbox.model.notes import Retirement
 
 # Machines of which the documents are kept as values.
 REMEMBERED: Final = 4096
@@ -25,7 +26,9 @@ _RECORDS = """
            (SELECT json_extract(definition, '$.until') FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS until,
            EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
                    WHERE action.worker = hardware.id AND action.state IN ('PENDING', 'RUNNING', 'HELD')
-                   AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted
+                   AND workflow.state IN ('PENDING', 'RUNNING')) AS wanted,
+           (SELECT json_group_object(key, value) FROM label WHERE kind = 'machine' AND owner = hardware.id) AS labels,
+           (SELECT json_array(at, who, reason) FROM retirement WHERE hardware_id = hardware.id) AS retired
     FROM hardware
 """
 
@@ -36,6 +39,7 @@ class MachineRecord:
 
     `leaving` is the attempt of which the machine goes away by intention, or empty; `wanted` tells that
     something is left for it to do (besides that).  `to_disk` tells that the action of that attempt waits for the installed system.
+    One that is `retired` is out of service.
     """
 
     hardware: Hardware
@@ -52,6 +56,7 @@ class MachineRecord:
     leaving: str = ""
     wanted: bool = False
     to_disk: bool = False
+    retired: Retirement | None = None
 
 
 class HardwareTable:
@@ -71,6 +76,11 @@ class HardwareTable:
         rows = self._sql.execute(f"{_RECORDS} WHERE id IN (SELECT value FROM json_each(?))", (wanted,)).fetchall()  # noqa: S608
         return [_record(row) for row in rows]
 
+    def versions(self) -> dict[str, datetime]:
+        """When each machine's document was stored last, by their ids, oldest machine first."""
+        rows = self._sql.execute("SELECT id, updated_at FROM hardware ORDER BY created_at, id").fetchall()
+        return {row["id"]: datetime.fromisoformat(row["updated_at"]) for row in rows}
+
     def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
         """(what, hardware id) of other machines that already have one of its MACs or addresses, or its agent id."""
         claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
@@ -86,6 +96,14 @@ class HardwareTable:
         """Every address that is reserved for a machine."""
         rows = self._sql.execute("SELECT address FROM interface WHERE address IS NOT NULL").fetchall()
         return [IPv4Address(row["address"]) for row in rows]
+
+    def matching(self, key: str) -> list[str]:
+        """The ids of the machines that a key means: a MAC, an address, an agent id, a name, a hostname, or the beginning of an id."""
+        exact = self.by_address(key)
+        if exact is not None:
+            return [exact]
+        rows = self._sql.execute("SELECT id FROM hardware WHERE substr(id, 1, length(?1)) = ?1", (key.lower(),))
+        return self.named(key) or [row["id"] for row in rows.fetchall()]
 
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""
@@ -110,6 +128,10 @@ class HardwareTable:
             "INSERT INTO interface (mac, address, hardware_id) VALUES (?, ?, ?)",
             [(each.mac, str(each.address) if each.address else None, hardware.id) for each in hardware.interfaces],
         )
+
+    def release(self, ids: Iterable[str]) -> None:
+        """Take their MACs and addresses off machines that are about to be stored anew, so that one may have another's."""
+        self._sql.executemany("DELETE FROM interface WHERE hardware_id = ?", [(each,) for each in ids])
 
     def delete(self, hardware_id: str) -> None:
         self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
@@ -159,13 +181,13 @@ class HardwareTable:
 
 # Where a machine stands is asked for more often than its document changes.
 @lru_cache(maxsize=REMEMBERED)
-def _hardware(text: str) -> Hardware:
-    return hardware_from_document(read_kept(text))
+def _hardware(text: str, labels: str) -> Hardware:
+    return replace(hardware_from_document(read_kept(text)), labels=json.loads(labels))
 
 
 def _record(row: sqlite3.Row) -> MachineRecord:
     return MachineRecord(
-        hardware=_hardware(row["document"]),
+        hardware=_hardware(row["document"], row["labels"]),
         created_at=datetime.fromisoformat(row["created_at"]),
         updated_at=datetime.fromisoformat(row["updated_at"]),
         ticket=bool(row["ticket"]),
@@ -179,4 +201,10 @@ def _record(row: sqlite3.Row) -> MachineRecord:
         leaving=row["leaving"] or "",
         wanted=bool(row["wanted"]),
         to_disk=bool(row["until"]),
+        retired=_retirement(row["retired"]) if row["retired"] else None,
     )
+
+
+def _retirement(text: str) -> Retirement:
+    at, who, reason = json.loads(text)
+    return Retirement(at=datetime.fromisoformat(at), who=who, reason=reason)

@@ -1,9 +1,16 @@
 """Templates: named texts."""
 
+import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+
+from tinkbox.model.labels import Labels
+
+_LABELS: Final = (
+    "(SELECT json_group_object(key, value) FROM label WHERE kind = 'template' AND owner = template.id) AS labels"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +21,7 @@ class ListedTemplate:
     name: str
     created_at: datetime
     updated_at: datetime
+    labels: Labels = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +40,15 @@ class TemplateTable:
     def all(self) -> list[ListedTemplate]:
         """Every template as lists have it, oldest first."""
         rows = self._sql.execute(
-            "SELECT id, name, created_at, updated_at FROM template ORDER BY created_at, id"
+            f"SELECT id, name, created_at, updated_at, {_LABELS} FROM template ORDER BY created_at, id"  # noqa: S608  ours
         ).fetchall()
         return [ListedTemplate(**_listed(row)) for row in rows]
 
     def matching(self, key: str) -> list[Template]:
         """The template of this name or id, else those whose id begins with `key`."""
         rows = self._sql.execute(
-            "SELECT * FROM template WHERE id = ?1 OR name = ?1 OR substr(id, 1, length(?1)) = ?1", (key,)
+            f"SELECT *, {_LABELS} FROM template WHERE id = ?1 OR name = ?1 OR substr(id, 1, length(?1)) = ?1",  # noqa: S608  ours
+            (key,),
         ).fetchall()
         found = [_template(row) for row in rows]
         return [each for each in found if key in (each.id, each.name)] or found
@@ -73,4 +82,5 @@ def _listed(row: sqlite3.Row) -> dict[str, Any]:
         "name": row["name"],
         "created_at": datetime.fromisoformat(row["created_at"]),
         "updated_at": datetime.fromisoformat(row["updated_at"]),
+        "labels": json.loads(row["labels"]),
     }

@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.labels import LabelKind, Labels
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.workflow import (
@@ -32,7 +34,9 @@ from tinkbox.store.formats.breakpoints import breakpoints_of
 from tinkbox.store.formats.json_text import read
 from tinkbox.store.formats.metadata import first_boot_of
 from tinkbox.store.holds import open_hold, open_holds
+from tinkbox.store.labels import LabelTable
 from tinkbox.store.services import insert_services, services_of
+from tinkbox.store.workflow_listing import listed_ids
 
 # What `_status` reads, and where it comes from.
 _STATUS = (
@@ -60,6 +64,11 @@ _STANDS_AT = f"""
           FROM action WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id) AS counts
          JOIN action USING (workflow_id, position) {_NEWEST_ATTEMPT}
 """  # noqa: S608  our own columns
+# The machines of workflows, in the order in which their actions come.
+_WORKERS = """
+    SELECT workflow_id, worker FROM action WHERE workflow_id IN (SELECT value FROM json_each(?))
+    GROUP BY workflow_id, worker ORDER BY workflow_id, min(position)
+"""
 _TASKS = """
     SELECT workflow_id, json_extract(definition, '$.task', '$.address') AS called, worker, count(*) AS total,
            sum(state IN ('SUCCESS', 'SKIPPED')) AS done, sum(state = 'SKIPPED') AS skipped
@@ -107,6 +116,7 @@ _BULK: Final = (
     ),
 )
 LEAST_ROW: Final = 1024
+_BEHIND: Final = chr(0x10FFFF)  # sorts behind every letter: what begins with a key lies before the key and this
 # Texts of which the values are kept, so that each is parsed once.
 REMEMBERED: Final = 4096
 _UNDER_WAY_COLUMNS = """
@@ -185,6 +195,7 @@ class WorkflowTable:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
+        self._labels = LabelTable(connection)
 
     def insert(self, workflow: Workflow) -> None:
         """A new workflow with its actions and services, all as given, behind those that are there."""
@@ -215,8 +226,11 @@ class WorkflowTable:
 
     def ids(self) -> list[str]:
         """The ids of every workflow, oldest first."""
-        rows = self._sql.execute("SELECT id FROM workflow WHERE NOT deleting ORDER BY number").fetchall()
-        return [row["id"] for row in rows]
+        return self.listed_ids(WorkflowListing())[0]
+
+    def listed_ids(self, wanted: WorkflowListing) -> tuple[list[str], int]:
+        """The ids in the order that is asked for, and how many there are without the limit."""
+        return listed_ids(self._sql, wanted)
 
     def finished_before(self, before: datetime, kept: int, most: int) -> list[str]:
         """The ids of workflows that are over and nothing happened to since then, oldest first, but for the `kept` newest."""
@@ -238,9 +252,17 @@ class WorkflowTable:
 
     def listed(self, ids: Sequence[str]) -> list[ListedWorkflow]:
         """Those of these workflows that are there, as lists have them, oldest first."""
-        rows = self._sql.execute(_HEADS, (json.dumps(ids),)).fetchall()
-        reached = {row["workflow_id"]: row for row in self._sql.execute(_STANDS_AT, (json.dumps(ids),)).fetchall()}
-        return [_listed(row, reached.get(row["id"])) for row in rows]
+        wanted = json.dumps(ids)
+        rows = self._sql.execute(_HEADS, (wanted,)).fetchall()
+        reached = {row["workflow_id"]: row for row in self._sql.execute(_STANDS_AT, (wanted,)).fetchall()}
+        workers: dict[str, list[str]] = {}
+        for row in self._sql.execute(_WORKERS, (wanted,)).fetchall():
+            workers.setdefault(row["workflow_id"], []).append(row["worker"])
+        labels = self._labels.of_many(LabelKind.WORKFLOW, ids)
+        return [
+            _listed(row, reached.get(row["id"]), tuple(workers.get(row["id"], ())), labels.get(row["id"], {}))
+            for row in rows
+        ]
 
     def unfinished_and_newest(self, newest: int) -> list[str]:
         """The ids of every workflow that is not over and of the newest of the others, oldest first."""
@@ -277,9 +299,17 @@ class WorkflowTable:
 
     def matching(self, key: str) -> list[Workflow]:
         """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
-        found = self._workflows("WHERE NOT deleting AND substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,))
+        found = self._workflows("WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 ORDER BY number", (key, _BEHIND))
         exact = [each for each in found if each.id == key]
         return exact or found or self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (key,))
+
+    def newest_of(self, worker: str) -> list[Workflow]:
+        """The newest workflow that has an action for this machine; empty when there is none."""
+        return self._workflows(
+            "WHERE number = (SELECT max(number) FROM workflow WHERE NOT deleting "
+            "AND id IN (SELECT workflow_id FROM action WHERE worker = ?))",
+            (worker,),
+        )
 
     def get(self, workflow_id: str) -> Workflow:
         """The workflow of exactly this id, which must be there."""
@@ -479,10 +509,10 @@ class WorkflowTable:
         ]
 
 
-def _listed(row: sqlite3.Row, reached: sqlite3.Row | None) -> ListedWorkflow:
-    if reached is None:
-        return ListedWorkflow(**_head(row), at=None, done=0, total=0)
-    return ListedWorkflow(**_head(row), at=_status(reached), done=reached["done"], total=reached["total"])
+def _listed(row: sqlite3.Row, reached: sqlite3.Row | None, workers: tuple[str, ...], labels: Labels) -> ListedWorkflow:
+    at = _status(reached) if reached else None
+    done, total = (reached["done"], reached["total"]) if reached else (0, 0)
+    return ListedWorkflow(**_head(row), at=at, done=done, total=total, workers=workers, labels=labels)
 
 
 def _shown(rows: Sequence[sqlite3.Row], most: int) -> ShownTasks:

@@ -1,1 +1,1 @@
-"""The terminal view: a pure function from a snapshot to a rich renderable, and the loop that feeds it."""
+"""The terminal view: pure functions from what is known and what is typed to a picture, and the loop that feeds them."""

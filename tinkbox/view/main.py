@@ -1,51 +1,240 @@
-"""The loop that feeds the terminal view."""
+"""The loop of the view: it reads keys, asks the appliance, draws what changed, and carries out effects.
+
+Everything else is pure: `state.pressed` says what keys do, `picture.picture` what is shown.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import TYPE_CHECKING, Final, Protocol
 
-from rich.console import Console, RenderableType
-from rich.live import Live
-from rich.text import Text
+from tinkbox.model.errors import Invalid, Refusal
+from tinkbox.view.keys import KeyReader
+from tinkbox.view.lines import Line
+from tinkbox.view.log_end import LogEnd
+from tinkbox.view.pages import doctor_page, machine_page, older_page, workflow_page
+from tinkbox.view.painting import painted
+from tinkbox.view.picture import Shown, picture
+from tinkbox.view.state import (
+    Cancel,
+    Decide,
+    Effect,
+    Load,
+    PageKind,
+    Quit,
+    Retry,
+    Shell,
+    View,
+    begun,
+    disconnected,
+    loaded,
+    looked,
+    noticed,
+    pressed,
+    resized,
+)
+from tinkbox.wire.messages.status import Snapshot, StrangerLine
 
-from tinkbox.model.errors import Unavailable
-from tinkbox.view.screen import screen
-from tinkbox.wire.messages.status import Snapshot
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
-# Where there is no terminal nothing is cut: a program, or a person with a pager, reads all of it.
-UNBOUNDED = 10_000
-Fetch = Callable[[], Awaitable[Snapshot]]
+INTERVAL: Final = 1.0  # seconds between two looks
+RELOADED_EVERY: Final = 2  # looks, while a page is open
+# A sequence comes at once; Esc alone is followed by nothing.
+ESCAPE_SECONDS: Final = 0.05
+OLDER: Final = 200
+RELOADED: Final = frozenset({PageKind.MACHINE, PageKind.WORKFLOW})
+
+# Opens a shell in the held action of a workflow; returns, when it was left, whether the view goes on.
+OpenShell = Callable[[str], Awaitable[bool]]
 
 
-async def show(fetch: Fetch, console: Console | None = None, interval: float = 1.0) -> None:
-    """Draw what `fetch` gives, again every `interval` seconds, until interrupted.
+class Terminal(Protocol):
+    """The whole screen and the keyboard; `changed` is set when it has another size, or has to be drawn anew."""
 
-    Where standard output is no terminal, or one that cannot go back (TERM=dumb), it is printed once, as
-    plain text.  An appliance that goes away leaves the last picture standing with a notice above it;
-    only when it cannot be reached at the very start is Unavailable raised.
+    changed: asyncio.Event
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(rows, columns)."""
+
+    async def read(self) -> bytes:
+        """What was typed next; nothing when the terminal is gone."""
+
+    def write(self, text: str) -> None:
+        """Show it as it is."""
+
+    def lent(self) -> AbstractAsyncContextManager[None]:
+        """As it was before the view had it, for as long as another program has it."""
+
+
+async def live(
+    operator: "Operator", terminal: Terminal, first: Snapshot, open_shell: OpenShell, interval: float = INTERVAL
+) -> None:
+    """Show what there is, `first` of all, until a person leaves it.
+
+    An appliance that goes away leaves the last picture standing with a notice.
     """
-    console = console or Console(highlight=False)
-    snapshot = await fetch()
-    if not console.is_terminal or console.is_dumb_terminal:
-        console.width = UNBOUNDED
-        console.print(screen(snapshot), soft_wrap=True)
-        return
-    notice = ""
-    with Live(screen(snapshot), console=console, auto_refresh=False, screen=True) as live:
+    await _Live(operator, terminal, open_shell, begun(first, *terminal.size), interval).run()
+
+
+class _Live:
+    """One view in one terminal."""
+
+    def __init__(
+        self, operator: "Operator", terminal: Terminal, open_shell: OpenShell, view: View, interval: float
+    ) -> None:
+        self._operator = operator
+        self._terminal = terminal
+        self._open_shell = open_shell
+        self._view = view
+        self._interval = interval
+        self._shown: Sequence[Shown] = ()
+        self._is_lent = False
+        self._under_way: set[Effect] = set()
+        self._log = LogEnd("")
+
+    async def run(self) -> None:
+        """Until it is left."""
+        self._show(self._view)
+        async with asyncio.TaskGroup() as group:
+            tasks = {group.create_task(self._look()), group.create_task(self._follow_size())}
+
+            def begin(effect: Effect) -> None:
+                if effect not in self._under_way:
+                    self._under_way.add(effect)
+                    tasks.add(task := group.create_task(self._carry_out(effect)))
+                    task.add_done_callback(tasks.discard)
+
+            self._begin = begin
+            await self._obey()
+            for task in [*tasks]:
+                task.cancel()
+
+    async def _obey(self) -> None:
+        """Do what is typed, until it is to leave or the terminal is gone."""
+        reader = KeyReader()
         while True:
-            live.update(_fitted(screen(snapshot, notice), console), refresh=True)
-            await asyncio.sleep(interval)
+            content = b""
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ESCAPE_SECONDS if reader.is_waiting else None):
+                    content = await self._terminal.read()
+                    if not content:
+                        return
+            view = self._view
+            for key in reader.read(content) if content else reader.ended():
+                view, effect = pressed(view, key)
+                if isinstance(effect, Quit):
+                    return
+                if isinstance(effect, Shell):
+                    self._show(view)
+                    if not await self._lend(effect):
+                        return
+                    view = self._view
+                elif effect is not None:
+                    self._begin(effect)
+            self._show(view)
+
+    async def _look(self) -> None:
+        """Ask what changed, for ever; what a page shows as well."""
+        looks = 0
+        while True:
+            await asyncio.sleep(self._interval)
             try:
-                snapshot, notice = await fetch(), ""
-            except Unavailable as error:
-                notice = f"{error} (trying again; what you see is the last it said)"
+                change = await self._operator.status(self._view.snapshot.place)
+                self._show(looked(self._view, change))
+            except Refusal as error:
+                self._show(disconnected(self._view, str(error)))
+                continue
+            looks += 1
+            page = self._view.page
+            if page is not None and page.load.kind in RELOADED and looks % RELOADED_EVERY == 0:
+                self._begin(page.load)
 
+    async def _follow_size(self) -> None:
+        while True:
+            await self._terminal.changed.wait()
+            self._terminal.changed.clear()
+            self._shown = ()
+            self._show(resized(self._view, *self._terminal.size))
 
-def _fitted(picture: RenderableType, console: Console) -> Text:
-    """As many lines as the terminal has, so that the top never scrolls away."""
-    lines = console.render_lines(picture, console.options, pad=False)[: console.height - 1]
-    fitted = Text()
-    for line in lines:
-        for segment in line:
-            fitted.append(segment.text, style=segment.style)
-        fitted.append("\n")
-    return fitted
+    def _show(self, view: View) -> None:
+        self._view = view
+        if not self._is_lent:
+            before, self._shown = self._shown, picture(view)
+            if changes := painted(before, self._shown):
+                self._terminal.write(changes)
+
+    async def _lend(self, effect: Shell) -> bool:
+        """Let a shell have the terminal; whether the view goes on behind it."""
+        self._is_lent, goes_on = True, True
+        try:
+            async with self._terminal.lent():
+                goes_on = await self._open_shell(effect.workflow)
+            notice = "the shell was left: what is held stays held; c continues, r retries, a aborts"
+        except Refusal as error:
+            notice = str(error)
+        finally:
+            self._is_lent, self._shown = False, ()
+        self._show(noticed(resized(self._view, *self._terminal.size), notice))
+        return goes_on
+
+    async def _carry_out(self, effect: Effect) -> None:
+        try:
+            if isinstance(effect, Load):
+                self._show(loaded(self._view, effect, *await self._loaded(effect)))
+            else:
+                self._show(noticed(self._view, await self._done(effect)))
+        except Refusal as error:
+            problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
+            said = ": ".join([str(error), *problems])
+            self._show(noticed(self._view, said))
+        finally:
+            self._under_way.discard(effect)
+
+    async def _done(self, effect: Effect) -> str:
+        """Have it done; returns what to say about it."""
+        if isinstance(effect, Decide):
+            verdict = {"verb": effect.verb, **({"why": effect.why} if effect.why else {})}
+            await self._operator.breakpoints.decide(effect.workflow, verdict)
+            return f"decided: {effect.verb}; the machine is told"
+        if isinstance(effect, Retry):
+            return f"it is {(await self._operator.workflows.retry(effect.workflow, None))['state']} again"
+        assert isinstance(effect, Cancel)
+        canceled = await self._operator.workflows.cancel(effect.workflow)
+        return (
+            "it is canceled" if canceled["state"] == "CANCELED" else "it is being canceled: what runs is told to stop"
+        )
+
+    async def _loaded(self, load: Load) -> tuple[Sequence[Line], Sequence[str]]:
+        operator, now, width = self._operator, self._view.snapshot.now, self._view.width
+        if load.kind is PageKind.DOCTOR:
+            return doctor_page(await operator.doctor(), width), ()
+        if load.kind is PageKind.OLDER:
+            asked = {"limit": str(OLDER), "sort": "-created_at", **({"machine": load.machine} if load.machine else {})}
+            return older_page((await operator.workflows.found(asked)).documents, now, width)
+        row = self._view.rows.get(load.machine)
+        if load.kind is PageKind.WORKFLOW or row is None:
+            return workflow_page(
+                await operator.workflows.get(load.workflow), await self._log_of(load.workflow), now, width
+            ), ()
+        if isinstance(row.line, StrangerLine):
+            seen = await operator.seen.get(row.line.mac)
+            return machine_page(row, seen.get("timeline", ()), None, (), now, width), ()
+        sightings = await operator.hardware.timeline(load.machine)
+        workflow, log = None, list[str]()
+        if row.machine.work is not None:
+            workflow = await operator.workflows.get(row.machine.work.id)
+            log = await self._log_of(row.machine.work.id)
+        return machine_page(row, sightings, workflow, log, now, width), ()
+
+    async def _log_of(self, workflow: str) -> list[str]:
+        """The end of what its actions printed; what is there already is not asked for again."""
+        if self._log.workflow != workflow:
+            self._log = LogEnd(workflow)
+        log = self._log
+        async for place, piece in self._operator.workflows.output(workflow, log.place, follow=False):
+            log.place = place
+            if piece is not None:
+                log.add(piece)
+        return log.shown()

@@ -32,6 +32,7 @@ from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.views.metrics import Meter
+from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Rival
@@ -128,6 +129,9 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         operator = OperatorDoor(
             machines=box.machines,
             additions=box.additions,
+            machine_changes=box.machine_changes,
+            imports=box.imports,
+            departures=box.departures,
             seen=seen,
             discovery=box.discovery,
             examiner=examiner(box, seen, limits),
@@ -135,13 +139,19 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             followers=Followers(limits.of(STREAMS)),
             templates=box.templates,
             workflows=box.workflows,
+            applying=box.applying,
+            exporting=box.exporting,
+            workflow_plans=box.workflow_plans,
+            rollouts=box.rollouts,
             overview=box.overview,
+            status_changes=box.status_changes,
             breakpoints=breakpoints,
             lost_histories=box.lost_histories,
             services=box.services,
             directory=box.directory,
             shells=hub.shells,
             images=images,
+            names=SuggestedNames(box.store, box.machines.known, box.templates, box.services),
             meter=Meter(box.store, box.machines, box.attempts, box.disk.usage, box.clock),
             answers=answers,
             leases=lambda: lent,

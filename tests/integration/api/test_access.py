@@ -36,6 +36,15 @@ NEEDED = {
     ("DELETE", "/v1/hardware/{key}/tpm"): OPERATE,
     ("POST", "/v1/hardware/{key}/discard-history"): OPERATE,
     ("GET", "/v1/hardware/{key}/timeline"): LOOK,
+    ("GET", "/v1/rollouts"): LOOK,
+    ("GET", "/v1/rollouts/{key}"): LOOK,
+    ("GET", "/v1/rollouts/{key}/machines"): LOOK,
+    ("POST", "/v1/rollouts"): OPERATE,
+    ("DELETE", "/v1/rollouts/{key}"): OPERATE,
+    ("POST", "/v1/rollouts/{key}/pause"): OPERATE,
+    ("POST", "/v1/rollouts/{key}/resume"): OPERATE,
+    ("POST", "/v1/rollouts/{key}/cancel"): OPERATE,
+    ("POST", "/v1/rollouts/{key}/retry"): OPERATE,
     ("GET", "/v1/discovered"): LOOK,
     ("POST", "/v1/discovered/{key}/accept"): OPERATE,
     ("POST", "/v1/discovered/{key}/refuse"): OPERATE,
@@ -52,11 +61,25 @@ NEEDED = {
     ("DELETE", "/v1/templates/{key}"): OPERATE,
     ("GET", "/v1/workflows"): LOOK,
     ("POST", "/v1/workflows"): OPERATE,
+    ("POST", "/v1/apply"): OPERATE,
+    ("GET", "/v1/export"): LOOK,
+    ("POST", "/v1/workflows/plan"): LOOK,
     ("GET", "/v1/workflows/{key}"): LOOK,
     ("DELETE", "/v1/workflows/{key}"): OPERATE,
     ("POST", "/v1/workflows/{key}/cancel"): OPERATE,
     ("POST", "/v1/workflows/{key}/retry"): OPERATE,
     ("POST", "/v1/workflows/{key}/takeover"): OPERATE,
+    ("PATCH", "/v1/hardware/{key}/labels"): OPERATE,
+    ("POST", "/v1/hardware/import"): OPERATE,
+    ("PATCH", "/v1/hardware/{key}"): OPERATE,
+    ("PUT", "/v1/hardware/{key}"): OPERATE,
+    ("POST", "/v1/hardware/{key}/retire"): OPERATE,
+    ("POST", "/v1/hardware/{key}/return"): OPERATE,
+    ("GET", "/v1/hardware/{key}/notes"): LOOK,
+    ("POST", "/v1/hardware/{key}/notes"): OPERATE,
+    ("DELETE", "/v1/hardware/{key}/notes/{id}"): OPERATE,
+    ("PATCH", "/v1/templates/{key}/labels"): OPERATE,
+    ("PATCH", "/v1/workflows/{key}/labels"): OPERATE,
     ("GET", "/v1/lost-histories"): LOOK,
     ("GET", "/v1/workflows/{key}/state"): LOOK,
     ("GET", "/v1/workflows/{key}/events"): LOOK,
@@ -78,6 +101,7 @@ NEEDED = {
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
     ("GET", "/v1/osie"): LOOK,
+    ("GET", "/v1/names/{key}"): LOOK,
     ("GET", "/v1/metadata/defaults"): LOOK,
     ("GET", "/v1/services"): LOOK,
     ("GET", "/v1/services/logs"): LOOK,
@@ -120,7 +144,7 @@ async def test_a_wrong_token_is_told_apart_from_none(door: Door) -> None:
 
     assert (await told({})).startswith("a token is needed: set TINKBOX_TOKEN")
     assert (await told({"Authorization": "Bearer wrong"})).startswith(
-        "this token is not valid here: compare TINKBOX_TOKEN"
+        "the token was not accepted: compare TINKBOX_TOKEN"
     )
 
 

@@ -144,7 +144,7 @@ async def test_another_machine_gets_another_structure(door: Door) -> None:
 
 async def test_every_command_names_what_it_leaves_and_what_is_not_honoured(door: Door) -> None:
     pushed = await door.done("POST", "/v1/hardware", EVERYTHING.encode())
-    assert pushed["pushed"] == [{"id": identity("tink", "machine1"), "name": "machine1"}]
+    assert pushed["pushed"] == [{"id": identity("tink", "machine1"), "name": "machine1", "mac": MAC}]
     assert [(each["line"], each["text"].split(":")[0]) for each in pushed["notes"]] == [
         (7, "not honoured"),
         (19, "Template ubuntu is left for `tinkbox template create`"),

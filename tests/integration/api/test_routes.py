@@ -23,7 +23,7 @@ from tinkbox.wire.messages.journal import History
 from tinkbox.wire.messages.status import decode_snapshot
 
 MACHINE = str(UUID(int=1))
-LEARNED = {"inventory": None, "habits": {"secure_boot": False, "local_boot": "", "proven": False}}
+LEARNED = {"inventory": None, "notes": [], "habits": {"secure_boot": False, "local_boot": "", "proven": False}}
 
 # What the list of workflows leaves out.
 PLAN = {"actions", "conditions", "services", "text"}
@@ -48,7 +48,7 @@ async def test_a_machines_life(door: Door) -> None:
     door.box.machines.progress.saw(mac(1), Stage.LOADER, "PXEClient")
     (seen,) = await door.done("GET", f"/v1/hardware/{mac(1)}/timeline")
     assert (seen["at"], seen["stage"], seen["detail"]) == ("2026-11-21T03:00:00+00:00", Stage.LOADER, "PXEClient")
-    assert await door.done("DELETE", "/v1/hardware/machine-1") == {"id": MACHINE}
+    assert (await door.done("DELETE", "/v1/hardware/machine-1"))["id"] == MACHINE
     assert (await door.ask("GET", f"/v1/hardware/{MACHINE}"))[0] == 404
     assert await door.done("GET", "/v1/hardware") == []
 
@@ -126,10 +126,17 @@ async def test_a_workflows_life(door: Door) -> None:
         "current_action": "hello_world",
         "current_worker": MACHINE,
         "current_action_state": "PENDING",
+        "template_name": "hello",
+        "machines": [{"id": MACHINE, "name": "machine-1", "hostname": "machine-1", "mac": mac(1)}],
     }
     assert await door.done("GET", f"{path}/state") == {
         "workflow_id": workflow_id,
+        "name": workflow["name"],
+        "template_name": "hello",
+        "machines": [{"id": MACHINE, "name": "machine-1", "hostname": "machine-1", "mac": mac(1)}],
         "state": "PENDING",
+        "actions_done": 0,
+        "actions_total": 2,
         "progress": 0,
         "current_task": "hello world",
         "current_action": "hello_world",
@@ -207,6 +214,16 @@ async def test_a_workflow_is_canceled_at_once_or_when_its_action_has_stopped(doo
     canceled = await door.done("POST", f"/v1/workflows/{waiting['id']}/cancel")
     assert canceled == {"id": waiting["id"], "state": "CANCELED"}
     assert (await door.ask("POST", "/v1/workflows/nothing/cancel"))[0] == 404
+
+
+async def test_a_workflow_whose_machine_is_silent_is_canceled_by_force(door: Door) -> None:
+    _, workflow_id = await prepared(door)
+    path = f"/v1/workflows/{workflow_id}/cancel"
+    assert await door.box.offer(MACHINE) is not None
+    assert (await door.ask("POST", path, {"force": "yes"}))[0] == 422
+    assert await door.done("POST", path, {"force": False}) == {"id": workflow_id, "state": "STOPPING"}
+    door.box.clock.forward(6)
+    assert await door.done("POST", path, {"force": True}) == {"id": workflow_id, "state": "CANCELED"}
 
 
 async def test_a_persons_word_that_disks_may_go_is_given_with_a_workflow_or_a_retry(door: Door) -> None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.integration.cli.serving import Configuration, configure, run, serving
+from tests.integration.cli.serving import Configuration, configure, give_osie, run, serving
 from tests.workers import begin
 from tinkbox.app import _keep_running
 from tinkbox.model.errors import Unavailable
@@ -201,6 +201,7 @@ def test_an_operator_door_that_machines_can_reach_is_warned_of(tmp_path: Path, h
     text = configuration.path.read_text()
     listen = f"{host}:{configuration.operator_port}"
     configuration.path.write_text(text.replace(f"127.0.0.1:{configuration.operator_port}", listen))
+    give_osie(configuration.data)
     checked = run("serve", "--check", "--config", str(configuration.path))
     assert (checked.status, f"warning: operator.listen {listen} is open to every machine" in checked.out) == (0, warns)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.serving import PROGRAM, configure, run_here, serving
+from tests.integration.cli.serving import PROGRAM, configure, give_osie, run_here, serving
 from tests.workers import begin
 from tinkbox.model.limits import NODE_CONNECTIONS
 from tinkbox.wire.ephemeral_data import Entry, encode
@@ -159,7 +159,9 @@ def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path) -> N
 
 
 def test_too_few_open_files_are_told(tmp_path: Path) -> None:
-    check = [*FEW_FILES, "serve", "--check", "--config", str(configure(tmp_path).path)]
+    configuration = configure(tmp_path)
+    give_osie(configuration.data)
+    check = [*FEW_FILES, "serve", "--check", "--config", str(configuration.path)]
     told = subprocess.run(check, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
     assert "limits of connections are lowered: this host allows 1024 open files" in told
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON, there
 from tests.integration.app.as_unit import USER
-from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, run, serving
+from tests.integration.cli.serving import PROGRAM, ROOT, Configuration, give_osie, run, serving
 
 UNIT = ROOT / "systemd" / "tinkbox.service"
 SERVICES = ROOT / "systemd" / "services.conf"
@@ -91,6 +91,9 @@ def test_an_appliance_under_the_units_rights_serves_all_it_has(configuration: Co
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, in a network namespace")
 def test_root_checks_beside_the_unit_and_leaves_its_ports_and_files_alone(configuration: Configuration) -> None:
     configuration.path.chmod(0o644)
+    give_osie(configuration.data)
+    for each in configuration.data.rglob("*"):
+        os.chown(each, int(USER), int(USER))
     with serving(configuration, AS_UNIT) as process:
         check = [PYTHON, "-m", "tinkbox", "serve", "--config", str(configuration.path), "--check"]
         beside = ["nsenter", f"--target={process.pid}", "--net", *BEFORE, *check]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.processes import MOST, which
 from tinkbox.cli import main
+from tinkbox.osie.image import FILES, OsieImage, describe, write
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tinkbox"]
@@ -95,13 +96,25 @@ def configure(folder: Path) -> Configuration:
         f"data: {data}\n"
         "interface: lo\n"
         "address: 127.0.0.1\n"
-        f'operator: {{listen: "127.0.0.1:{operator_port}"}}\n'
+        f'operator: {{listen: "127.0.0.1:{operator_port}", group: off}}\n'
         f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}, syslog_port: 0}}\n"
         "dhcp: {mode: off}\n"
         "docker: unix:///nowhere\n"
         "metadata: {ports: []}\n"
     )
     return Configuration(path, data, operator_port, http_port, tftp_port)
+
+
+def give_osie(data: Path) -> None:
+    """Put an OSIE in a data folder, of which a check sees that it is there."""
+    data.mkdir(mode=0o700, exist_ok=True)
+    folder = data / "osie" / "x86_64"
+    folder.mkdir(parents=True)
+    files = {}
+    for name in FILES:
+        (folder / name).write_text(name)
+        files[name] = describe(folder / name)
+    write(OsieImage(architecture="x86_64", version="1", kernel="6.12", files=files, packages={}), folder)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import select
 import signal
 import subprocess
@@ -107,7 +108,7 @@ def test_watching_a_workflow_ends_with_it(appliance: Configuration, state: State
         work(appliance, state)
         out, err = watch.communicate(timeout=DEADLINE)
     assert (watch.returncode, err) == (status, "")
-    kinds = [each.split()[4] for each in out.splitlines()]
+    kinds = [each.split()[3] for each in out.splitlines()]
     last = "succeeded" if state is State.SUCCESS else "failed"
     assert kinds == [
         "workflow.started", "action.started", "action.succeeded", "action.started", f"action.{last}", f"workflow.{last}",
@@ -149,14 +150,14 @@ def test_a_workflow_that_failed_is_retried_and_watched_to_its_success(appliance:
     work(appliance, State.FAILED)
     assert run_here(*local, "workflow", "watch", workflow_id).status == 1
     shown = run_here(*local, "workflow", "state", workflow_id).out
-    assert "| Reason               | Broken" in shown
+    assert re.search(r"^Reason: +Broken$", shown, re.MULTILINE)
     assert run_here(*local, "workflow", "retry", workflow_id, "--from", "hello_world").status == 0
     with following(appliance, "workflow", "watch", workflow_id) as watch:
         work(appliance)
         work(appliance)
         out, _ = watch.communicate(timeout=DEADLINE)
     assert watch.returncode == 0
-    assert [each.split()[4] for each in out.splitlines()][-5:] == [
+    assert [each.split()[3] for each in out.splitlines()][-5:] == [
         "action.started", "action.succeeded", "action.started", "action.succeeded", "workflow.succeeded",
     ]  # fmt: skip
     (document,) = json.loads(run_here(*local, "workflow", "get", workflow_id, "--format", "json").out)
@@ -222,9 +223,9 @@ def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration)
 def test_images_are_loaded_listed_and_deleted(appliance: Configuration, tmp_path: Path) -> None:
     local = ("--data", str(appliance.data))
     (tmp_path / "one.tar").write_bytes(image_archive("tools/one:v1"))
-    assert run_here(*local, "image", "load", str(tmp_path / "one.tar")).out == "Loaded image: tools/one:v1\n"
+    assert run_here(*local, "image", "load", str(tmp_path / "one.tar")).out == "Loaded Image:  tools/one:v1\n"
     assert run_here(*local, "image", "list", "-q").out == "tools/one:v1\n"
-    assert "| tools/one:v1 | container | sha256:" in run_here(*local, "image", "list").out
+    assert "tools/one:v1  container  " in run_here(*local, "image", "list").out
     assert run_here(*local, "image", "delete", "tools/one:v1").status == 0
     assert run_here(*local, "image", "list", "-q").out == ""
 

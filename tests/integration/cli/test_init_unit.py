@@ -28,7 +28,7 @@ HOST = """\
 set -e
 mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work
 mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
-for each in /var/lib /usr/local/bin /usr/lib/sysusers.d /run; do mount -t tmpfs none $each; done
+for each in /var/lib /usr/local/bin /usr/local/share /usr/lib/sysusers.d /run; do mount -t tmpfs none $each; done
 mkdir -p /run/systemd/system
 ip link set lo up && ip link add eth1 type veth peer name veth0000001 && ip link set veth0000001 up
 ./tinkbox init --yes --interface eth1 --address 172.30.0.1/24 --set-address --dhcp reservation
@@ -76,6 +76,7 @@ def test_a_host_gets_program_unit_and_appliance_and_keeps_what_is_right(release:
     )
     for said in (
         "program         /usr/local/bin/tinkbox",
+        "completions     bash, zsh and fish, and man pages (`man tinkbox`)",
         "OSIE            x86_64, 7",
         "images          reboot:v1",
         "Changed: ",
@@ -83,6 +84,7 @@ def test_a_host_gets_program_unit_and_appliance_and_keeps_what_is_right(release:
         assert said in first
     assert "appliance       runs (`systemctl status tinkbox`)" in first
     for said in (
+        "man pages: already there",
         "tinkbox.service is there already",
         "runs already",
         "reboot:v1: already there",

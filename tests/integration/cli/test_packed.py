@@ -69,6 +69,15 @@ def test_it_starts_where_no_folder_lets_programs_be_mapped() -> None:
     assert "Traceback" not in ended.stderr
 
 
+def test_a_link_named_tink_prints_as_in_2020(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    (tmp_path / "tink").symlink_to(PACKED)
+    with serving(configuration):
+        command = [str(tmp_path / "tink"), "--data", str(configuration.data), "template", "list"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[1] == "| TEMPLATE ID | TEMPLATE NAME | CREATED AT | UPDATED AT |"
+
+
 def test_no_home_and_no_environment_are_needed() -> None:
     ended = subprocess.run(["env", "-i", str(PACKED), "version"], capture_output=True, text=True, check=True)
     assert (ended.stdout, ended.stderr) == (f"tinkbox {__version__}\n", "")

@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -22,6 +24,7 @@ from tests.integration.cli.serving import (
     Configuration,
     clean_environment,
     configure,
+    give_osie,
     own_ports,
     run,
     run_here,
@@ -55,6 +58,7 @@ def test_a_port_that_is_taken_is_told_with_its_holder_and_nothing_is_stored(tmp_
         assert checked.status == 1
         assert f"wrong: 127.0.0.1:{port}" in checked.out
     assert not (configuration.data / "tinkbox.sqlite").exists()
+    give_osie(configuration.data)
     assert run("serve", "--config", str(configuration.path), "--check").status == 0
 
 
@@ -77,9 +81,9 @@ def test_every_problem_of_a_configuration_is_a_line(tmp_path: Path) -> None:
     assert (failed.status, failed.out) == (1, "")
     assert failed.err.splitlines() == [
         f"tinkbox: {path} has 3 problems",
-        "  dhcp.mode: expected reservation or pool or proxy or off, not 'maybe'",
-        "  node.http_port: expected a port between 1 and 65535, not 99999",
-        "  interfaces: unknown key; did you mean interface?",
+        "  line 2, interfaces: unknown key; did you mean interface?",
+        "  line 3, node.http_port: expected a port between 1 and 65535, not 99999",
+        "  line 4, dhcp.mode: expected reservation or pool or proxy or off, not 'maybe'",
     ]
     assert not (tmp_path / "data").exists()
 
@@ -125,12 +129,14 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_
             assert stat.S_IMODE((configuration.data / name).stat().st_mode) == 0o600
         token = (configuration.data / "operator.token").read_text().strip()
         server = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.operator_port}"}
-        shown = run_here(*local, "hardware", "list").out
+        shown = run_here(*local, "hardware", "list", "-o", "csv").out
         assert "machine-1" in shown
-        assert run("hardware", "list", environment={**server, "TINKBOX_TOKEN": token}).out == shown
+        assert run("hardware", "list", "-o", "csv", environment={**server, "TINKBOX_TOKEN": token}).out == shown
         denied = run("hardware", "list", environment={**server, "TINKBOX_TOKEN": "guessed"})
         assert (denied.status, denied.out, denied.err.count("\n")) == (1, "", 1)
-        assert "TINKBOX_TOKEN" in denied.err
+        assert denied.err.startswith("tinkbox: the token was not accepted: compare TINKBOX_TOKEN with ")
+        socket = {"TINKBOX_SERVER": f"unix://{configuration.data}/operator.sock"}
+        assert run("hardware", "list", "-o", "csv", environment=socket).out == shown
 
 
 def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
@@ -141,7 +147,15 @@ def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
         for noun in ("hardware", "template", "workflow", "image"):
             failed = run(noun, "list", environment=node)
             assert failed.status == 1
-            assert "Not Found" in failed.err
+            where = (
+                f"this is the machines' door. The operator door is http://127.0.0.1:{configuration.operator_port} on"
+            )
+            assert where in failed.err
+        for path, told in (("/", True), ("/metrics", True), ("/v1/nothing", True), ("/wp-login.php", False)):
+            with pytest.raises(HTTPError) as refused:
+                urlopen(f"http://127.0.0.1:{configuration.http_port}{path}")
+            with refused.value as answer:
+                assert (answer.status, b"this is the machines' door" in answer.read()) == (404, told)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
@@ -210,7 +224,13 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: P
 
 def test_a_check_makes_nothing(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
-    assert run("serve", "--config", str(configuration.path), "--check").status == 0
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    data = configuration.data
+    missing = (
+        f"wrong: no OSIE is in {data}/osie, so no machine can be provisioned: `tinkbox --data {data} osie build` makes one, "
+        "`sudo tinkbox init` brings that of a release"
+    )
+    assert (checked.status, [each for each in checked.out.splitlines() if each.startswith("wrong")]) == (1, [missing])
     assert not configuration.data.exists()
 
 
@@ -259,6 +279,7 @@ RUNS = "tinkbox runs already with this data folder (pid {}): its ports were not 
 
 def test_a_check_beside_the_appliance_that_runs_leaves_its_ports_alone(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
+    give_osie(configuration.data)
     with serving(configuration) as process:
         before = state_of(configuration.data)
         checked = run("serve", "--config", str(configuration.path), "--check")
@@ -314,7 +335,7 @@ UNREADABLE = "the user 4711 cannot read {0}: `chmod 644 {0}` lets everybody read
 def test_root_checks_for_the_user_who_owns_the_data_folder_and_locks_nobody_out(users_folder: Path) -> None:
     configuration = configure(users_folder)
     check = ("serve", "--config", str(configuration.path), "--check")
-    configuration.data.mkdir(mode=0o700)
+    give_osie(configuration.data)
     os.chown(configuration.data, 4711, 4711)
     before = state_of(configuration.data)
     checked = run(*check)
@@ -357,6 +378,7 @@ def test_a_configuration_that_the_units_user_cannot_read_is_an_error_once_the_un
 def test_root_finds_what_the_owner_of_the_data_folder_cannot_use(users_folder: Path) -> None:
     configuration = configure(users_folder)
     check = [*BEFORE, PYTHON, "-m", "tinkbox", "serve", "--config", str(configuration.path), "--check"]
+    give_osie(configuration.data)
     with serving(configuration):
         pass
     for each in (configuration.data, *configuration.data.rglob("*")):
@@ -385,6 +407,59 @@ def test_who_may_not_enter_the_data_folder_is_told_who_checks_it(users_folder: P
     assert [line for line in told if "data directory" in line] == [denied]
 
 
+GROUP = "daemon"  # which every host has, as number 1
+
+
+def as_colleague(
+    configuration: Configuration, *words: str, groups: str = "--clear-groups"
+) -> subprocess.CompletedProcess[str]:
+    """A command of a user who owns nothing here."""
+    person = ["setpriv", "--reuid", "4711", "--regid", "4711", *groups.split()]
+    command = [*BEFORE, *person, PYTHON, "-m", "tinkbox", "--data", str(configuration.data), *words]
+    return subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_a_member_of_the_operators_group_needs_neither_root_nor_a_token(users_folder: Path) -> None:
+    configuration = configure(users_folder)
+    text = configuration.path.read_text()
+    configuration.path.write_text(text.replace("group: off", f"group: {GROUP}"))
+    with serving(configuration) as process:
+        data = configuration.data
+        assert [stat.S_IMODE(each.stat().st_mode) for each in (data, data / "operator.sock")] == [0o710, 0o660]
+        member = as_colleague(configuration, "hardware", "push", "--file", "/dev/null", groups=f"--groups {GROUP}")
+        assert (member.returncode, "document" in member.stderr) == (1, True), member
+        assert as_colleague(configuration, "hardware", "list", groups=f"--groups {GROUP}").returncode == 0
+        assert as_colleague(configuration, "hardware", "list").returncode == 3
+        for name in ("", "operator.token", "tinkbox.sqlite", "boot.key"):
+            look = [
+                "setpriv",
+                "--reuid=4711",
+                "--regid=4711",
+                f"--groups={GROUP}",
+                "cat" if name else "ls",
+                data / name,
+            ]
+            assert subprocess.run(look, capture_output=True, check=False).returncode != 0, name
+        process.send_signal(signal.SIGKILL)
+    # Who takes the group away locks it out.
+    configuration.path.write_text(text)
+    with serving(configuration):
+        assert [stat.S_IMODE(each.stat().st_mode) for each in (data, data / "operator.sock")] == [0o700, 0o600]
+        assert as_colleague(configuration, "hardware", "list", groups=f"--groups {GROUP}").returncode == 3
+
+
+def test_a_group_that_this_host_does_not_have_is_told_with_how_to_make_it(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    text = configuration.path.read_text()
+    configuration.path.write_text(text.replace("group: off", "group: nowhere-group"))
+    told = "operator.group: this host has no group nowhere-group: `sudo groupadd --system nowhere-group` makes it"
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, told in failed.err, configuration.data.exists()) == (1, True, False)
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, f"wrong: {told}" in checked.out) == (1, True)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
 def test_a_disk_without_room_is_named_by_the_check(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
@@ -403,6 +478,7 @@ def test_a_disk_without_room_is_named_by_the_check(tmp_path: Path) -> None:
 def test_a_default_that_is_lowered_to_its_maximum_is_told(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     configuration.path.write_text(configuration.path.read_text() + "services: {most_memory: 256MiB}\n")
+    give_osie(configuration.data)
     told = "services.memory is lowered from 512MiB to 256MiB, which is services.most_memory"
     checked = run("serve", "--config", str(configuration.path), "--check")
     assert (checked.status, told in checked.out) == (0, True)

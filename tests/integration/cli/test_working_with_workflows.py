@@ -21,6 +21,7 @@ from tinkbox.wire import ephemeral_data as bundle
 from tinkbox.wire.messages.worker import Hello, Report, decode_credential
 
 SESSION = "cli/working-with-workflows.txt"
+OLD = "TINKBOX_FORMAT=tink"  # as in `alias tink='TINKBOX_FORMAT=tink tinkbox'`
 INTERLUDE = "# the worker runs the workflow\n"
 TEMPLATE_ID = "75ab8483-6f42-42a9-a80d-a9f6196130df"
 WORKFLOW_ID = "a8984b09-566d-47ba-b6c5-fbe482d8ad7f"
@@ -63,7 +64,9 @@ def test_every_command_of_the_document_works_as_printed(tmp_path: Path) -> None:
     (tmp_path / "changed.tmpl").write_text(TEMPLATE.replace("image: hello-world", "image: changed"))
     configuration = configure(tmp_path)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "tink").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m tinkbox "$@"\n')
+    (tmp_path / "bin" / "tink").write_text(
+        f'#!/bin/sh\n{OLD} PYTHONPATH={ROOT} exec {sys.executable} -m tinkbox "$@"\n'
+    )
     (tmp_path / "bin" / "tink").chmod(0o755)
     with serving(configuration):
         environment = {

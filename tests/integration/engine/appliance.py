@@ -87,6 +87,7 @@ class Appliance(Engine):
         self.neighbours: dict[str, MacAddress] = {}
         self.attached: set[str] = set()
         self.boots: dict[str, list[str]] = {}
+        self.octets_sent = 0
         around = Surroundings(
             clock=clock,
             monotonic=clock.steady,
@@ -99,6 +100,7 @@ class Appliance(Engine):
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
             free=lambda: 2**40,
+            sent=lambda: self.octets_sent,
         )
         settings = EngineSettings(
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),

@@ -20,7 +20,7 @@ from tinkbox.model.errors import Refusal
 from tinkbox.settings import load
 named = ("node", "tftp", "dhcp", "boot_server", "syslog")
 try:
-    with bound(load(Path(sys.argv[1]))) as sockets:
+    with bound(load(Path(sys.argv[1])), None) as sockets:
         told = [{"name": each.interface.name, "url": each.url, "registry": each.registry,
                  "names": [end.getsockname() for end in each.names or ()],
                  **{name: getattr(each, name) and getattr(each, name).getsockname() for name in named}}

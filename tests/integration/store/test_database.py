@@ -210,7 +210,7 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=True)
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=True)
 

@@ -76,7 +76,11 @@ async def test_lists_have_of_a_workflow_where_it_stands_and_not_its_plan(one: St
         return found
 
     assert await listed() == ListedWorkflow(
-        **{each.name: getattr(whole, each.name) for each in fields(WorkflowHead)}, at=stands, done=0, total=2
+        **{each.name: getattr(whole, each.name) for each in fields(WorkflowHead)},
+        at=stands,
+        done=0,
+        total=2,
+        workers=("m1", "m2"),
     )
     await one.write(lambda tables: tables.workflows.set_action_state("w1", 0, State.SKIPPED))
     found = await listed()

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,10 +19,11 @@ from tinkbox.cli import main
 class FakeAppliance:
     """Answers by method and path; what it has no answer for is a 404.  An answer may be a function that gives it.
 
-    With `problem` it refuses everything like that, and while it is `away` it hangs up.
+    Of a list `totals` says how many there are without the limit.  With `problem` it refuses everything like that, and while it is `away` it hangs up.
     """
 
     answers: dict[str, object] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
     asked: list[tuple[str, bytes]] = field(default_factory=list)
     last_event_ids: list[str | None] = field(default_factory=list)
     problem: dict[str, object] | None = None
@@ -46,15 +48,27 @@ class FakeAppliance:
                     status = int(str(answer.get("status", 404))) if isinstance(answer, dict) else 404
                 content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
+                if request in fake.totals:
+                    self.send_header("Total-Count", str(fake.totals[request]))
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  the names http.server calls
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815  the names http.server calls
 
             def log_message(self, *_: object) -> None: ...
 
         return Handler
+
+
+@pytest.fixture(autouse=True)
+def utc() -> Iterator[None]:
+    """Wherever the tests run."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("TZ", "UTC0")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 @pytest.fixture
@@ -96,3 +110,10 @@ def tinkbox(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return Printed(status, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def tink(tinkbox: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Printed]:
+    """The same where an old script has asked for the output of 2020."""
+    monkeypatch.setenv("TINKBOX_FORMAT", "tink")
+    return tinkbox

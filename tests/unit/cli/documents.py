@@ -11,16 +11,26 @@ MACHINE = {
         {"mac": "08:00:27:00:00:01", "address": "172.30.0.11", "hostname": "machine-1"},
         {"mac": "08:00:27:00:00:02", "address": "", "hostname": ""},
     ],
+    "name": "machine-1",
+    "state": "booting",
+    "labels": {"rack": "r1", "gpu": "no"},
+    "stage": "fetched the kernel",
+    "stage_at": AT,
+    "parked": "",
     "stalled": "",
+    "last_contact": None,
+    "created_at": AT,
     "document": DOCUMENT,
 }
 TEMPLATE = {
     "id": TEMPLATE_ID,
     "name": "hello",
+    "labels": {},
     "created_at": AT,
     "updated_at": "2020-07-09T01:02:03+00:00",
     "data": 'version: "0.1"\nname: hello',
 }
+MACHINE_NAMED = {"id": MACHINE_ID, "name": "", "hostname": "machine-1", "mac": "08:00:27:00:00:01"}
 WORKFLOW = {
     "id": WORKFLOW_ID,
     "name": "hello",
@@ -30,7 +40,19 @@ WORKFLOW = {
     "created_at": AT,
     "updated_at": AT,
     "actions": [],
+    "labels": {},
     "text": 'version: "0.1"\nname: hello_world_workflow\n',
+}
+
+LISTED_WORKFLOW = {
+    **{name: value for name, value in WORKFLOW.items() if name not in ("actions", "text")},
+    "template_name": "hello-world",
+    "machines": [MACHINE_NAMED],
+    "reason": "",
+    "message": "",
+    "actions_done": 2,
+    "actions_total": 5,
+    "current_action": "disk-image",
 }
 
 ARMED = {"on_failure": True, "before": ["disk/image"], "after": [], "timeout": 1800, "on_expiry": "fail"}

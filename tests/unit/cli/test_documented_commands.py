@@ -1,14 +1,16 @@
-"""Every command line of tinkbox that the pages for people show is one that the program takes."""
+"""Every command line of tinkbox that the pages and the messages of the program show is one that the program takes."""
 
+import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from tinkbox.cli.command_line import parse
+from tinkbox.cli.nouns import NOUNS
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -55,3 +57,69 @@ def test_command_is_taken(line: str, capsys: pytest.CaptureFixture[str]) -> None
     except SystemExit as end:
         status = end.code
     assert status == 0, f"`{line}` as printed: {capsys.readouterr().err}"
+
+
+# What is put into a message while it is made, and what stands for something in the words of the pages.
+FILLED_IN = "FILLED-IN"
+PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9:_-]*…?\Z")
+MISSING = ("arguments are required", "expected one argument", "expected at least one argument")
+QUOTED = re.compile(r"(?<!`)`((?:sudo )?tinkbox(?: [^`\n]*)?)`(?!`)")
+PLAIN = re.compile(rf"\btinkbox ({'|'.join(NOUNS)}) ([a-z][a-z-]*)")
+
+
+def texts(file: Path) -> Iterator[str]:
+    """Every string of a module, with FILLED_IN for what is put into it."""
+    tree = ast.parse(file.read_text())
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(each.value) if isinstance(each, ast.Constant) else FILLED_IN for each in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield re.sub(r"(?<!\{)\{[a-z_]+\}(?!\})", FILLED_IN, node.value)  # for str.format
+
+
+def prose(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+
+
+MODULES = sorted((ROOT / "tinkbox").rglob("*.py"))
+SPOKEN = [(file, text) for file in MODULES for text in texts(file) if "tinkbox " in text]
+SPOKEN += [(page, prose(page)) for page in PAGES]
+MENTIONED = [
+    pytest.param(line, id=f"{file.relative_to(ROOT)}: {line[:60]}")
+    for file, text in SPOKEN
+    for line in dict.fromkeys(QUOTED.findall(text))
+    if not line.startswith(f"tinkbox {FILLED_IN}")
+]
+PLAINLY = [
+    pytest.param(noun, verb, id=f"{file.relative_to(ROOT)}: {noun} {verb}")
+    for file, text in SPOKEN
+    for noun, verb in dict.fromkeys(PLAIN.findall(QUOTED.sub("", text)))
+]
+
+
+def problem_with(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What is wrong with a command line that a person is told of, but for what it leaves to be filled in."""
+    try:
+        parse(words)
+    except SystemExit as end:
+        told = capsys.readouterr().err.partition("tinkbox: ")[2]
+        open_ends = [repr(each) for each in words if FILLED_IN in each or PLACEHOLDER.match(each)]
+        return "" if end.code == 0 or any(each in told for each in (*MISSING, *open_ends)) else told
+    return ""
+
+
+def test_the_program_and_its_pages_name_commands() -> None:
+    assert len(MENTIONED) > 250
+    assert len(PLAINLY) > 15
+
+
+@pytest.mark.parametrize("line", MENTIONED)
+def test_a_command_that_a_person_is_told_of_is_one(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split(re.sub(r"\s>+\s*\S+", "", line.removeprefix("sudo ")).replace("[", "").replace("]", ""))[1:]
+    assert problem_with(words, capsys) == ""
+
+
+@pytest.mark.parametrize(("noun", "verb"), PLAINLY)
+def test_a_verb_that_a_person_is_told_of_is_one(noun: str, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert problem_with([noun, verb], capsys) == ""

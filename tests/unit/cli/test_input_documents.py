@@ -20,7 +20,7 @@ PUSHED = "POST /v1/hardware"
 
 @pytest.fixture
 def pushes(appliance: FakeAppliance) -> FakeAppliance:
-    appliance.answers[PUSHED] = {"id": "x"}
+    appliance.answers[PUSHED] = {"id": "x", "pushed": []}
     return appliance
 
 

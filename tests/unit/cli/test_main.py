@@ -78,10 +78,10 @@ def test_an_appliance_that_says_it_cannot_now_is_1(tinkbox: Tinkbox, appliance: 
 
 def test_something_else_that_answers_is_told_in_one_line(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     answers = {
-        "hardware": b"<html>welcome to nginx</html>",
+        "hardware?sort=name": b"<html>welcome to nginx</html>",
         "hardware/x": ["list"],
-        "templates": [{}],
-        "workflows": ["x"],
+        "templates?sort=name": [{}],
+        "workflows?sort=-created_at&limit=100": ["x"],
     }
     appliance.answers = {f"GET /v1/{path}": answer for path, answer in answers.items()}
     for arguments in (["hardware", "list"], ["hardware", "get", "x"], ["template", "list"], ["workflow", "list"]):

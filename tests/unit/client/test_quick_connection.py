@@ -130,7 +130,17 @@ def test_the_user_of_the_door_is_the_one_who_owns_it(tmp_path: Path) -> None:
         door.bind(str(path))
         os.chown(path, 65534, 65534)
         denied = PermissionError(errno.EACCES, "Permission denied")
-        assert "run as user nobody, whose it is" in str(QuickConnection(socket=path).unreachable(denied))
+        path.chmod(0o600)
+        assert "run as user nobody, whose it is, or name" in str(QuickConnection(socket=path).unreachable(denied))
+        path.chmod(0o660)
+        os.chown(path, 65534, 1)
+        member = "or as a member of the group daemon (`sudo usermod -aG daemon NAME`, and log in again), or name"
+        assert member in str(QuickConnection(socket=path).unreachable(denied))
+    # Who may not even pass through its folder sees that folder.
+    path.unlink()
+    tmp_path.chmod(0o710)
+    os.chown(tmp_path, 65534, 1)
+    assert member in str(QuickConnection(socket=path).unreachable(denied))
 
 
 def test_what_waits_for_more_than_answers_is_refused() -> None:

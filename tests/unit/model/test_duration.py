@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.duration import parse_duration, show_duration
+from tinkbox.model.duration import parse_duration, show_age, show_duration
 from tinkbox.model.errors import Invalid
 
 
@@ -59,3 +59,11 @@ def test_a_duration_is_shown_in_the_same_words(seconds: float, text: str) -> Non
 @pytest.mark.parametrize("seconds", [1, 59, 60, 3_599, 3_600, 86_399, 604_800])
 def test_what_is_shown_reads_as_the_same(seconds: int) -> None:
     assert parse_duration(show_duration(seconds)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(-5, "0s"), (0.9, "0s"), (59.9, "59s"), (60, "1m"), (3599, "59m"), (7199, "1h"), (86_400, "1d"), (4e7, "462d")],
+)
+def test_an_age_is_its_largest_unit_alone(seconds: float, shown: str) -> None:
+    assert show_age(seconds) == shown

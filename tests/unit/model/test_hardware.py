@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import DEFAULT_LEASE_SECONDS, MacAddress, Route, hardware_from_document, parse_hardware
+from tinkbox.model.hardware import (
+    DEFAULT_LEASE_SECONDS,
+    MacAddress,
+    Route,
+    declared_labels,
+    hardware_from_document,
+    parse_hardware,
+)
 from tinkbox.model.kubernetes import identity
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
@@ -242,3 +249,22 @@ def test_what_is_no_route_is_refused_by_its_place(entries: object, where: str, w
     problem = problems_of(document(classless_static_routes=entries))[0]
     assert f"network.interfaces[0].dhcp.classless_static_routes{where}: " in problem
     assert why in problem
+
+
+def test_labels_of_2020_stand_at_the_outermost_level() -> None:
+    document = {"id": "x", "labels": {"rack": "r1"}}
+    assert declared_labels(document) == {"rack": "r1"}
+    assert declared_labels({"id": "x"}) is None
+    assert declared_labels({"id": "x", "labels": ["what it meant before there were labels"]}) is None
+    with pytest.raises(Invalid):
+        declared_labels({"id": "x", "labels": {"rack": "%"}})
+
+
+def test_a_machine_that_may_netboot_keeps_the_labels_that_it_has() -> None:
+    document = {
+        "kind": "Hardware",
+        "metadata": {"name": "a", "labels": {"rack": "r1"}},
+        "spec": {"interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}}]},
+    }
+    changed = replace(hardware_from_document(document), labels={"rack": "r2"}).allowing_netboot()
+    assert (changed.labels, declared_labels(changed.document)) == ({"rack": "r2"}, {"rack": "r2"})

@@ -102,10 +102,10 @@ def test_every_problem_is_named_at_once(tmp_path: Path) -> None:
     text = "address: nowhere\nnode: {http_port: 99999}\noperator: {listen: here}\ndhcp: {mode: maybe}\ndocker: 5"
     found = problems_of(tmp_path, text)
     assert [problem.split(":")[0] for problem in found] == [
-        "operator.listen",
-        "dhcp.mode",
         "address",
         "node.http_port",
+        "operator.listen",
+        "dhcp.mode",
         "docker",
     ]
 

@@ -42,3 +42,12 @@ def test_every_problem_of_the_people_is_named_at_once(tmp_path: Path) -> None:
     assert [problem.split(": ")[0] for problem in found] == [f"operator.people.{name}" for name in names]
     assert found[4] == "operator.people.c: expected a list of look, operate, attach, such as [look]"
     assert "such as {anna: [look, attach]}" in problems_of(tmp_path, "operator: {people: [anna]}")[0]
+
+
+def test_the_operators_group_is_a_name_or_off(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "").operator.group == "tinkbox"
+    for text, found in (("admins", "admins"), ("off", "off"), ("'off'", "off")):
+        assert loaded(tmp_path, f"operator: {{group: {text}}}").operator.group == found
+    for text in ("1000", "'a b'", "''", "true", "[a]"):
+        (problem,) = problems_of(tmp_path, f"operator: {{group: {text}}}")
+        assert problem.startswith("operator.group: expected ")

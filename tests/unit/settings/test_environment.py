@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.model.errors import Invalid
 from tinkbox.settings.environment import (
     ClientTarget,
     default_cache,
     default_data,
     named_server,
+    output_format,
     own_configuration,
     terminal_kind,
 )
@@ -18,7 +20,28 @@ from tinkbox.settings.environment import (
 def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINKBOX_SERVER", "other:7080")
     monkeypatch.delenv("TINKBOX_TOKEN", raising=False)
-    assert named_server() == ClientTarget(url="http://other:7080")
+    assert named_server() == ClientTarget(url="http://other:7080", variable="TINKBOX_SERVER")
+
+
+def test_a_server_can_be_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "unix:///srv/tinkbox/operator.sock")
+    monkeypatch.setenv("TINKBOX_TOKEN", "secret")
+    socket = Path("/srv/tinkbox/operator.sock")
+    assert named_server() == ClientTarget(socket=socket, variable="TINKBOX_SERVER")
+
+
+@pytest.mark.parametrize("server", ["unix://", "unix://operator.sock", "unix://./operator.sock"])
+def test_a_socket_without_its_whole_path_is_refused(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", server)
+    with pytest.raises(Invalid, match=f"TINKBOX_SERVER={server} names no socket: write three slashes"):
+        named_server()
+
+
+def test_the_format_of_output_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TINKBOX_FORMAT", raising=False)
+    assert output_format() == ""
+    monkeypatch.setenv("TINKBOX_FORMAT", "tink")
+    assert output_format() == "tink"
 
 
 def test_without_the_variable_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,35 @@ def test_an_alias_of_what_is_complete_is_taken(tmp_path: Path) -> None:
     assert settings.node.http_port == 81
 
 
+def test_every_problem_with_a_key_says_its_line(tmp_path: Path) -> None:
+    text = (
+        "interfase: eth1\nnode:\n  http_port: 0\n  http-port: 81\ndhcp:\n  mode: pool\n  pool: 10.0.0.1-10.0.0.9\n  subnets:\n"
+        "    - network: 10.1.0.0/16\n    - pool: 10.2.0.1-10.2.0.9\n      lease: soon\ndiscovery: {<<: {quota: 0},\n  port_quota: x}\n"
+        "unknown_machines: some\noperator: 7\n"
+    )
+    with pytest.raises(Invalid) as refusal:
+        load(written(tmp_path, text))
+    assert {each.key: each.line for each in refusal.value.problems} == {
+        "interfase": 1,
+        "node.http_port": 3,
+        "node.http-port": 4,
+        "dhcp.subnets[1].lease": 11,
+        "dhcp.subnets[1].network": 10,  # which is missing: where it would stand
+        "discovery.quota": 12,
+        "discovery.port_quota": 13,
+        "unknown_machines": 14,
+        "operator": 15,
+    }
+
+
+def test_a_key_beside_a_merged_one_has_the_line_that_counts(tmp_path: Path) -> None:
+    for text in ("node:\n  http_port: x\n  <<: {http_port: 80}\n", "node:\n  <<: {http_port: 80}\n  http_port: x\n"):
+        with pytest.raises(Invalid) as refusal:
+            load(written(tmp_path, text))
+        (problem,) = refusal.value.problems
+        assert problem.line == text[: text.index("http_port: x")].count("\n") + 1
+
+
 def test_values_too_deep_within_each_other_are_refused(tmp_path: Path) -> None:
     for text in ("a: " + "[" * 5000, "a: " + "[" * 100 + "]" * 100):
         with pytest.raises(Invalid, match=r"tinkbox\.yaml is not valid YAML: line 1: .*values within each other"):
@@ -151,7 +180,7 @@ def test_a_file_named_on_the_command_line_must_be_there(tmp_path: Path) -> None:
 def test_commands_speak_to_the_named_appliance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TINKBOX_SERVER", "http://other:7080/")
     monkeypatch.setenv("TINKBOX_TOKEN", "secret")
-    assert client_target() == ClientTarget(url="http://other:7080", token="secret")
+    assert client_target() == ClientTarget(url="http://other:7080", token="secret", variable="TINKBOX_SERVER")
     assert client_target(tmp_path) == ClientTarget(socket=tmp_path / "operator.sock")
 
 
@@ -178,3 +207,18 @@ def test_which_appliance_is_found_without_what_only_reading_the_file_takes() -> 
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_who_has_no_appliance_of_their_own_speaks_to_the_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own, of_host = tmp_path / "own", tmp_path / "host"
+    for name, place in (("HOST_DATA", of_host), ("CONFIG", tmp_path / "none.yaml")):
+        monkeypatch.setattr(f"tinkbox.settings.file.{name}", place)
+    monkeypatch.setattr("tinkbox.settings.file.default_data", lambda: own)
+    monkeypatch.delenv("TINKBOX_SERVER", raising=False)
+    assert client_target().socket == own / "operator.sock"
+    for folder, expected in ((of_host, of_host), (own, own)):
+        folder.mkdir()
+        (folder / "operator.sock").touch()
+        assert client_target().socket == expected / "operator.sock"
+    (tmp_path / "none.yaml").write_text(f"data: {tmp_path}/configured\n")
+    assert client_target().socket == tmp_path / "configured" / "operator.sock"

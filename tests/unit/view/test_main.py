@@ -1,82 +1,294 @@
-"""The loop that feeds the view."""
+"""The loop of the view: keys in, pictures out, effects carried out; with a terminal and an appliance of a test's own."""
 
 import asyncio
-import io
-from datetime import UTC, datetime
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
 
-import pytest
-from rich.console import Console
+from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
+from tinkbox.model.errors import Conflict, Invalid, Problem, Unavailable
+from tinkbox.view.main import live
+from tinkbox.wire.messages.status import Snapshot
 
-from tinkbox.model.errors import Unavailable
-from tinkbox.view.main import show
-from tinkbox.wire.messages.status import MachineLine, Snapshot
-
-NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
-
-
-def snapshot(hostname: str) -> Snapshot:
-    line = MachineLine(id="1", hostname=hostname, mac="08:00:27:00:00:01", address="172.30.0.11")
-    return Snapshot(now=NOW, version="0.1.0", machines=(line,), workflows=())
+PATIENCE = 20.0
 
 
-async def test_where_output_is_no_terminal_the_picture_is_printed_once_as_plain_text() -> None:
-    printed = io.StringIO()
+@dataclass
+class FakeTerminal:
+    """What is typed comes from a queue; `shown` is everything that was written."""
 
-    async def fetch() -> Snapshot:
-        return snapshot("server001")
+    rows: int = 24
+    typed: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    shown: str = ""
+    is_lent: bool = False
+    came: asyncio.Event = field(default_factory=asyncio.Event)
 
-    await show(fetch, Console(file=printed, width=100))
-    assert printed.getvalue().count("server001") == 1
-    assert "\x1b" not in printed.getvalue()
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.rows, 100
+
+    async def read(self) -> bytes:
+        return await self.typed.get()
+
+    def write(self, text: str) -> None:
+        assert not self.is_lent, "it draws over the shell"
+        self.shown += text
+        self.came.set()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        self.is_lent = True
+        try:
+            yield
+        finally:
+            self.is_lent = False
+
+    async def type(self, keys: str, shows: str) -> str:
+        """Type it, and wait until this is shown."""
+        self.shown = ""
+        self.typed.put_nowait(keys.encode())
+        return await self.sees(shows)
+
+    async def sees(self, shows: str) -> str:
+        """Wait until this is shown; returns all that was since something was typed."""
+        async with asyncio.timeout(PATIENCE):
+            while shows not in self.shown:
+                self.came.clear()
+                await self.came.wait()
+        return self.shown
 
 
-async def test_where_output_is_no_terminal_nothing_is_cut() -> None:
-    printed = io.StringIO()
-    name = "a-name-of-thirty-letters-long-"
+class FakeAppliance:
+    """Answers what a test put in; `asked` is what it was asked to do, `changes` what status answers one after the other."""
 
-    async def fetch() -> Snapshot:
-        return snapshot(name)
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        self.changes: list[Snapshot | Exception] = []
+        self.refusal: Exception | None = None
+        self.printed = ["one\n", "two\n"]
+        self.looks = asyncio.Event()
+        self.breakpoints = SimpleNamespace(decide=self._doing("decide", {}))
+        self.workflows = SimpleNamespace(
+            retry=self._doing("retry", {"state": "PENDING"}),
+            cancel=self._doing("cancel", {"state": "STOPPING"}),
+            get=self._doing("workflow", WORKFLOW),
+            found=self._doing("found", SimpleNamespace(documents=[OLDER])),
+            output=self._output,
+        )
+        self.hardware = SimpleNamespace(timeline=self._doing("timeline", [SIGHTING]))
+        self.seen = SimpleNamespace(get=self._doing("seen", {"timeline": [SIGHTING]}))
 
-    await show(fetch, Console(file=printed, width=40))
-    assert f"{name}  08:00:27:00:00:01  172.30.0.11  not seen yet" in printed.getvalue()
+    async def status(self, after: str = "") -> Snapshot:
+        self.looks.set()
+        change = self.changes.pop(0) if self.changes else replace(ALL_KINDS, machines=(), part=True)
+        if isinstance(change, Exception):
+            raise change
+        return change
+
+    async def doctor(self) -> dict[str, Any]:
+        return {"diagnoses": [DIAGNOSIS], "unasked": "no right"}
+
+    async def _output(self, key: str, place: str, *, follow: bool) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
+        assert not follow
+        self.asked.append(("output", key, place))
+        for number, text in enumerate(self.printed[int(place or 0) :], int(place or 0) + 1):
+            output = base64.b64encode(text.encode()).decode()
+            yield str(number), {"attempt": "a", "task": "t", "action": "disk", "output": output}
+
+    def _doing(self, name: str, answer: object) -> Callable[..., Any]:
+        async def do(*arguments: object) -> object:
+            self.asked.append((name, *arguments))
+            if self.refusal is not None:
+                raise self.refusal
+            return answer
+
+        return do
 
 
-async def test_a_terminal_that_cannot_go_back_gets_one_picture() -> None:
-    printed = io.StringIO()
+WORKFLOW = {
+    "id": work().id,
+    "name": "ubuntu_provisioning",
+    "state": "FAILED",
+    "actions": [
+        {"name": "wipe", "state": "SUCCESS", "started_at": NOW.isoformat(), "ended_at": NOW.isoformat()},
+        {
+            "name": "image",
+            "state": "FAILED",
+            "outcome": {"reason": "DiskNotFound", "message": "no disk", "exit_code": 3},
+        },
+    ],
+    "services": [{"name": "files", "host": "h", "phase": "READY", "message": ""}],
+}
+OLDER = {"id": "0ld", "name": "first_try", "state": "CANCELED", "created_at": NOW.isoformat(), "reason": "Canceled"}
+SIGHTING = {"at": NOW.isoformat(), "stage": "fetched the kernel", "detail": "vmlinuz"}
+DIAGNOSIS = {
+    "gravity": "fault", "rule": "NoOsie", "machine": "", "cause": "there is none", "evidence": ["none"], "remedy": "build it",
+}  # fmt: skip
 
-    async def fetch() -> Snapshot:
-        return snapshot("server007")
 
-    await show(fetch, Console(file=printed, force_terminal=True, width=100, _environ={"TERM": "dumb"}))
-    assert printed.getvalue().count("server007") == 1
+@asynccontextmanager
+async def viewing(
+    first: Snapshot, appliance: FakeAppliance, shell: "Callable[[str], Any] | None" = None, interval: float = 1000
+) -> AsyncIterator[FakeTerminal]:
+    """A view that is left when the test is done with it."""
+
+    async def no_shell(_: str) -> bool:
+        raise AssertionError("no shell was asked for")
+
+    terminal = FakeTerminal()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(live(appliance, terminal, first, shell or no_shell, interval))  # type: ignore[arg-type]
+        yield terminal
+        terminal.typed.put_nowait(b"\x03")
+        async with asyncio.timeout(PATIENCE):
+            await task
 
 
-async def test_an_appliance_that_cannot_be_reached_at_the_start_is_an_error() -> None:
-    async def fetch() -> Snapshot:
-        raise Unavailable("nobody answers")
+async def test_a_key_writes_only_the_lines_that_differ() -> None:
+    async with viewing(ALL_KINDS, FakeAppliance()) as terminal:
+        first = await terminal.type("?", "a shell in the held action")
+        assert "node11" in first
+        await terminal.type("\x1b", "node11")
+        written = await terminal.type("j", "node7")
+        assert written.count("\x1b[K") == 4, "two rows, the place in the list, the keys"
 
-    with pytest.raises(Unavailable):
-        await show(fetch, Console(file=io.StringIO()))
+
+async def test_the_page_of_a_machine_has_its_boot_its_actions_and_its_log() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        text = await terminal.type("\r", "two")
+    for part in (
+        "fetched the kernel",
+        "wipe",
+        "DiskNotFound: no disk (exit code 3)",
+        "files",
+        "one",
+        "look at its disks",
+    ):
+        assert part in text, part
+    assert ("timeline", failed(1).id) in appliance.asked
+
+
+async def test_what_was_read_of_a_log_is_not_asked_for_again() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        await terminal.type("\r", "two")
+        appliance.printed.append("three\n")
+        await terminal.type("q", "q quit")
+        await terminal.type("\r", "three")
+    assert [each[2] for each in appliance.asked if each[0] == "output"] == ["", "2"]
+
+
+async def test_pages_of_the_doctor_of_older_workflows_and_of_a_stranger() -> None:
+    appliance = FakeAppliance()
+    async with viewing(ALL_KINDS, appliance) as terminal:
+        assert "FAULT  NoOsie" in await terminal.type("d", "What to do: build it")
+        await terminal.type("q", "q quit")
+        assert "CANCELED" in await terminal.type("o", "first_try")
+        await terminal.type("\r", "wipe")
+        await terminal.type("qq", "q quit")
+        await terminal.type("/52:54\r", "1/1")
+        assert "tinkbox hardware add 52:54:00:00:00:09" in await terminal.type("\r", "fetched the kernel")
+    assert ("seen", "52:54:00:00:00:09") in appliance.asked
+    assert ("found", {"limit": "200", "sort": "-created_at", "machine": machine(11).id}) in appliance.asked
+
+
+async def test_what_is_decided_is_done_once_and_told() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(held()), appliance) as terminal:
+        await terminal.type("r", "(y/n)")
+        await terminal.type("y", "decided: retry")
+        await terminal.type("cbecause\r", "decided: continue")
+        await terminal.type("a", "(y/n)")
+        await terminal.type("y", "decided: abort")
+    assert [each for each in appliance.asked if each[0] == "decide"] == [
+        ("decide", work().id, {"verb": "retry"}),
+        ("decide", work().id, {"verb": "continue", "why": "because"}),
+        ("decide", work().id, {"verb": "abort"}),
+    ]
+
+
+async def test_workflows_are_retried_and_canceled() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(failed(1), machine(2, work=work())), appliance) as terminal:
+        await terminal.type("ry", "it is PENDING again")
+        await terminal.type("jay", "it is being canceled")
+    assert [each[:2] for each in appliance.asked] == [("retry", failed(1).work.id), ("cancel", work().id)]  # type: ignore[union-attr]
+
+
+async def test_a_refusal_is_told_and_the_view_goes_on() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        appliance.refusal = Conflict("it is over\x1b[2J already")
+        assert "over [2J already" in await terminal.type("ry", "it is over")
+        appliance.refusal = Invalid("1 problem", [Problem(text="say why")])
+        await terminal.type("ry", "1 problem: say why")
+        appliance.refusal = None
+        await terminal.type("ry", "it is PENDING again")
+
+
+async def test_a_shell_has_the_terminal_alone_and_the_view_comes_back() -> None:
+    opened, left = asyncio.Event(), asyncio.Event()
+
+    async def shell(workflow: str) -> bool:
+        assert workflow == work().id
+        opened.set()
+        await left.wait()
+        return True
+
+    appliance = FakeAppliance()
+    async with viewing(snapshot(held()), appliance, shell, interval=0) as terminal:
+        terminal.typed.put_nowait(b"s")
+        await opened.wait()
+        assert terminal.is_lent
+        appliance.looks.clear()
+        await appliance.looks.wait()  # what is told meanwhile is not drawn: FakeTerminal.write says so
+        left.set()
+        text = await terminal.sees("the shell was left")
+        assert "\x1b[2J" in text
+
+
+async def test_a_shell_that_is_refused_leads_back_and_one_that_a_signal_ends_leaves() -> None:
+    async def refused(_: str) -> bool:
+        raise Conflict("nothing is held any more")
+
+    async with viewing(snapshot(held()), FakeAppliance(), refused) as terminal:
+        await terminal.type("s", "nothing is held any more")
+
+    async def ended(_: str) -> bool:
+        return False
+
+    async with viewing(snapshot(held()), FakeAppliance(), ended) as terminal:
+        terminal.typed.put_nowait(b"s")
 
 
 async def test_a_restart_of_the_appliance_is_survived_with_a_notice() -> None:
-    printed = io.StringIO()
-    answers = [snapshot("before"), Unavailable("nobody answers"), snapshot("after"), None]
-    finished = asyncio.Event()
+    appliance = FakeAppliance()
+    appliance.changes = [Unavailable("nobody answers"), snapshot(machine(9, hostname="back"))]
+    async with viewing(snapshot(machine(1)), appliance, interval=0) as terminal:
+        await terminal.sees("back")
+        assert "nobody answers (trying again" in terminal.shown
 
-    async def fetch() -> Snapshot:
-        answer = answers.pop(0)
-        if isinstance(answer, Snapshot):
-            return answer
-        if answer is None:
-            finished.set()
-            await asyncio.Event().wait()
-        raise Unavailable("nobody answers")
 
-    console = Console(file=printed, force_terminal=True, width=100, height=30, _environ={"TERM": "xterm"})
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(show(fetch, console, interval=0))
-        await finished.wait()
-        task.cancel()
-    text = printed.getvalue()
-    assert text.index("before") < text.index("nobody answers") < text.index("after")
+async def test_another_size_is_drawn_anew() -> None:
+    async with viewing(ALL_KINDS, FakeAppliance()) as terminal:
+        await terminal.sees("node1")
+        terminal.rows, terminal.shown = 10, ""
+        terminal.changed.set()
+        assert "\x1b[2J" in await terminal.sees("\x1b[10;1H")
+        assert "\x1b[11;1H" not in terminal.shown
+
+
+async def test_a_terminal_that_is_gone_ends_the_view() -> None:
+    terminal = FakeTerminal()
+    terminal.typed.put_nowait(b"")
+
+    async def no_shell(_: str) -> bool:
+        raise AssertionError
+
+    async with asyncio.timeout(PATIENCE):
+        await live(FakeAppliance(), terminal, ALL_KINDS, no_shell)  # type: ignore[arg-type]

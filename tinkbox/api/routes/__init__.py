@@ -13,38 +13,53 @@ from aiohttp import web
 from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes import (
+    apply,
     breakpoints,
     discovered,
     doctor,
     events,
     hardware,
+    hardware_changes,
     images,
+    labels,
     leases,
     lost_histories,
     metadata,
     metrics,
+    names,
     osie,
+    rollouts,
     seen,
     services,
     shells,
     status,
     templates,
     workflow_data,
+    workflow_plans,
     workflows,
 )
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
+from tinkbox.engine.applying.applying import Applying
+from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.changes import MachineChanges
+from tinkbox.engine.machines.imports import Imports
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
+from tinkbox.engine.views.status_changes import StatusChanges
+from tinkbox.engine.views.suggested_names import SuggestedNames
+from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
@@ -68,6 +83,9 @@ class OperatorDoor:
 
     machines: Machines
     additions: Additions
+    machine_changes: MachineChanges
+    imports: Imports
+    departures: Departures
     seen: Seen
     discovery: Discovery
     examiner: Examiner
@@ -75,13 +93,19 @@ class OperatorDoor:
     followers: Followers
     templates: Templates
     workflows: Workflows
+    applying: Applying
+    exporting: Exporting
+    workflow_plans: WorkflowPlans
+    rollouts: Rollouts
     overview: Overview
+    status_changes: StatusChanges
     breakpoints: Breakpoints
     lost_histories: LostHistories
     services: Services
     directory: RoutingTable
     shells: Shells
     images: images.Images
+    names: SuggestedNames
     meter: Meter
     answers: Answers
     leases: Callable[[], Sequence[Lease]]
@@ -100,6 +124,7 @@ class OperatorDoor:
             *hardware.routes(
                 self.machines,
                 self.additions,
+                self.machine_changes,
                 self.discovery,
                 self.firmware_traits,
                 self.lost_histories,
@@ -112,8 +137,19 @@ class OperatorDoor:
             *doctor.routes(self.examiner, self.foreign),
             *templates.routes(self.templates, self.machines),
             *workflows.routes(
-                self.workflows, self.machines, self.breakpoints, self.lost_histories, self.followers, self.progress
+                self.workflows,
+                self.machines,
+                self.breakpoints,
+                self.lost_histories,
+                self.followers,
+                self.progress,
+                self.templates,
             ),
+            *hardware_changes.routes(self.machines, self.imports, self.machine_changes, self.departures),
+            *apply.routes(self.applying, self.exporting),
+            *workflow_plans.routes(self.workflow_plans, self.osie),
+            *labels.routes(self.machines, self.templates, self.workflows),
+            *rollouts.routes(self.rollouts),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows),
@@ -122,9 +158,12 @@ class OperatorDoor:
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
             *images.routes(self.images),
+            *names.routes(self.names, self.images),
             *osie.routes(self.osie),
             *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),
-            *status.routes(self.overview, self.limits, self.claimants),
+            *status.routes(
+                self.overview, self.status_changes, self.limits, self.claimants, self.examiner.faults_of_appliance
+            ),
             *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens),
         ]

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.listing import Filters, listed
 from tinkbox.api.requests import key_of, read_object
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
 from tinkbox.engine.workflows.workflows import Workflows
@@ -24,6 +25,9 @@ from tinkbox.wire.messages.json_fields import flag, member, text, texts
 PLACES = ("on_failure", "before", "after")
 CHANGE = (*PLACES, "timeout", "on_expiry")
 VERDICT = ("verb", "why", "fresh", "command", "environment")
+
+
+FILTERS: Final[Filters] = {"state": lambda workflow: [workflow["state"]]}
 
 
 def routes(breakpoints: Breakpoints, workflows: Workflows) -> list[web.RouteDef]:
@@ -58,8 +62,9 @@ class _BreakpointDoor:
         self._breakpoints = breakpoints
         self._workflows = workflows
 
-    async def list_all(self, _: web.Request) -> web.Response:
-        return web.json_response([breakpoints_document(each) for each in await self._breakpoints.all()])
+    async def list_all(self, request: web.Request) -> web.Response:
+        documents = [breakpoints_document(each) for each in await self._breakpoints.all()]
+        return listed(request, documents, filters=FILTERS, sorts=("name", "state"))
 
     async def show(self, request: web.Request) -> web.Response:
         standing = await self._breakpoints.standing(key_of(request))

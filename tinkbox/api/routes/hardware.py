@@ -1,14 +1,16 @@
 """`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
+from tinkbox.api.listing import listed
 from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, text_field
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
@@ -16,6 +18,7 @@ from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
 from tinkbox.engine.machines.additions import Additions
+from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.metadata.instances import check_texts
@@ -25,16 +28,22 @@ from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware, primary
+from tinkbox.model.labels import parse_labels
+from tinkbox.model.machine_state import MachineState
+from tinkbox.model.notes import Note, Retirement
 from tinkbox.model.ssh_keys import public_keys
 from tinkbox.wire.messages.json_fields import text, texts
 from tinkbox.wire.messages.worker import Credential
 
-ADDED = ("mac", "name", "address", "gateway", "interface_macs", "ssh_keys", "disks")
+# What a list is sorted by.
+SORTS = ("name", "state", "created_at", "updated_at", "stage_at", "last_contact")
+ADDED = ("mac", "name", "address", "gateway", "interface_macs", "ssh_keys", "disks", "labels")
 
 
 def routes(
     machines: Machines,
     additions: Additions,
+    changes: MachineChanges,
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
     lost_histories: LostHistories,
@@ -43,8 +52,12 @@ def routes(
 ) -> list[web.RouteDef]:
     """`habits_of` is what was learned of a machine's firmware; `server` and `registry` are how machines reach the node door."""
 
-    async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([hardware_document(each) for each in await machines.all()])
+    async def show_list(request: web.Request) -> web.Response:
+        # Those out of service are in the list of who asks for them.
+        asked = ",".join(request.query.getall("state", ())).casefold()
+        wanted = (each for each in await machines.all() if each.retired is None or MachineState.RETIRED in asked)
+        documents = map(hardware_document, wanted)
+        return listed(request, documents, filters={"state": _state}, sorts=SORTS, labels=True)
 
     async def push(request: web.Request) -> web.Response:
         answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT))
@@ -72,6 +85,7 @@ def routes(
                 **hardware_document(status),
                 "habits": learned,
                 "inventory": told,
+                "notes": notes_document(await changes.notes(status.hardware.id)),
                 **({"lost_history": lost_document(lost)} if lost else {}),
             }
         )
@@ -79,11 +93,6 @@ def routes(
     async def show_workflows(request: web.Request) -> web.Response:
         unfinished = await machines.needed_by(key_of(request))
         return web.json_response([{"id": each} for each in unfinished])
-
-    async def delete(request: web.Request) -> web.Response:
-        hardware_id = await machines.delete(key_of(request))
-        log_change(request, "hardware deleted", hardware_id)
-        return web.json_response({"id": hardware_id})
 
     async def credential(request: web.Request) -> web.Response:
         made = machines.credential(key_of(request), server, registry, caller(request).name)
@@ -117,7 +126,6 @@ def routes(
             Right.OPERATE,
             web.post("/v1/hardware", push),
             web.post("/v1/hardware/add", add),
-            web.delete("/v1/hardware/{key}", delete),
             web.get("/v1/hardware/{key}/credential", credential),
             web.post("/v1/hardware/{key}/credential", rotate),
             web.put("/v1/hardware/{key}/tpm", accept_tpm),
@@ -135,6 +143,7 @@ def added_from_document(document: Document) -> Added:
         name=text(document, "name", ""),
         ssh_keys=public_keys("\n".join(keys), "ssh_keys") if keys else (),
         disks=tuple(map(parse_path, texts(document, "disks"))),
+        labels=parse_labels(document.get("labels")),
     )
 
 
@@ -149,6 +158,9 @@ def hardware_document(status: MachineStatus) -> Document:
     ]
     return {
         "id": status.hardware.id,
+        "name": status.hardware.name or primary(status.hardware).hostname,
+        "state": status.state,
+        "labels": dict(status.hardware.labels),
         "interfaces": interfaces,
         "ticket": status.ticket,
         "installed": status.installed,
@@ -161,6 +173,7 @@ def hardware_document(status: MachineStatus) -> Document:
         "last_contact": time(status.last_contact),
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),
+        "retired": retired_document(status.retired),
         "document": dict(status.hardware.document),
     }
 
@@ -173,6 +186,10 @@ def habits_document(learned: FirmwareTraits) -> Document:
     }
 
 
+def _state(machine: Mapping[str, Any]) -> Sequence[str]:
+    return [machine["state"]]
+
+
 async def hostnames(machines: Machines) -> dict[str, str]:
     """Of every machine, by its id."""
     return {each.hardware.id: primary(each.hardware).hostname for each in await machines.all()}
@@ -180,16 +197,32 @@ async def hostnames(machines: Machines) -> dict[str, str]:
 
 async def push_documents(machines: Machines, body: bytes) -> Document:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
-    pushed_text = body.decode(errors="replace")
-    notes: Sequence[Problem] = ()
-    if has_objects(pushed_text):
-        pushed, notes = await asyncio.to_thread(take_hardware, pushed_text)
-    else:
-        pushed = [parse_hardware(body)]
-    odd = await asyncio.to_thread(check_texts, pushed)
+    pushed, notes = await read_hardware(body)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,
-        "pushed": [{"id": each.id, "name": each.name} for each in pushed],
-        "notes": [asdict(each) for each in (*notes, *odd)],
+        "pushed": [
+            {"id": each.id, "name": each.name or primary(each).hostname, "mac": primary(each).mac} for each in pushed
+        ],
+        "notes": [asdict(each) for each in notes],
     }
+
+
+async def read_hardware(body: bytes) -> tuple[Sequence[Hardware], Sequence[Problem]]:
+    """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say; raises Invalid."""
+    written = body.decode(errors="replace")
+    notes: Sequence[Problem] = ()
+    if has_objects(written):
+        read, notes = await asyncio.to_thread(take_hardware, written)
+    else:
+        read = [parse_hardware(body)]
+    odd = await asyncio.to_thread(check_texts, read)
+    return read, (*notes, *odd)
+
+
+def retired_document(retired: Retirement | None) -> Document | None:
+    return {"at": time(retired.at), "who": retired.who, "reason": retired.reason} if retired else None
+
+
+def notes_document(notes: Sequence[Note]) -> list[Document]:
+    return [{"number": each.number, "at": time(each.at), "who": each.who, "text": each.text} for each in notes]

@@ -1,11 +1,12 @@
 """`/v1/images`: the images that actions run from; `/v1/system-images`: the disks of operating systems among them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.listing import Filters, listed
 from tinkbox.api.requests import key_of
 from tinkbox.door.bodies import chunks_of
 from tinkbox.model.access import Right
@@ -25,9 +26,13 @@ class Images(Protocol):
     async def delete(self, reference: str, *, who: str) -> None: ...
 
 
+FILTERS: Final[Filters] = {"kind": lambda image: [image["kind"]]}
+
+
 def routes(images: Images) -> list[web.RouteDef]:
-    async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([dict(each) for each in await images.images()])
+    async def show_list(request: web.Request) -> web.Response:
+        documents = [dict(each) for each in await images.images()]
+        return listed(request, documents, filters=FILTERS, sorts=("name", "size", "pushed_at"))
 
     async def show_system_image(request: web.Request) -> web.Response:
         return web.json_response(dict(await images.system_image(key_of(request))))

@@ -5,12 +5,14 @@ Keys stand in the query, where a name may have any letters: a space is `%20` or 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
+from tinkbox.api.listing import Filters, listed
 from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
 from tinkbox.api.routes.hardware import hostnames
 from tinkbox.engine.machines.machines import Machines
@@ -19,6 +21,11 @@ from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ENDED, ServiceStatus
+
+FILTERS: Final[Filters] = {
+    "state": lambda service: [service["state"]],
+    "machine": lambda service: [service["host"], service["machine"]],
+}
 
 
 def routes(
@@ -62,19 +69,18 @@ class _ServiceDoor:
     async def show_list(self, request: web.Request) -> web.Response:
         """Every service, or with `?workflow=KEY` those of one workflow."""
         named = await hostnames(self.machines)
-        return web.json_response(
-            [
-                {
-                    "id": f"{each.workflow_id}/{each.status.service.spec.name}",
-                    "workflow_id": each.workflow_id,
-                    "workflow": each.workflow,
-                    "workflow_state": each.state,
-                    "url": self.url_of(each.workflow_id),
-                    **service_document(each.status, named),
-                }
-                for each in await self.services.all(request.query.get("workflow", ""))
-            ]
-        )
+        documents = [
+            {
+                "id": f"{each.workflow_id}/{each.status.service.spec.name}",
+                "workflow_id": each.workflow_id,
+                "workflow": each.workflow,
+                "workflow_state": each.state,
+                "url": self.url_of(each.workflow_id),
+                **service_document(each.status, named),
+            }
+            for each in await self.services.all(request.query.get("workflow", ""))
+        ]
+        return listed(request, documents, filters=FILTERS, sorts=("name", "state", "begun_at"), taken=("workflow",))
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
         """What `?service=[WORKFLOW/]SERVICE` printed; `follow` and events are as for workflows."""

@@ -1,6 +1,9 @@
-"""`/v1/status`, the appliance at a glance, and `/healthz`."""
+"""`/v1/status`, the appliance at a glance, and `/healthz`.
 
-from collections.abc import Callable, Sequence
+`?after=PLACE` answers what changed since that place was told, with the work on each machine; `?after=` everything.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from aiohttp import web
@@ -8,6 +11,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api.access import needing
 from tinkbox.engine.views.overview import Overview, limit_lines
+from tinkbox.engine.views.status_changes import StatusChanges
 from tinkbox.model.access import Right
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
@@ -15,12 +19,20 @@ from tinkbox.wire.messages.status import encode_snapshot
 
 
 def routes(
-    overview: Overview, limits: Callable[[], Sequence[Standing]], claimants: Callable[[], Sequence[Claimant]]
+    overview: Overview,
+    changes: StatusChanges,
+    limits: Callable[[], Sequence[Standing]],
+    claimants: Callable[[], Sequence[Claimant]],
+    faults: Callable[[], Awaitable[Sequence[str]]],
 ) -> list[web.RouteDef]:
-    async def status(_: web.Request) -> web.Response:
+    async def status(request: web.Request) -> web.Response:
         notable = limit_lines(limits(), claimants())
-        snapshot = replace(await overview.snapshot(__version__), limits=notable)
-        return web.Response(text=encode_snapshot(snapshot), content_type="application/json")
+        place = request.query.get("after")
+        if place is None:
+            text = encode_snapshot(replace(await overview.snapshot(__version__), limits=notable))
+        else:
+            text = await changes.after(place, __version__, notable, await faults())
+        return web.Response(text=text, content_type="application/json")
 
     return needing(Right.LOOK, web.get("/healthz", health), web.get("/v1/status", status))
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, machine_names, time
+from tinkbox.api.listing import listed
 from tinkbox.api.requests import devices_of, key_of, read_object, text_field
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.kubernetes import has_objects, take
@@ -18,13 +19,15 @@ from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.labels import NO_LABELS, Labels, parse_labels
 from tinkbox.model.text import counted
 from tinkbox.store.templates import ListedTemplate, Template
 
 
 def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
-    async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([listed_document(each) for each in await templates.all()])
+    async def show_list(request: web.Request) -> web.Response:
+        documents = map(listed_document, await templates.all())
+        return listed(request, documents, filters={}, sorts=("name", "created_at", "updated_at"), labels=True)
 
     async def show_catalogue(_: web.Request) -> web.Response:
         return web.json_response([built_in_document(*each) for each in await templates.catalogue()])
@@ -32,7 +35,8 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     async def create(request: web.Request) -> web.Response:
         document = await read_object(request)
         name = text_field(document, "name") if document.get("name") else ""
-        answer = await create_documents(templates, name, text_field(document, "data"), caller(request).name)
+        given = parse_labels(document.get("labels"))
+        answer = await create_documents(templates, name, text_field(document, "data"), caller(request).name, given)
         log_change(request, "template created", *(f"{each['id']}, {each['name']}" for each in answer["created"]))
         return web.json_response(answer, status=201)
 
@@ -87,6 +91,7 @@ def listed_document(stored: ListedTemplate) -> Document:
     return {
         "id": stored.id,
         "name": stored.name,
+        "labels": dict(stored.labels),
         "created_at": time(stored.created_at),
         "updated_at": time(stored.updated_at),
     }
@@ -95,7 +100,8 @@ def listed_document(stored: ListedTemplate) -> Document:
 def template_document(found: Template | BuiltIn) -> Document:
     """A template of the program has no dates."""
     if isinstance(found, BuiltIn):
-        return {"id": found.id, "name": found.name, "created_at": None, "updated_at": None, "data": found.data}
+        dates = {"created_at": None, "updated_at": None}
+        return {"id": found.id, "name": found.name, "labels": {}, **dates, "data": found.data}
     return {**listed_document(found), "data": found.data}
 
 
@@ -104,19 +110,22 @@ def built_in_document(found: BuiltIn, stored: str) -> Document:
     return {"name": found.name, "about": found.about, "stored": stored, "data": found.data}
 
 
-async def create_documents(templates: Templates, name: str, text: str, who: str) -> Document:
-    """Store a template under a name, or every `kind: Template` of a file under its own."""
+async def create_documents(templates: Templates, name: str, text: str, who: str, given: Labels = NO_LABELS) -> Document:
+    """Store a template under a name, or every `kind: Template` of a file under its own, with its labels and those `given`."""
     notes: Sequence[Problem] = ()
+    labels: Mapping[str, Labels] = {}
     if has_objects(text):
-        texts, notes = await templates.read(text, _template_texts, who)
-        if name and len(texts) > 1:
-            raise Invalid(f"{len(texts)} templates cannot have one name: leave -n out")
-        texts = {name: next(iter(texts.values()))} if name else texts
+        read, notes = await templates.read(text, _read_templates, who)
+        if name and len(read) > 1:
+            raise Invalid(f"{len(read)} templates cannot have one name: leave -n out")
+        texts = {name or each.name: each.text for each in read}
+        labels = {name or each.name: each.labels for each in read}
     elif name:
         texts = {name: text}
     else:
         raise Invalid("a template needs a name: give it with -n")
-    created = await templates.create_all(texts, who)
+    labels = {each: {**labels.get(each, {}), **given} for each in texts}
+    created = await templates.create_all(texts, who, labels)
     listed = [{"id": template_id, "name": each} for each, template_id in zip(texts, created, strict=True)]
     return {"id": created[0], "created": listed, "notes": [asdict(each) for each in notes]}
 
@@ -125,10 +134,11 @@ async def template_text(templates: Templates, text: str, who: str) -> str:
     """The text of the one template that is meant, out of a `kind: Template` when it is in one."""
     if not has_objects(text):
         return text
-    texts, _ = await templates.read(text, _template_texts, who)
-    if len(texts) > 1:
-        raise Invalid(f"there are {len(texts)} templates in it, and one is asked for: {', '.join(texts)}")
-    return next(iter(texts.values()))
+    read, _ = await templates.read(text, _read_templates, who)
+    if len(read) > 1:
+        names = ", ".join(each.name for each in read)
+        raise Invalid(f"there are {len(read)} templates in it, and one is asked for: {names}")
+    return read[0].text
 
 
 async def validate_documents(
@@ -147,7 +157,8 @@ async def validate_documents(
         text = str(document.get("data") or "")
         texts = {"": text}
         if has_objects(text):
-            texts, notes = await templates.read(text, _template_texts, who)
+            read, notes = await templates.read(text, _read_templates, who)
+            texts = {each.name: each.text for each in read}
     known = [each.hardware for each in await machines.all()]
 
     async def judged(name: str, text: str) -> Sequence[Verdict]:
@@ -160,7 +171,15 @@ async def validate_documents(
     return {"verdicts": verdicts, "notes": [asdict(each) for each in notes]}
 
 
-def _template_texts(text: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
+class _ReadTemplate(NamedTuple):
+    """A `kind: Template`."""
+
+    name: str
+    text: str
+    labels: Labels
+
+
+def _read_templates(text: str) -> tuple[list[_ReadTemplate], tuple[Problem, ...]]:
     taken = take(text, "Template")
     problems = [
         each.problem("spec.data", "the text is required") for each in taken.objects if not each.spec.get("data")
@@ -171,9 +190,15 @@ def _template_texts(text: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         for place, each in enumerate(taken.objects)
         if each.name in names[:place]
     ]
+    labels: dict[str, Labels] = {}
+    for each in taken.objects:
+        try:
+            labels[each.name] = each.labels
+        except Invalid as refusal:
+            problems += [each.problem(problem.key, problem.text) for problem in refusal.problems]
     if problems:
         raise Invalid(f"invalid Template: {counted(len(problems), 'problem')}", problems)
-    return {each.name: each.spec["data"] for each in taken.objects}, taken.notes
+    return [_ReadTemplate(each.name, each.spec["data"], labels[each.name]) for each in taken.objects], taken.notes
 
 
 def _verdict(template: str, verdict: Verdict) -> Document:

@@ -13,6 +13,7 @@ from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.kubernetes_workflows import create_workflows
+from tinkbox.api.listing import TOTAL, Query
 from tinkbox.api.output_stream import answer, output_of_actions
 from tinkbox.api.requests import devices_of, key_of, number, read_object, text_field
 from tinkbox.api.routes.breakpoints import change_from_document, held_document
@@ -21,6 +22,7 @@ from tinkbox.api.routes.hardware import hostnames
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
@@ -28,6 +30,9 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.hardware import primary
+from tinkbox.model.labels import parse_labels
+from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import hint
 from tinkbox.model.text import briefly, shortened
@@ -37,6 +42,7 @@ from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
 
 SHOWN_LETTERS = 200
+LISTED_BY = ("state", "machine", "template", "label", "since", "limit", "sort")
 ProgressOf = Callable[[ActionStatus | None], Progress | None]
 
 
@@ -47,6 +53,7 @@ def routes(
     lost_histories: LostHistories,
     followers: Followers,
     progress: ProgressOf,
+    templates: Templates,
 ) -> list[web.RouteDef]:
     door = _WorkflowDoor(
         workflows=workflows,
@@ -55,6 +62,7 @@ def routes(
         lost_histories=lost_histories,
         followers=followers,
         progress=progress,
+        templates=templates,
     )
     return [
         *needing(
@@ -83,21 +91,39 @@ class _WorkflowDoor:
     lost_histories: LostHistories
     followers: Followers
     progress: ProgressOf
+    templates: Templates
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
-        return await streamed(request, _listed(self.workflows.pages()), "application/json")
+        query = Query(request, LISTED_BY)
+        wanted = WorkflowListing(
+            states=query.words("state", State),
+            machine=self.machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
+            template=(await self.templates.get(template)).id if (template := query.text("template")) else "",
+            selector=query.selector(),
+            since=query.since(self.workflows.now()),
+            order=query.order(WORKFLOW_FIELDS, Order("created_at")),
+            limit=query.limit(),
+        )
+        total, pages = await self.workflows.found(wanted)
+        told = _listed(pages, self.machines, await self.templates.names())
+        return await streamed(request, told, "application/json", {TOTAL: str(total)})
 
     async def create(self, request: web.Request) -> web.Response:
         document = await read_object(request)
         wanted = document.get("breakpoints")
+        labels = parse_labels(document.get("labels"))
         change = None if wanted is None else change_from_document(wanted)
         who, confirmed = caller(request).name, flag(document, "confirm_wipe")
         if document.get("documents") is not None:
             text = text_field(document, "documents")
-            answer = await create_workflows(self.machines, self.workflows, text, change, who, confirm_wipe=confirmed)
+            answer = await create_workflows(
+                self.machines, self.workflows, text, change, who, confirm_wipe=confirmed, labels=labels
+            )
         else:
             template, devices = text_field(document, "template"), devices_of(document)
-            made = await self.workflows.create(template, devices, breakpoints=change, who=who, confirm_wipe=confirmed)
+            made = await self.workflows.create(
+                template, devices, breakpoints=change, who=who, confirm_wipe=confirmed, labels=labels
+            )
             answer = {"id": made}
         log_change(request, "workflow created", *(each["id"] for each in answer.get("created", [answer])))
         return web.json_response(answer, status=201)
@@ -109,7 +135,13 @@ class _WorkflowDoor:
         lost = await self.lost_histories.of_workflow(workflow.id)
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
         return web.json_response(
-            {**document, "attempts": attempt_documents(workflow, made), **lost_fields(lost), **told}
+            {
+                **document,
+                "labels": await self.workflows.labels(workflow.id),
+                "attempts": attempt_documents(workflow, made),
+                **lost_fields(lost),
+                **told,
+            }
         )
 
     async def delete(self, request: web.Request) -> web.Response:
@@ -118,7 +150,9 @@ class _WorkflowDoor:
         return web.json_response({"id": workflow_id})
 
     async def cancel(self, request: web.Request) -> web.Response:
-        workflow_id = await self.workflows.cancel(key_of(request), caller(request).name)
+        document = await read_object(request) if request.can_read_body else {}
+        who, force = caller(request).name, flag(document, "force")
+        workflow_id = await self.workflows.cancel(key_of(request), who, force=force)
         log_change(request, "workflow canceled", workflow_id)
         return await self._standing(workflow_id)
 
@@ -139,7 +173,19 @@ class _WorkflowDoor:
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
-        return web.json_response({**state_document(standing, self.progress), **told, **lost_fields(lost), **systems})
+        named = await self._named(standing.workflow)
+        return web.json_response(
+            {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems}
+        )
+
+    async def _named(self, flow: Workflow) -> Document:
+        """What people call a workflow, its template and its machines."""
+        workers = dict.fromkeys(each.action.worker for each in flow.actions)
+        return {
+            "name": flow.name,
+            "template_name": (await self.templates.names()).get(flow.template_id, ""),
+            "machines": [_machine(self.machines, each) for each in workers],
+        }
 
     async def events(self, request: web.Request) -> web.Response:
         after = number(request, "after")
@@ -152,14 +198,33 @@ class _WorkflowDoor:
         return await answer(request, source, self.workflows.changed, self.followers)
 
 
-async def _listed(pages: AsyncIterator[Sequence[ListedWorkflow]]) -> AsyncIterator[bytes]:
-    """A JSON list, page by page."""
+async def _listed(
+    pages: AsyncIterator[Sequence[ListedWorkflow]], machines: Machines, templates: Mapping[str, str]
+) -> AsyncIterator[bytes]:
+    """A JSON list, page by page; `templates` are the names of templates by their ids."""
     before = b"["
     async for listed in pages:
         for workflow in listed:
-            yield before + json.dumps(listed_document(workflow)).encode()
+            named = {
+                "template_name": templates.get(workflow.template_id, ""),
+                "machines": [_machine(machines, each) for each in workflow.workers],
+                "labels": dict(workflow.labels),
+            }
+            yield before + json.dumps({**listed_document(workflow), **named}).encode()
             before = b",\n"
     yield b"[]" if before == b"[" else b"]"
+
+
+def _machine(machines: Machines, hardware_id: str) -> Document:
+    """What people call a machine; of one that was deleted there is only the id."""
+    record = machines.known.get(hardware_id)
+    shown = primary(record.hardware) if record else None
+    return {
+        "id": hardware_id,
+        "name": (record.hardware.name or primary(record.hardware).hostname) if record else "",
+        "hostname": shown.hostname if shown else "",
+        "mac": shown.mac if shown else "",
+    }
 
 
 def listed_document(flow: ListedWorkflow) -> Document:
@@ -265,6 +330,8 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Do
     return {
         "workflow_id": flow.id,
         "state": flow.state,
+        "actions_done": sum(each.state in DONE for each in flow.actions),
+        "actions_total": len(flow.actions),
         **_reached(flow, len(flow.actions)),
         "failures": current.failures if current else 0,
         "retries": current.action.spec.retries if current else 0,

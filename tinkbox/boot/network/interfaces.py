@@ -3,6 +3,7 @@
 import fcntl
 import socket
 import struct
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
@@ -10,10 +11,14 @@ from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
 
+_SIOCGIFCONF = 0x8912
 _SIOCGIFADDR = 0x8915
 _SIOCGIFNETMASK = 0x891B
 _SIOCGIFFLAGS = 0x8913
 _IFF_UP = 1
+_IFCONF = struct.Struct("iP")  # bytes, and where they are
+_IFREQ = struct.Struct("16s4x4s16x")
+_FIRST_ROOM = 64 * _IFREQ.size
 _ROUTES = Path("/proc/net/route")
 
 
@@ -53,7 +58,8 @@ def provisioning_interfaces(
     """The configured interfaces, or the one that qualifies: it has an IPv4 address and no default route.
 
     `address` chooses among the addresses of one interface.  Raises Unavailable, saying what to configure, when there is
-    none or more than one that qualifies, and when two of them lead to the same network.
+    none or more than one that qualifies, when `address` is not on the interface, and when two of them lead to the same
+    network.
     """
     present = [found for _, each in socket.if_nameindex() if (found := _configured(each)) is not None]
     if names:
@@ -63,15 +69,30 @@ def provisioning_interfaces(
     if address is not None:
         holders = [each for each in present if each.address == address]
         if not holders:
-            raise Unavailable(f"no interface has the configured address {address}: check `ip address`")
+            raise Unavailable(
+                f"no interface has the configured address {address}: give it to one, such as "
+                f"`ip address add {address}/24 dev {_without_address(present)}`, or change `address:` in tinkbox.yaml"
+            )
         return (holders[0],)
     outward = _default_route_interfaces()
     inward = [each for each in present if not each.address.is_loopback and each.name not in outward]
     if len(inward) == 1:
         return (inward[0],)
     seen = ", ".join(f"{each.name} ({each.address})" for each in present) or "none with an address"
-    problem = "several interfaces qualify" if inward else "no interface but the one to the outside has an address"
-    raise Unavailable(f"which interface are machines on? {problem}; set `interface:` in tinkbox.yaml (present: {seen})")
+    if inward:
+        problem = "several interfaces qualify; set `interface:` in tinkbox.yaml"
+    else:
+        problem = (
+            "no interface but the one to the outside has an address; give the one that machines are on an address, such as "
+            f"`ip address add 172.30.0.1/24 dev {_without_address(present)}`, and set `interface:` in tinkbox.yaml"
+        )
+    raise Unavailable(f"which interface are machines on? {problem} (present: {seen})")
+
+
+def _without_address(present: Sequence[ProvisioningInterface]) -> str:
+    """An interface that could be given an address, or what stands for its name."""
+    taken = {each.name for each in present} | {"lo"}
+    return next((name for _, name in socket.if_nameindex() if name not in taken), "INTERFACE")
 
 
 def _named(name: str, address: IPv4Address | None, present: Sequence[ProvisioningInterface]) -> ProvisioningInterface:
@@ -82,9 +103,46 @@ def _named(name: str, address: IPv4Address | None, present: Sequence[Provisionin
         raise Unavailable(f"interface {name} has no IPv4 address: give it one, such as `ip address add 172.30.0.1/24 dev {name}`")  # fmt: skip
     if address is None:
         return found
-    # Another of its addresses: the kernel tells the first one only, and whoever binds finds out if there is no other.
+    if not (found.address.is_loopback and address.is_loopback):  # all of 127.0.0.0/8 is the loopback interface's
+        _refuse_foreign(name, address)
+    # The kernel tells the network of the first address only.
     network = IPv4Network(f"{address}/{found.network.prefixlen}", strict=False)
     return ProvisioningInterface(name=name, address=address, network=network)
+
+
+def _refuse_foreign(name: str, address: IPv4Address) -> None:
+    """Raise Unavailable where an address is not one of an interface's."""
+    holders = _holders()
+    if name in holders.get(address, ()):
+        return
+    ours = ", ".join(str(each) for each, names in holders.items() if name in names)
+    if other := holders.get(address):
+        raise Unavailable(
+            f"`interface: {name}` and `address: {address}` do not go together: {other[0]} has that address, {name} has "
+            f"{ours}. In tinkbox.yaml, write `interface: {other[0]}`, or leave `address:` out"
+        )
+    raise Unavailable(
+        f"interface {name} does not have the configured address {address}, it has {ours}: give it that one, such as "
+        f"`ip address add {address}/24 dev {name}`, or leave `address:` out of tinkbox.yaml"
+    )
+
+
+def _holders() -> dict[IPv4Address, list[str]]:
+    """Every IPv4 address of this host, also those that are not the first of their interface (netdevice(7), SIOCGIFCONF)."""
+    size = _FIRST_ROOM
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        while True:
+            told = array("B", bytes(size))
+            place, _ = told.buffer_info()
+            filled, _ = _IFCONF.unpack(fcntl.ioctl(probe, _SIOCGIFCONF, _IFCONF.pack(size, place)))
+            if filled <= size - _IFREQ.size:
+                break
+            size *= 2
+    found: dict[IPv4Address, list[str]] = {}
+    for label, address in _IFREQ.iter_unpack(told.tobytes()[:filled]):
+        name = label.rstrip(b"\0").decode(errors="replace").partition(":")[0]  # an alias is named eth0:1
+        found.setdefault(IPv4Address(address), []).append(name)
+    return found
 
 
 def _refuse_overlap(chosen: Sequence[ProvisioningInterface]) -> None:

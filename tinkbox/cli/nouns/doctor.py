@@ -1,42 +1,64 @@
 """`tinkbox doctor`: why machines do not boot, and what to do."""
 
 import argparse
-import json
 import shutil
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import carry_out
-from tinkbox.cli.output.formats import Document
+from tinkbox.cli.flags import add_listing, carry_out
+from tinkbox.cli.output.formats import Column, Document, for_people, json_of, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.text import counted
 
 MAX_WIDTH = 100
 # Where many machines suffer from the same, the first few say what it is.
 ALIKE = 3
 NAMED = 20
+COLUMNS: Sequence[Column] = (
+    Column("Gravity", "gravity"),
+    Column("Rule", "rule"),
+    Column("Machine", "machine"),
+    Column("Cause", "cause"),
+    Column("Remedy", "remedy"),
+)
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     carry_out(noun, examine)
-    noun.add_argument("machine", nargs="?", metavar="MAC", help="only this machine, known or not")
-    noun.add_argument("--format", choices=("table", "json"), default="table")
+    about = "only this machine: a key of it, or the MAC of an unknown one"
+    noun.add_argument("machine", nargs="?", metavar=KeyKind.MACHINE, help=about)
+    add_listing(noun)
 
 
 def examine(chosen: argparse.Namespace) -> int:
     """Print what the doctor says; returns the exit status, 1 when anything is a fault."""
     found = ask(chosen, lambda operator: operator.doctor(chosen.machine or ""))
-    if chosen.format == "json":
-        print(json.dumps(found, indent=2))
-    else:
-        for line in _told(found):
+    if chosen.format == "json" and not chosen.quiet:
+        print(json_of(found), end="")
+    elif chosen.format == "yaml" and not chosen.quiet:
+        print(yaml_of(found), end="")
+    elif for_people(chosen):
+        for line in _told(found, sys.maxsize if chosen.format == "wide" else ALIKE):
             print(line)
+    else:
+        show(chosen, found["diagnoses"], COLUMNS, key="rule", name=_named)
     return int(any(each["gravity"] == "fault" for each in found["diagnoses"]))
 
 
-def _told(found: Document) -> Iterator[str]:
-    """What is long and can wait comes first: on a console the end is what stays to be seen."""
+def _named(diagnosis: Document) -> str:
+    """A diagnosis in two words: its rule, and the machine if it is about one."""
+    return f"{diagnosis['rule']} {diagnosis['machine']}".strip()
+
+
+def _told(found: Document, alike_shown: int) -> Iterator[str]:
+    """What is long and can wait comes first: on a console the end is what stays to be seen.
+
+    Of what many machines suffer from, the first `alike_shown` are told in full.
+    """
     if found["mode"] == "off":
         for server in found["servers"]:
             yield clean(f"For {server['server']}, {server['where']}:")
@@ -48,7 +70,7 @@ def _told(found: Document) -> Iterator[str]:
     for diagnosis in found["diagnoses"]:
         kind = f"{diagnosis['gravity'].upper()}  {diagnosis['rule']}"
         shown[kind] += 1
-        if shown[kind] > ALIKE:
+        if shown[kind] > alike_shown:
             more.setdefault(kind, []).append(diagnosis)
             continue
         yield from _diagnosis(diagnosis)
@@ -56,9 +78,8 @@ def _told(found: Document) -> Iterator[str]:
     for kind, alike in more.items():
         yield from _alike(kind, alike)
         yield ""
-    everybody = (
-        f"the appliance and {found['machines']} machines that were seen within a day or that a workflow waits for"
-    )
+    machines = counted(found["machines"], "machine")
+    everybody = f"the appliance and {machines}, seen within a day or needed by a workflow"
     whom = f"how {found['machine']} boots" if found["machine"] else everybody
     if not found["diagnoses"]:
         yield clean(f"Nothing wrong was found with {whom} ({moment(found['at'])}).")

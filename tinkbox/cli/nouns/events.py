@@ -6,26 +6,38 @@ import sys
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
-from tinkbox.cli.flags import add_verb, add_verbs
+from tinkbox.cli.flags import add_format, add_times, add_verb, add_verbs
+from tinkbox.cli.output.formats import Document, is_terminal, short
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.readers import while_read
+from tinkbox.cli.wording.events import line_of
 from tinkbox.model.errors import Unavailable
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+
+FORMATS = ("table", "json")
+FITTING = "fitting"  # without a flag: what suits who reads
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "watch", watch, "print every event as it happens")
     verb.add_argument("--after", type=int, metavar="N", help="first those behind the one whose `sequence` is N")
+    add_format(verb, FORMATS, "table: a line for people (default on a terminal); json: a document on each line")
+    add_times(verb)
+    verb.set_defaults(format=FITTING)
 
 
 def watch(chosen: argparse.Namespace) -> None:
-    """Print each event as a line of JSON, without loss or repetition over a restart of the appliance.
+    """Print a line for each event, without loss or repetition over a restart of the appliance.
 
-    `sequence` is its place among all events, to go on from with `--after`.
+    As JSON it has `sequence`, its place among all events, to go on from with `--after`.
     """
     import asyncio
+
+    people = chosen.format == "table" or (chosen.format == FITTING and is_terminal())
+    written = _for_people if people else _as_json
 
     async def watched(operator: "Operator") -> None:
         last: int | None = chosen.after
@@ -35,11 +47,19 @@ def watch(chosen: argparse.Namespace) -> None:
                 async for number, event in operator.events(last):
                     last, reached = number, True
                     if event is not None:
-                        print(json.dumps({"sequence": number, **event}), flush=True)
+                        print(written(number, event), flush=True)
             except Unavailable as error:
                 if not reached:
                     raise
                 print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
             await asyncio.sleep(1)
 
-    stay_connected(chosen, watched)
+    stay_connected(chosen, lambda operator: while_read(watched(operator)))
+
+
+def _as_json(number: int, event: Document) -> str:
+    return json.dumps({"sequence": number, **event})
+
+
+def _for_people(_: int, event: Document) -> str:
+    return line_of(event, short(event["workflow_id"]))

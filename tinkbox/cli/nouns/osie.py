@@ -10,13 +10,19 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_listing, add_verb, add_verbs, folder
 from tinkbox.cli.output.formats import Column, show
 from tinkbox.model.errors import Invalid
+from tinkbox.model.sizes import show_size
+
+
+def _size(size: int | None) -> str:
+    return "" if size is None else show_size(size)
+
 
 COLUMNS: Sequence[Column] = (
     Column("Architecture", "architecture"),
     Column("Version", "version"),
     Column("Kernel", "kernel"),
-    Column("Ramdisk Size", lambda osie: osie["files"]["initramfs"]["size"]),
-    Column("Firmware Size", lambda osie: osie["files"].get("firmware", {}).get("size", "")),
+    Column("Ramdisk", lambda osie: osie["files"]["initramfs"]["size"], show_size),
+    Column("Firmware", lambda osie: osie["files"].get("firmware", {}).get("size"), _size),
 )
 
 

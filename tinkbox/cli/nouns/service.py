@@ -1,19 +1,27 @@
 """`tinkbox service`: the services of workflows, where they stand and what they print."""
 
 import argparse
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each, stay_connected
-from tinkbox.cli.flags import add_listing, add_verb, add_verbs
+from tinkbox.cli.connection import stay_connected
+from tinkbox.cli.flags import add_filters, add_listing, add_verb, add_verbs, add_watch
 from tinkbox.cli.output.followed_output import Stream, follow, name_of_run
-from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.formats import Column, Document, short
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.model.duration import show_duration
+from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.text import shortened
 
 if TYPE_CHECKING:
-    from tinkbox.client.operator import Operator
+    from tinkbox.client.operator import Found, Operator
+    from tinkbox.client.operator.services import Services
+    from tinkbox.model.services import Phase
 
 STORY = """\
 Look at the containers that workflows have in the background: what a machine boots from, or what it sends things to.
@@ -43,29 +51,37 @@ def trouble(service: Document) -> str:
 
 
 COLUMNS: Sequence[Column] = (
-    Column("Workflow", lambda service: f"{service['workflow']} ({service['workflow_id'][:8]})"),
-    Column("Service", "name"),
-    Column("Host", "host"),
+    Column("Service", "name", fit=Fit(least=8)),
+    Column(
+        "Workflow",
+        lambda service: f"{service['workflow']} ({short(service['workflow_id'])})",
+        fit=Fit(least=12, rank=2),
+    ),
+    Column("Host", "host", fit=Fit(least=8, rank=3)),
     Column("State", "state"),
-    Column("Restarts", "restarts"),
-    Column("Ready After", lambda service: _between(service["begun_at"], service["ready_at"])),
-    Column("Age", lambda service: _between(service["begun_at"], now().isoformat())),
-    Column("Reason", trouble),
+    Column("Restarts", "restarts", fit=Fit(rank=1)),
+    Column("Ready After", lambda service: _between(service["begun_at"], service["ready_at"]), wide=True),
+    Column("Age", "begun_at", age),
+    Column("Reason", trouble, fit=Fit(least=10)),
 )
+LISTED = List(columns=COLUMNS)
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun, STORY, STATES)
-    add_listing(
+    verb = add_listing(
         add_verb(
             verbs,
             "list",
             show_list,
             "where the services of workflows stand",
-            "Without a KEY, which names a workflow, of all that are not over and of the newest others.",
+            "Without a WORKFLOW, of all that are not over and of the newest others.",
         ),
         keys="*",
+        kind=KeyKind.WORKFLOW,
     )
+    add_filters(verb, "machine", sorts=("name", "state", "begun_at"), states=_states)
+    add_watch(verb)
     verb = add_verb(
         verbs,
         "logs",
@@ -84,16 +100,24 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("-f", "--follow", action="store_true", help="go on until it ended and is not started again")
 
 
-def show_list(chosen: argparse.Namespace) -> None:
-    if chosen.keys:
-        listed = [
-            service
-            for services in ask_each(chosen, lambda operator, key: operator.services.all(key))
-            for service in services
-        ]
-    else:
-        listed = ask(chosen, lambda operator: operator.services.all())
-    show(chosen, listed, COLUMNS)
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: _OfWorkflows(operator.services, chosen.keys), LISTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfWorkflows:
+    """The services of these workflows, of all without any."""
+
+    services: "Services"
+    keys: Sequence[str]
+
+    async def found(self, asked: Mapping[str, str]) -> "Found":
+        from tinkbox.client.operator import Found
+
+        if not self.keys:
+            return await self.services.found(asked)
+        found = [await self.services.found({"workflow": key, **asked}) for key in self.keys]
+        return Found([service for each in found for service in each.documents], sum(each.total for each in found))
 
 
 def logs(chosen: argparse.Namespace) -> None:
@@ -115,9 +139,10 @@ def logs(chosen: argparse.Namespace) -> None:
     stay_connected(chosen, printed)
 
 
-def now() -> datetime:
-    """The time here: clocks that differ make an age wrong, and nothing else."""
-    return datetime.now(UTC)
+def _states() -> "type[Phase]":
+    from tinkbox.model.services import Phase
+
+    return Phase
 
 
 def _between(begin: str | None, end: str | None) -> str:

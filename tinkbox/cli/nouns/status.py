@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import stay_connected
+from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import carry_out
 
 if TYPE_CHECKING:
@@ -16,22 +16,36 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 
 def show(chosen: argparse.Namespace) -> int:
-    """Draw it until `q` or Ctrl-C, which end it well; where standard output is no terminal, once."""
-    from tinkbox.view.main import show as draw
+    """A view to work in until `q` or Ctrl-C, which end it well; where there is no terminal, one plain picture."""
+    from tinkbox.settings import terminal_kind
 
-    if not sys.stdout.isatty():
-        stay_connected(chosen, lambda operator: draw(operator.status))
+    if not sys.stdout.isatty() or terminal_kind() in ("dumb", "unknown", ""):
+        from tinkbox.view.picture import plain_picture
+
+        sys.stdout.write(plain_picture(ask(chosen, lambda operator: operator.status())))
         return 0
 
-    from tinkbox.cli.terminal.quit_key import UntilQuit
+    from tinkbox.cli.nouns.breakpoint.shell import open_shell
+    from tinkbox.cli.terminal.full_screen import FullScreen
     from tinkbox.cli.terminal.raw_terminal import Told
+    from tinkbox.view.main import live
 
-    async def drawn(operator: "Operator") -> None:
-        async with UntilQuit():
-            await draw(operator.status)
+    ended_by: list[int] = []
+
+    async def shown(operator: "Operator") -> None:
+        async def shell(workflow: str) -> bool:
+            try:
+                await open_shell(operator, workflow)
+            except Told as told:
+                ended_by.append(told.number)
+            return not ended_by
+
+        snapshot = await operator.status()
+        async with FullScreen() as terminal:
+            await live(operator, terminal, snapshot, shell)
 
     try:
-        stay_connected(chosen, drawn)
+        stay_connected(chosen, shown)
     except Told as told:
-        return 128 + told.number
-    return 0
+        ended_by.append(told.number)
+    return 128 + ended_by[0] if ended_by else 0

@@ -6,23 +6,52 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import add_keys, add_listing, add_text_source, add_verb, add_verbs
+from tinkbox.cli.flags import (
+    add_filters,
+    add_keys,
+    add_labels,
+    add_listing,
+    add_text_source,
+    add_verb,
+    add_verbs,
+    add_watch,
+    add_yes,
+)
 from tinkbox.cli.input_documents import read_devices, read_text
-from tinkbox.cli.output.formats import Column, show, show_notes, show_texts
-from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.labelling import declare_label
+from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.formats import As2020, Column, id_columns, short, show, show_notes, show_texts
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, clean, moment
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.selection import in_words
+from tinkbox.cli.terminal.questions import confirm
+from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.model.errors import Invalid, NotFound, Problem
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.labels import show_labels
 
 COLUMNS: Sequence[Column] = (
-    Column("Template ID", "id"),
-    Column("Template Name", "name"),
-    Column("Created At", "created_at", moment),
-    Column("Updated At", "updated_at", moment),
+    *id_columns(),
+    Column("Name", "name", fit=Fit(least=12)),
+    Column("Age", "created_at", age),
+    Column("Changed", "updated_at", age),
+    Column("Labels", "labels", show_labels, Fit(least=8, rank=1)),
 )
+AS_2020 = As2020(
+    (
+        Column("Template ID", "id"),
+        Column("Template Name", "name"),
+        Column("Created At", "created_at", moment),
+        Column("Updated At", "updated_at", moment),
+    )
+)
+LISTED = List(columns=COLUMNS, name="name", as_2020=AS_2020, sort="name")
 
 CATALOGUE: Sequence[Column] = (
-    Column("Template Name", "name"),
-    Column("About", "about"),
-    Column("Used Instead", "stored"),
+    Column("Name", "name"),
+    Column("About", "about", fit=Fit(least=20)),
+    Column("Used Instead", "stored", short),
 )
 
 
@@ -31,8 +60,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb = add_verb(verbs, "create", create, "store a template")
     verb.add_argument("-n", "--name", help="letters, digits, dot, dash and underscore; a kind: Template has its own")
     add_text_source(verb)
-    add_listing(add_verb(verbs, "list", show_list, "every template"))
-    add_listing(add_verb(verbs, "get", get, "a template's text, or the list"), keys="*")
+    add_labels(verb, "a label", "-l")
+    verb = add_listing(add_verb(verbs, "list", show_list, "templates"))
+    add_filters(verb, "label", sorts=("name", "created_at", "updated_at"))
+    add_watch(verb)
+    add_listing(add_verb(verbs, "get", get, "a template's text, or the list"), keys="*", kind=KeyKind.TEMPLATE)
     verb = add_listing(
         add_verb(verbs, "catalogue", show_catalogue, "the templates that are built in, or the text of one")
     )
@@ -41,9 +73,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("key", metavar="TEMPLATE")
     verb.add_argument("-n", "--name")
     add_text_source(verb)
-    add_keys(add_verb(verbs, "delete", delete, "forget templates"))
+    declare_label(verbs, KeyKind.TEMPLATE, lambda operator: operator.templates)
+    add_yes(add_keys(add_verb(verbs, "delete", delete, "forget templates"), KeyKind.TEMPLATE))
     verb = add_verb(verbs, "validate", validate, "say what is wrong with a template, for every machine")
-    verb.add_argument("source", nargs="?", metavar="FILE|KEY", help="a file, or a stored template")
+    verb.add_argument("source", nargs="?", metavar="FILE|TEMPLATE", help="a file, or a stored template")
     verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
     add_text_source(verb)
 
@@ -68,21 +101,22 @@ def show_catalogue(chosen: argparse.Namespace) -> None:
 
 def create(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template")
-    answer = ask(chosen, lambda operator: operator.templates.create(chosen.name or "", text))
+    answer = ask(chosen, lambda operator: operator.templates.create(chosen.name or "", text, dict(chosen.labels)))
     show_notes(answer)
     for created in answer.get("created", [answer]):
         print("Created Template: ", created["id"])
 
 
-def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, lambda operator: operator.templates.all()), COLUMNS)
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: operator.templates, LISTED)
 
 
 def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
-        show_list(chosen)
+        LISTED.show(chosen, ask(chosen, lambda operator: operator.templates.all()))
         return
-    show_texts(chosen, ask_each(chosen, lambda operator, key: operator.templates.get(key)), COLUMNS, "data")
+    found = ask_each(chosen, lambda operator, key: operator.templates.get(key))
+    show_texts(chosen, found, COLUMNS, "data", AS_2020)
 
 
 def update(chosen: argparse.Namespace) -> None:
@@ -93,8 +127,13 @@ def update(chosen: argparse.Namespace) -> None:
     print("Updated Template: ", updated["id"])
 
 
-def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, lambda operator, key: operator.templates.delete(key))
+def delete(chosen: argparse.Namespace) -> int:
+    confirm(chosen, f"Forget {in_words(chosen.keys, KeyKind.TEMPLATE)}")
+    return change_each(
+        chosen,
+        lambda operator, key: operator.templates.delete(key),
+        lambda deleted: tell_deleted(chosen, "Template", deleted["id"]),
+    )
 
 
 def validate(chosen: argparse.Namespace) -> int:

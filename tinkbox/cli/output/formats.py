@@ -1,61 +1,162 @@
-"""Lists of documents as `--format` wants them: table, json, csv or yaml."""
+"""Documents as `--output` wants them: as a table for people or for 2020's scripts, as json, csv or yaml, or as their names."""
 
 import argparse
 import json
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tinkbox.cli.output.printable import clean, clean_block
-from tinkbox.cli.output.tables import table
+from tinkbox.cli.output.tables import Fit, listing, pairs, table
 from tinkbox.model.errors import Problem
 
 Document = Mapping[str, Any]
+TABLES = ("table", "wide", "tink")
+SHORT_ID = 8  # letters; more are shown by `-o wide`
 
 
 class Column(NamedTuple):
-    """A column of a list: its heading, what it shows of a document (a key, or what works it out), and how that looks."""
+    """A column of a list: its heading, what it shows of a document (a key, or what works it out), and how that looks.
+
+    csv has what stands in the document, under its key, or as `called`.  One that is `wide` is in csv and `-o wide` alone.
+    """
 
     title: str
     reads: str | Callable[[Document], object]
     looks: Callable[[Any], object] | None = None
+    fit: Fit = Fit()
+    wide: bool = False
+    called: str = ""
 
     def value(self, document: Document) -> object:
-        """What stands in it; a number stands to the right."""
-        found = document[self.reads] if isinstance(self.reads, str) else self.reads(document)
-        return found if self.looks is None else self.looks(found)
+        """What stands in it; in 2020's tables a number stands to the right."""
+        found = self._found(document)
+        if self.looks is not None:
+            return self.looks(found)
+        return "" if found is None else found
+
+    def plain(self, document: Document) -> object:
+        """What programs get to read."""
+        found = self._found(document)
+        if found is None:
+            return ""
+        return self.value(document) if isinstance(found, Mapping | list | tuple) else found
+
+    @property
+    def name(self) -> str:
+        """Its heading for programs."""
+        own = self.reads if isinstance(self.reads, str) else self.title.lower().replace(" ", "_")
+        return self.called or own
+
+    def _found(self, document: Document) -> object:
+        return document[self.reads] if isinstance(self.reads, str) else self.reads(document)
 
 
-def show(chosen: argparse.Namespace, documents: Sequence[Document], columns: Sequence[Column], key: str = "id") -> None:
-    """Print documents as `--format`, `--no-headers` and `-q` want them.
+class As2020(NamedTuple):
+    """The table of 2020's `tink`, where it has other columns: `lines` makes the documents of its lines of one document."""
 
-    Table and csv have the columns, json and yaml the whole documents, `-q` the documents' `key`.
+    columns: Sequence[Column]
+    lines: Callable[[Document], Iterable[Document]] = lambda document: (document,)
+
+
+def id_columns(key: str = "id") -> tuple[Column, Column]:
+    """An id: its beginning, which commands take as well, and in `-o wide` the whole of it instead."""
+    return Column("ID", lambda document: short(document[key])), Column("ID", key, wide=True)
+
+
+def short(identity: str) -> str:
+    """The beginning of an id, which commands take as well."""
+    return identity[:SHORT_ID]
+
+
+def for_people(chosen: argparse.Namespace) -> bool:
+    """Whether a table is wanted, below which something more can be said."""
+    return chosen.format in TABLES and not chosen.quiet
+
+
+def show(
+    chosen: argparse.Namespace,
+    documents: Sequence[Document],
+    columns: Sequence[Column],
+    key: str = "id",
+    *,
+    name: str | Callable[[Document], str] = "",
+    as_2020: As2020 | None = None,
+) -> None:
+    """Print documents as `--output`, `--no-headers` and `-q` want them.
+
+    Tables and csv have the columns, json and yaml the whole documents, `-q` the documents' `key` and `-o name` their
+    `name`, which is a key as well, or what works it out; empty: the same.
     """
-    if chosen.quiet:
-        for name in dict.fromkeys(str(each[key]) for each in documents):
-            print(name)
-    elif chosen.format == "json":
-        print(_steering_escaped(json.dumps(list(documents), indent=2, ensure_ascii=False)))
-    elif chosen.format == "yaml":
-        print(_yaml(documents), end="")
-    else:
-        headers = [] if chosen.no_headers else [column.title for column in columns]
-        rows = rows_of(documents, columns)
-        print(_csv(headers, rows) if chosen.format == "csv" else table(headers, rows), end="")
+    print(shown(chosen, documents, columns, key, name=name, as_2020=as_2020), end="")
 
 
-def show_texts(chosen: argparse.Namespace, documents: Sequence[Document], columns: Sequence[Column], text: str) -> None:
+def shown(
+    chosen: argparse.Namespace,
+    documents: Sequence[Document],
+    columns: Sequence[Column],
+    key: str = "id",
+    *,
+    name: str | Callable[[Document], str] = "",
+    as_2020: As2020 | None = None,
+) -> str:
+    """What `show` prints."""
+    if chosen.quiet or chosen.format == "name":
+        called = key if chosen.quiet or not name else name
+        called_so = (str(each[called] if isinstance(called, str) else called(each)) for each in documents)
+        return "".join(f"{clean(each)}\n" for each in dict.fromkeys(called_so))
+    if chosen.format == "json":
+        return json_of(list(documents))
+    if chosen.format == "yaml":
+        return yaml_of(list(documents))
+    if chosen.as_2020 and as_2020 is not None:
+        lines = [line for each in documents for line in as_2020.lines(each)]
+        titles = [] if chosen.no_headers else [column.title for column in as_2020.columns]
+        rows = rows_of(lines, as_2020.columns)
+        return table(titles, rows) if chosen.format == "tink" else csv_of(titles, rows)
+    if chosen.format == "csv":
+        wanted = _instead(columns, wide=True)
+        names = [] if chosen.no_headers else [column.name for column in wanted]
+        return csv_of(names, [[column.plain(each) for column in wanted] for each in documents])
+    wanted = _instead(columns, wide=chosen.format == "wide")
+    titles = [] if chosen.no_headers else [column.title for column in wanted]
+    rows = rows_of(documents, wanted)
+    if chosen.format == "tink":
+        return table(titles, rows)
+    return listing(titles, rows, [column.fit for column in wanted], 0 if chosen.format == "wide" else screen())
+
+
+def show_texts(
+    chosen: argparse.Namespace,
+    documents: Sequence[Document],
+    columns: Sequence[Column],
+    text: str,
+    as_2020: As2020 | None = None,
+) -> None:
     """The same for documents that are asked for by name: instead of a table their `text`, as it was written.
 
     On a terminal nothing in it steers that.
     """
-    if chosen.format == "table" and not chosen.quiet:
+    if for_people(chosen):
         written = clean_block if is_terminal() else str
         for document in documents:
-            shown = written(document[text])
-            print(shown, end="" if shown.endswith("\n") else "\n")
+            told = written(document[text])
+            print(told, end="" if told.endswith("\n") else "\n")
     else:
-        show(chosen, documents, columns)
+        show(chosen, documents, columns, as_2020=as_2020)
+
+
+def fields(
+    chosen: argparse.Namespace, named: Sequence[tuple[str, object]], titles: tuple[str, str] = ("Field Name", "Value")
+) -> str:
+    """Names and values of one thing, for people; `titles` are those of 2020's table."""
+    return table(titles, [list(each) for each in named]) if chosen.as_2020 else pairs(named, screen())
+
+
+def screen() -> int:
+    """The cells in a line of the terminal, 0 where what is printed goes elsewhere."""
+    return shutil.get_terminal_size().columns if is_terminal() else 0
 
 
 def is_terminal() -> bool:
@@ -73,7 +174,7 @@ def rows_of(documents: Sequence[Document], columns: Sequence[Column]) -> list[li
     return [[column.value(each) for column in columns] for each in documents]
 
 
-def _csv(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def csv_of(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     import csv
     import io
 
@@ -83,19 +184,30 @@ def _csv(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return written.getvalue()
 
 
-def _steering_escaped(document: str) -> str:
-    """The same JSON, with what could steer a terminal written as JSON escapes."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in document
+def json_of(document: object) -> str:
+    """JSON with letters of any language as they are, and what could steer a terminal as JSON escapes."""
+    written = json.dumps(document, indent=2, ensure_ascii=False)
+    return (
+        "".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in written)
+        + "\n"
     )
 
 
-def _yaml(documents: Sequence[Document]) -> str:
+def yaml_of(document: object) -> str:
     """YAML with letters of any language as they are, or all of them escaped where one could steer a terminal."""
     import yaml
 
-    plain = json.loads(json.dumps(list(documents)))  # yaml writes a dict, and nothing that is derived from it
+    plain = json.loads(json.dumps(document))  # yaml writes a dict, and nothing that is derived from it
     readable = str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
     if all(letter.isprintable() or letter == "\n" for letter in readable):
         return readable
     return str(yaml.safe_dump(plain, sort_keys=False))
+
+
+def _instead(columns: Sequence[Column], *, wide: bool) -> list[Column]:
+    """The columns that are shown; a wide one stands in the place of the other with its heading."""
+    if not wide:
+        return [column for column in columns if not column.wide]
+    widest = {column.title: column for column in columns if column.wide}
+    chosen = [widest.get(column.title, column) for column in columns]
+    return list(dict.fromkeys(chosen))

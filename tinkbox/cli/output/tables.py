@@ -1,8 +1,61 @@
-"""2020's tables."""
+"""Tables: a line for each thing, in columns that fit a screen; and those of 2020.  Pure."""
 
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from tinkbox.cli.output.printable import clean
+
+GAP: Final = 2  # spaces between columns
+ELLIPSIS: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a column may lose where the screen is too narrow.
+
+    It may be shortened to `least` cells, 0: never.  Columns are left out by their `rank`, the highest first, 0: never.
+    """
+
+    least: int = 0
+    rank: int = 0
+
+
+def listing(titles: Sequence[str], rows: Sequence[Sequence[object]], fits: Sequence[Fit] = (), screen: int = 0) -> str:
+    """Columns as docker and kubectl print them; `screen` is its cells in a line, 0: nothing is shortened or left out.
+
+    Without `titles` there is no line of headings.  `fits` has an entry for each column, if it is given.
+    """
+    texts = [[clean(str(value)) for value in row] for row in rows]
+    lines = [*([[title.upper() for title in titles]] if titles else []), *texts]
+    if not lines:
+        return ""
+    columns = list(range(len(lines[0])))
+    natural = [max(cells(line[column]) for line in lines) for column in columns]
+    fits = fits or [Fit()] * len(columns)
+    widths = _fitted(natural, fits, screen) if screen else dict(enumerate(natural))
+    printed = [_line([(line[column], width) for column, width in widths.items()]) for line in lines]
+    return "".join(f"{cut(each, screen) if screen else each}\n" for each in printed)
+
+
+def pairs(named: Sequence[tuple[str, object]], screen: int = 0) -> str:
+    """Names and values, as `kubectl describe` prints them; a value without a name goes on below the one before.
+
+    `screen` is as for `listing`: a value that is too long is shown to its end, on further lines.
+    """
+    import textwrap
+
+    titles = [f"{clean(name)}:" if name else "" for name, _ in named]
+    indent = max(map(cells, titles), default=0) + GAP
+    room = max(screen - indent, 20) if screen else 0
+    lines = []
+    for title, (_, value) in zip(titles, named, strict=True):
+        text = clean(str(value))
+        parts = textwrap.wrap(text, room, break_on_hyphens=False) if room and cells(text) > room else [text]
+        for number, part in enumerate(parts or [""]):
+            lines.append(f"{_padded('' if number else title, indent)}{part}".rstrip())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -24,14 +77,61 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(printed) + "\n"
 
 
-def fields(pairs: Sequence[tuple[str, object]], titles: tuple[str, str] = ("Field Name", "Value")) -> str:
-    """A table of names and values."""
-    return table(titles, [list(pair) for pair in pairs])
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes: wide letters two, and those that are drawn over others none."""
+    return len(text) if text.isascii() else sum(map(_cells_of, text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of its beginning as fits into so many cells with the sign that something is left out."""
+    if cells(text) <= width:
+        return text
+    room, kept = width - 1, ""
+    for letter in text:
+        room -= _cells_of(letter)
+        if room < 0:
+            break
+        kept += letter
+    return f"{kept}{ELLIPSIS}"
+
+
+def _fitted(natural: Sequence[int], fits: Sequence[Fit], screen: int) -> dict[int, int]:
+    """The columns that are shown, with their widths."""
+    shown = list(range(len(natural)))
+    while True:
+        widths = {column: natural[column] for column in shown}
+        over = sum(widths.values()) + GAP * (len(widths) - 1) - screen
+        # The widest gives first, so that no column is shorter than need be.
+        while over > 0:
+            spare = [each for each in shown if fits[each].least and widths[each] > fits[each].least]
+            if not spare:
+                break
+            widest = max(spare, key=lambda column: widths[column])
+            widths[widest] -= 1
+            over -= 1
+        droppable = [column for column in shown if fits[column].rank]
+        if over <= 0 or not droppable:
+            return widths
+        shown.remove(max(droppable, key=lambda column: fits[column].rank))
+
+
+def _line(placed: Sequence[tuple[str, int]]) -> str:
+    return (" " * GAP).join(_padded(cut(text, width), width) for text, width in placed).rstrip()
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+def _cells_of(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
 
 
 def _row(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = [
+    parts = [
         text.rjust(width) if to_right else text.ljust(width)
         for text, width, to_right in zip(texts, widths, right, strict=True)
     ]
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(parts)} |"

@@ -1,5 +1,6 @@
 """Questions to a person at a terminal, each with what is proposed."""
 
+import argparse
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -43,6 +44,20 @@ class Questions:
         if self._yes:
             return proposed
         return self.answer(f"{question} (yes or no)", "yes" if proposed else "no", _agreement)
+
+
+def confirm(chosen: argparse.Namespace, what: str, *, line: str = "") -> None:
+    """Ask before something is destroyed, unless --yes (`flags.add_yes`) says so; raises Invalid for a no.
+
+    Without a terminal `line` is named, to type instead; without a `line` it is done, as 2020's verbs have it, which never ask.
+    """
+    questions = Questions(yes=False)
+    if chosen.yes or chosen.as_2020 or (not questions.can_ask and not line):
+        return
+    if not questions.can_ask:
+        raise Invalid(f"this asks before it does anything, and there is no terminal: type `{line} --yes`")
+    if not questions.agreed(f"{what}?", proposed=False):
+        raise Invalid("you did not say yes, so nothing was done")
 
 
 def _agreement(text: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from tinkbox.cli.terminal.raw_terminal import Told
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
-_KEYS = 1024
+KEYS = 1024
 # What arrows, function keys and the keypad send, which may have a q in it.
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
 
@@ -68,13 +68,17 @@ class UntilQuit:
     def _typed(self) -> None:
         assert self._keyboard is not None
         try:
-            keys = os.read(self._keyboard, _KEYS)
+            keys = os.read(self._keyboard, KEYS)
         except OSError:
             keys = b""
-        if not keys or quits(keys):
+        if not keys or self._take(keys):
             # Nothing at all is what a terminal gives that is gone.
             asyncio.get_running_loop().remove_reader(self._keyboard)
             self._end()
+
+    def _take(self, keys: bytes) -> bool:
+        """Whether what was typed ends it."""
+        return quits(keys)
 
     def _end(self, told: int = 0) -> None:
         self._quit, self._told = True, told or self._told

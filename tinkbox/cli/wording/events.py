@@ -63,14 +63,24 @@ def told(event: Document) -> str:
     return (reason or SPOKEN.get(event.get("state", ""), "")) + again
 
 
-def line_of(event: Document) -> str:
-    """One line for one event; what went as expected is not spelled out."""
-    what = " / ".join(str(event[name]) for name in ("task", "action", "service") if event.get(name))
+def concerned(event: Document) -> str:
+    """The action or service that an event is about."""
+    return " / ".join(str(event[name]) for name in ("task", "action", "service") if event.get(name))
+
+
+def took(seconds: float | None) -> str:
+    """How long an action ran: `0.2s`, `12m`."""
+    return "" if seconds is None else f"{seconds:.1f}s" if seconds < 10 else show_duration(seconds)
+
+
+def line_of(event: Document, workflow: str = "") -> str:
+    """One line for one event, with the workflow's name or id if it is given; what went as expected is not spelled out."""
     seconds = f"after {event['seconds']:.1f} s" if event["kind"].startswith("action.") and "seconds" in event else ""
     quiet = event["kind"].startswith(("workflow.", "action.")) and event["kind"] not in _TOLD
     said = "" if quiet and not event.get("reason") else told(event)
-    text = ": ".join(part for part in (f"{what} {seconds}".strip(), said) if part)
-    return clean(f"{moment(event['at'])}  {event['kind']:<18} {text}".rstrip())
+    text = ": ".join(part for part in (f"{concerned(event)} {seconds}".strip(), said) if part)
+    whose = f"{workflow}  " if workflow else ""
+    return clean(f"{moment(event['at'])}  {whose}{event['kind']:<18} {text}".rstrip())
 
 
 def _held(event: Document) -> str:

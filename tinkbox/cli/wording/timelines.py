@@ -1,10 +1,11 @@
 """What was seen of machines: the stages of their boots."""
 
+import argparse
 from collections.abc import Sequence
 
 from tinkbox.cli.output.formats import Column, Document, rows_of
 from tinkbox.cli.output.printable import clean, moment
-from tinkbox.cli.output.tables import table
+from tinkbox.cli.output.tables import listing, table
 
 
 def detail(seen: Document) -> str:
@@ -17,10 +18,18 @@ def detail(seen: Document) -> str:
     return f"{seen['detail']} ({often})" if seen["detail"] else often
 
 
-SIGHTINGS: Sequence[Column] = (Column("At", "at", moment), Column("Stage", "stage"), Column("Detail", detail))
+SIGHTINGS: Sequence[Column] = (
+    Column("Time", "at", moment),
+    Column("Stage", "stage"),
+    Column("Detail", detail),
+)
+OLD: Sequence[Column] = (Column("At", "at", moment), *SIGHTINGS[1:])
 
 
-def timeline(sightings: Sequence[Document], stalled: str = "") -> str:
+def timeline(chosen: argparse.Namespace, sightings: Sequence[Document], stalled: str = "") -> str:
     """A table of sightings, and below it for how long a machine has stalled, if it has."""
-    titles = [column.title for column in SIGHTINGS]
-    return table(titles, rows_of(sightings, SIGHTINGS)) + (f"{clean(stalled)}\n" if stalled else "")
+    # Never cut, though lines may grow too long: it is looked at for its details.
+    columns = OLD if chosen.as_2020 else SIGHTINGS
+    printed = table if chosen.as_2020 else listing
+    told = printed([column.title for column in columns], rows_of(sightings, columns))
+    return told + (f"{clean(stalled)}\n" if stalled else "")

@@ -8,10 +8,13 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from tinkbox.client.operator.apply import Documents
 from tinkbox.client.operator.breakpoints import Breakpoints, Shells
-from tinkbox.client.operator.connection import Connection, Document, Unreachable, part
+from tinkbox.client.operator.connection import Connection, Document, Found, Unreachable, part
 from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
 from tinkbox.client.operator.images import Images, Osie
+from tinkbox.client.operator.names import Names
+from tinkbox.client.operator.rollouts import Rollouts
 from tinkbox.client.operator.services import Services
 from tinkbox.client.operator.templates import Templates
 from tinkbox.client.operator.workflows import Workflows
@@ -19,7 +22,7 @@ from tinkbox.client.operator.workflows import Workflows
 if TYPE_CHECKING:
     from tinkbox.wire.messages.status import Snapshot
 
-__all__ = ["Document", "Operator", "Unreachable"]
+__all__ = ["Document", "Found", "Operator", "Unreachable"]
 
 
 class Operator:
@@ -33,11 +36,14 @@ class Operator:
         self.discovered = Discovered(connection)
         self.templates = Templates(connection)
         self.workflows = Workflows(connection)
+        self.files = Documents(connection)
         self.breakpoints = Breakpoints(connection)
         self.shells = Shells(connection)
+        self.rollouts = Rollouts(connection)
         self.services = Services(connection)
         self.images = Images(connection)
         self.osie = Osie(connection)
+        self.names = Names(connection)
 
     async def __aenter__(self) -> Self:
         await self.connection.open()
@@ -48,11 +54,11 @@ class Operator:
     ) -> None:
         await self.connection.close()
 
-    async def status(self) -> "Snapshot":
-        """The appliance at a glance."""
+    async def status(self, after: str = "") -> "Snapshot":
+        """The appliance at a glance: what changed behind a place that was told before, or all of it."""
         from tinkbox.wire.messages.status import decode_snapshot
 
-        return decode_snapshot(await self.connection.send("GET", "/v1/status"))
+        return decode_snapshot(await self.connection.send("GET", f"/v1/status?after={part(after)}"))
 
     async def default_keys(self) -> list[str]:
         """The public SSH keys that every installed system gets."""

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from tinkbox.client.operator.connection import Connection, Document, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
 
 if TYPE_CHECKING:
     from tinkbox.client.shell import ShellConnection
@@ -20,6 +20,10 @@ class Breakpoints:
     async def all(self) -> list[Document]:
         """The unfinished workflows that are held, or have a breakpoint armed."""
         return await self._connection.documents("/v1/breakpoints")
+
+    async def found(self, asked: Mapping[str, str]) -> Found:
+        """Those that are asked for: `state`, `limit`, `sort`."""
+        return await self._connection.found("/v1/breakpoints", asked)
 
     async def get(self, key: str) -> Document:
         """What is armed and held of one workflow."""

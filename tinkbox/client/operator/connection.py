@@ -5,15 +5,16 @@ Over a `quick_connection` one question is asked after the other, a `lasting_conn
 
 import errno
 import json
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
+from urllib.parse import quote, urlencode
 
 from tinkbox.client.refusals import raise_refusal
-from tinkbox.host_users import user_name
+from tinkbox.host_users import group_name, user_name
 from tinkbox.model.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ Document = dict[str, Any]
 SECONDS = 60.0  # for a question and its answer
 # Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
 MOST_ANSWERED = 64 * 1024 * 1024
+# The header that says how many entries a list has without its limit.
+TOTAL = "Total-Count"
 LASTING = "only a lasting connection does that"
 NO_APPLIANCE = "is that an appliance of this version?"
 
@@ -38,13 +41,29 @@ class Answered(Document):
         raise Unavailable(f"the appliance answered without {key!r}: {NO_APPLIANCE}")
 
 
+class Reply(NamedTuple):
+    """The bytes of an answer, and of a list that was limited how many there are without the limit."""
+
+    content: bytes
+    total: int | None = None
+
+
+class Found(NamedTuple):
+    """What a list has of the entries that were asked for, and how many there are of these."""
+
+    documents: list[Document]
+    total: int
+
+
 class Connection(ABC):
     """To the unix socket of an appliance on this host, or to the URL of another, with a token.
+
+    `variable` is what of the environment names it, empty: nothing.
 
     Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and Unreachable when none answers.
     """
 
-    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "") -> None:
+    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "", variable: str = "") -> None:
         self.socket = socket
         self.url = url or "http://tinkbox"
         if not (token.isascii() and token.isprintable()):
@@ -53,6 +72,7 @@ class Connection(ABC):
             )
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.where = str(socket or url)
+        self._variable = variable
 
     @abstractmethod
     async def open(self) -> None: ...
@@ -61,8 +81,8 @@ class Connection(ABC):
     async def close(self) -> None: ...
 
     @abstractmethod
-    async def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
-        """Ask, and return the answer's bytes."""
+    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
+        """Ask, and return the answer."""
 
     async def upload(self, path: str, content: BinaryIO) -> Document:
         """POST a file of any length, for as long as that takes; the answer is a JSON object."""
@@ -78,10 +98,16 @@ class Connection(ABC):
 
     async def documents(self, path: str) -> list[Document]:
         """GET a JSON list."""
-        answer = decoded(await self.exchange("GET", path, None))
+        return (await self.found(path, {})).documents
+
+    async def found(self, path: str, asked: Mapping[str, str]) -> Found:
+        """GET what a JSON list has of what is asked for; `asked` is its query, such as `state` and `limit`."""
+        query = f"?{urlencode(asked)}" if asked else ""
+        reply = await self.exchange("GET", path + query, None)
+        answer = decoded(reply.content)
         if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
             raise Unavailable(f"{self.where}{path} did not answer with a list of objects: {NO_APPLIANCE}")
-        return answer
+        return Found(answer, len(answer) if reply.total is None else reply.total)
 
     async def document(self, method: str, path: str, body: Document | bytes | None = None) -> Document:
         """A JSON object; `body` is as for `send`."""
@@ -89,7 +115,9 @@ class Connection(ABC):
 
     async def send(self, method: str, path: str, body: Document | bytes | None = None) -> bytes:
         """The answer's bytes; a `body` that is a dict is sent as JSON, bytes as they are."""
-        return await self.exchange(method, path, json.dumps(body).encode() if isinstance(body, dict) else body)
+        return (
+            await self.exchange(method, path, json.dumps(body).encode() if isinstance(body, dict) else body)
+        ).content
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""
@@ -149,20 +177,38 @@ class Connection(ABC):
                 f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
                 "TINKBOX_TOKEN"
             )
-        here = (
-            "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root: sudo tinkbox. "
-        )
+        if self._variable:
+            return Unreachable(
+                f"no appliance answers at {self.where} ({why}), which {self._variable} names: is `tinkbox serve` running "
+                f"there? Correct {self._variable}, or unset it to ask the appliance on this host"
+            )
+        here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(
             f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? {here if self.socket else ''}"
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
         )
 
     def _owner(self) -> str:
-        """The user whose socket it is; where nobody may see that, whose folder it is in."""
+        """The user whose socket it is, and the group that may use it; where nobody may see that, whose folder it is in."""
         for place in (self.socket, self.socket.parent) if self.socket else ():
             with suppress(OSError):
-                return f"user {user_name(place.stat().st_uid)}, whose it is"
+                found = place.stat()
+                owner = f"user {user_name(found.st_uid)}, whose it is"
+                group_may, others_may = (
+                    (stat.S_IXGRP, stat.S_IXOTH) if place != self.socket else (stat.S_IWGRP, stat.S_IWOTH)
+                )
+                if not found.st_mode & group_may or found.st_mode & others_may:
+                    return owner
+                group = group_name(found.st_gid)
+                return (
+                    f"{owner}, or as a member of the group {group} (`sudo usermod -aG {group} NAME`, and log in again)"
+                )
         return "the user of the appliance"
+
+
+def total_of(told: str | None) -> int | None:
+    """What an answer's header TOTAL says of how many there are; None when it does not."""
+    return int(told) if told and told.isascii() and told.isdigit() else None
 
 
 def part(key: str) -> str:

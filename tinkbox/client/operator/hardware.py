@@ -1,9 +1,13 @@
 """Machines: hardware, the leases and boots of machines, and those that introduced themselves."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tinkbox.client.operator.connection import Connection, Document, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.labels import LabelChange
+
+if TYPE_CHECKING:
+    from tinkbox.model.machine_lists import ListedMachine
 
 
 class Hardware:
@@ -15,11 +19,19 @@ class Hardware:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/hardware")
 
+    async def found(self, asked: Mapping[str, str]) -> Found:
+        """Those that are asked for: `state`, `label`, `limit`, `sort`."""
+        return await self._connection.found("/v1/hardware", asked)
+
+    async def label(self, key: str, change: LabelChange) -> Document:
+        asked = {"set": dict(change.set), "remove": list(change.removed)}
+        return await self._connection.document("PATCH", f"/v1/hardware/{part(key)}/labels", asked)
+
     async def push(self, text: bytes) -> Document:
         return await self._connection.document("POST", "/v1/hardware", text)
 
     async def add(self, wanted: Mapping[str, Any]) -> Document:
-        """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`."""
+        """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`, `labels`."""
         return await self._connection.document("POST", "/v1/hardware/add", dict(wanted))
 
     async def get(self, key: str) -> Document:
@@ -29,8 +41,50 @@ class Hardware:
         """The ids of the workflows that are not over and need a machine."""
         return [str(each["id"]) for each in await self._connection.documents(f"/v1/hardware/{part(key)}/workflows")]
 
-    async def delete(self, key: str) -> Document:
-        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}")
+    async def import_list(
+        self, machines: "Sequence[ListedMachine]", *, update: bool, skip_invalid: bool, dry_run: bool
+    ) -> list[Document]:
+        """Import machines, all or none of them; tells of each what became or would become of it."""
+        from tinkbox.model.machine_lists import listed_document
+
+        flags = {"update": update, "skip_invalid": skip_invalid, "dry_run": dry_run}
+        asked = {"machines": list(map(listed_document, machines)), **flags}
+        return list((await self._connection.document("POST", "/v1/hardware/import", asked))["machines"])
+
+    async def change(self, key: str, wanted: Mapping[str, Any]) -> Document:
+        """Change `name`, `address`, `gateway`, `add_macs`, `remove_macs`, `disks`, `ssh_keys`, `labels`; with `force` in any case."""
+        return await self._connection.document("PATCH", f"/v1/hardware/{part(key)}", dict(wanted))
+
+    async def replace(self, machine: Document, text: str, *, force: bool) -> Document:
+        """Store another document of a `machine` as it was got; raises Conflict when it was changed since."""
+        base = {"updated_at": machine["updated_at"], "labels": machine["labels"]}
+        asked = {"text": text, "base": base, "force": force}
+        return await self._connection.document("PUT", f"/v1/hardware/{part(machine['id'])}", asked)
+
+    async def retire(self, key: str, reason: str, *, force: bool) -> Document:
+        """Take a machine out of service; `canceled` are the workflows that were cancelled."""
+        asked = {"reason": reason, "force": force}
+        return await self._connection.document("POST", f"/v1/hardware/{part(key)}/retire", asked)
+
+    async def give_back(self, key: str) -> Document:
+        """Take a retired machine back into service."""
+        return await self._connection.document("POST", f"/v1/hardware/{part(key)}/return", {})
+
+    async def delete(self, key: str, *, force: bool = False) -> Document:
+        """Forget a machine; with `force` the workflows that need it are cancelled first."""
+        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}{'?force=1' if force else ''}")
+
+    async def notes(self, key: str) -> list[Document]:
+        return list((await self._connection.document("GET", f"/v1/hardware/{part(key)}/notes"))["notes"])
+
+    async def note(self, key: str, text: str) -> list[Document]:
+        """Note something about a machine; tells all notes of it."""
+        answer = await self._connection.document("POST", f"/v1/hardware/{part(key)}/notes", {"text": text})
+        return list(answer["notes"])
+
+    async def remove_note(self, key: str, number: int) -> list[Document]:
+        answer = await self._connection.document("DELETE", f"/v1/hardware/{part(key)}/notes/{number}")
+        return list(answer["notes"])
 
     async def credential(self, key: str, *, rotate: bool = False) -> Document:
         """What makes a worker this machine's; with `rotate` nothing counts any more that was given before."""

@@ -1,8 +1,9 @@
 """Images that actions run from, and the in-memory operating system."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from tinkbox.client.operator.connection import Connection, Document, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
 
 
 class Images:
@@ -13,6 +14,10 @@ class Images:
 
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/images")
+
+    async def found(self, asked: Mapping[str, str]) -> Found:
+        """Those that are asked for: `kind`, `limit`, `sort`."""
+        return await self._connection.found("/v1/images", asked)
 
     async def system_image(self, reference: str) -> Document:
         """What is known of a system image by its name; its `reference` names these bytes for ever."""

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import aiohttp
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, TOTAL, Connection, Document, Reply, total_of
 from tinkbox.client.shell import ShellConnection, shell_connection
 
 QUICK = aiohttp.ClientTimeout(total=SECONDS)
@@ -24,11 +24,11 @@ class LastingConnection(Connection):
     async def close(self) -> None:
         await self._session.close()
 
-    async def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
+    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
         return await self._exchange(method, path, body, QUICK)
 
     async def upload(self, path: str, content: BinaryIO) -> Document:
-        return self.object_of(path, await self._exchange("POST", path, content, STREAM))
+        return self.object_of(path, (await self._exchange("POST", path, content, STREAM)).content)
 
     async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         try:
@@ -45,12 +45,12 @@ class LastingConnection(Connection):
 
     async def _exchange(
         self, method: str, path: str, body: bytes | BinaryIO | None, limit: aiohttp.ClientTimeout
-    ) -> bytes:
+    ) -> Reply:
         try:
             request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
             async with request as response:
                 await self._refuse(response)
-                return await self._whole(response)
+                return Reply(await self._whole(response), total_of(response.headers.get(TOTAL)))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 

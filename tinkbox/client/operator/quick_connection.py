@@ -10,7 +10,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, TOTAL, Connection, Reply, total_of
 
 T = TypeVar("T")
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
@@ -39,7 +39,7 @@ class QuickConnection(Connection):
             self._connection.close()
             self._connection = None
 
-    async def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
+    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
         try:
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
@@ -52,7 +52,7 @@ class QuickConnection(Connection):
             await self.close()
             raise self.too_much(path)
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
-        return answer
+        return Reply(answer, total_of(response.headers.get(TOTAL)))
 
     def _connect(self) -> HTTPConnection:
         """Raises Unreachable for a URL that is none."""
@@ -64,7 +64,7 @@ class QuickConnection(Connection):
         except ValueError as error:
             raise self.unreachable(error) from None
         if url.scheme not in SCHEMES or not url.hostname:
-            raise self.unreachable(ValueError("a URL begins with http:// or https:// and a host"))
+            raise self.unreachable(ValueError("write http:// or https:// and a host, or unix:// and a path"))
         self._base_path = url.path
         connection: type[HTTPConnection] = SCHEMES[url.scheme]
         return connection(url.hostname, port, timeout=SECONDS)

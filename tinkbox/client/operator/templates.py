@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tinkbox.client.operator.connection import Connection, Document, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
 
 
 class Templates:
@@ -15,12 +16,21 @@ class Templates:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/templates")
 
+    async def found(self, asked: Mapping[str, str]) -> Found:
+        """Those that are asked for: `label`, `limit`, `sort`."""
+        return await self._connection.found("/v1/templates", asked)
+
+    async def label(self, key: str, change: LabelChange) -> Document:
+        asked = {"set": dict(change.set), "remove": list(change.removed)}
+        return await self._connection.document("PATCH", f"/v1/templates/{part(key)}/labels", asked)
+
     async def catalogue(self) -> list[Document]:
         """The templates of the program."""
         return await self._connection.documents("/v1/template-catalogue")
 
-    async def create(self, name: str, data: str) -> Document:
-        return await self._connection.document("POST", "/v1/templates", {"name": name, "data": data})
+    async def create(self, name: str, data: str, labels: Labels = NO_LABELS) -> Document:
+        asked = {"name": name, "data": data, **({"labels": dict(labels)} if labels else {})}
+        return await self._connection.document("POST", "/v1/templates", asked)
 
     async def validate(self, asked: Mapping[str, Any]) -> Document:
         """Give `data` or the key of a stored `template`, and `hardware` when it is not for every machine."""

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from tinkbox.client.operator.connection import Connection, Document, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
 
 
 class Workflows:
@@ -15,6 +16,14 @@ class Workflows:
     async def all(self) -> list[Document]:
         return await self._connection.documents("/v1/workflows")
 
+    async def found(self, asked: Mapping[str, str]) -> Found:
+        """Those that are asked for: `state`, `machine`, `template`, `label`, `since`, `limit`, `sort`."""
+        return await self._connection.found("/v1/workflows", asked)
+
+    async def label(self, key: str, change: LabelChange) -> Document:
+        asked = {"set": dict(change.set), "remove": list(change.removed)}
+        return await self._connection.document("PATCH", f"/v1/workflows/{part(key)}/labels", asked)
+
     async def create(
         self,
         template: str,
@@ -22,15 +31,26 @@ class Workflows:
         breakpoints: Mapping[str, Any] | None = None,
         *,
         confirm_wipe: bool = False,
+        labels: Labels = NO_LABELS,
     ) -> Document:
         asked = {"template": template, "hardware": dict(hardware)}
-        return await self._create(asked, breakpoints, confirm_wipe=confirm_wipe)
+        return await self._create(asked, breakpoints, labels, confirm_wipe=confirm_wipe)
 
     async def create_from(
-        self, documents: str, breakpoints: Mapping[str, Any] | None = None, *, confirm_wipe: bool = False
+        self,
+        documents: str,
+        breakpoints: Mapping[str, Any] | None = None,
+        *,
+        confirm_wipe: bool = False,
+        labels: Labels = NO_LABELS,
     ) -> Document:
-        """Create every `kind: Workflow` of a file."""
-        return await self._create({"documents": documents}, breakpoints, confirm_wipe=confirm_wipe)
+        """Create every `kind: Workflow` of a file, with these labels beside its own."""
+        return await self._create({"documents": documents}, breakpoints, labels, confirm_wipe=confirm_wipe)
+
+    async def plan(self, template: str, machine: str, parameters: Mapping[str, Any]) -> Document:
+        """What would happen; without a machine for the devices among the parameters."""
+        asked = {"template": template, "hardware": dict(parameters), **({"machine": machine} if machine else {})}
+        return await self._connection.document("POST", "/v1/workflows/plan", asked)
 
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}")
@@ -41,8 +61,10 @@ class Workflows:
     async def state(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state")
 
-    async def cancel(self, key: str) -> Document:
-        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/cancel")
+    async def cancel(self, key: str, *, force: bool = False) -> Document:
+        """Have a workflow end; with `force` also when its machine does not answer."""
+        asked = {"force": True} if force else None
+        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/cancel", asked)
 
     async def retry(self, key: str, first: str | None, *, confirm_wipe: bool = False) -> Document:
         """Resume a workflow at the action called `first`, None: at the one it stopped at."""
@@ -68,10 +90,13 @@ class Workflows:
         """What the actions print behind `place`; `Connection.output` says how, and what is raised."""
         return self._connection.output(f"/v1/workflows/{part(key)}/logs?follow={int(follow)}", place)
 
-    async def _create(self, asked: Document, breakpoints: Mapping[str, Any] | None, *, confirm_wipe: bool) -> Document:
+    async def _create(
+        self, asked: Document, breakpoints: Mapping[str, Any] | None, labels: Labels, *, confirm_wipe: bool
+    ) -> Document:
         armed = {"breakpoints": dict(breakpoints)} if breakpoints else {}
+        labelled = {"labels": dict(labels)} if labels else {}
         return await self._connection.document(
-            "POST", "/v1/workflows", {**asked, **armed, **_confirmed(yes=confirm_wipe)}
+            "POST", "/v1/workflows", {**asked, **armed, **labelled, **_confirmed(yes=confirm_wipe)}
         )
 
 

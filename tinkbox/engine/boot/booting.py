@@ -144,8 +144,12 @@ class Booting:
             gives = self._mode not in OTHERS_ADDRESSES
             return Silence.UNFIT_ADDRESS if gives and decided.interface.address in self._unfit else Silence.NO_ADDRESS
         if self.knows(client.mac):
-            return Silence.NOT_PERMITTED
+            return self._without_permission(client.mac)
         return self._strangers.silence(client, interface) if self._strangers else Silence.UNKNOWN
+
+    def _without_permission(self, mac: MacAddress) -> Silence:
+        facts = self._machines.boot_facts.of(mac)
+        return Silence.RETIRED if facts and facts.retired else Silence.NOT_PERMITTED
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         """What to tell a machine that asks for its boot script from the IPv4 address `peer`.
@@ -271,7 +275,7 @@ class Booting:
         """
         if not self._is_its_host(mac, address):
             return
-        own, why = None, Silence.NOT_PERMITTED if self.knows(mac) else Silence.UNKNOWN
+        own, why = None, self._without_permission(mac) if self.knows(mac) else Silence.UNKNOWN
         if plan is not None:
             own, why = plan.interface.address, Silence.ELSEWHERE
         facts = {"why": why.value, "address": str(address), "own": str(own or "")}

@@ -19,6 +19,7 @@ from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
+from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Sighting
 
 
@@ -39,7 +40,7 @@ class Case:
     """A machine, or without `mac` the appliance itself, and what is known there.
 
     `sightings` are those of its last boots, oldest first.  `interface` is what we were told about it, None for a
-    machine that nobody knows; `ticket`, `installed` and `parked` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
+    machine that nobody knows; `ticket`, `installed`, `parked` and `retired` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
     unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `discovers` tells
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
@@ -61,6 +62,7 @@ class Case:
     left: bool = False
     installed: bool = False
     parked: str = ""
+    retired: Retirement | None = None
     discovers: bool = False
     firmware_traits: FirmwareTraits = field(default_factory=FirmwareTraits)
     inventory: Inventory | None = None

@@ -28,6 +28,7 @@ from tinkbox.model.sightings import Sighting
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
 KEPT_SIGHTINGS = 400
+FAULTS_KEPT = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,7 @@ class Examiner:
         self._limits = limits
         self._at = at
         self._claimants = claimants
+        self._faults: tuple[datetime, tuple[str, ...]] | None = None
 
     async def examine(self, key: str = "", who: str = OPERATOR) -> Examination:
         """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and the noteworthy ones.
@@ -104,6 +106,18 @@ class Examiner:
         with self._turns.place(who) as turn:
             async with turn():
                 return await self._examine(key)
+
+    async def faults_of_appliance(self) -> tuple[str, ...]:
+        """The rules by which the appliance itself has a fault, as far as that costs little: no server is asked for.
+
+        They are looked at anew every FAULTS_KEPT at most.
+        """
+        now = self._clock()
+        if self._faults is None or not timedelta() <= now - self._faults[0] < FAULTS_KEPT:
+            case = replace(self._general(None, surveyed=True), disk=await self._disk())
+            found = [each.rule for each in diagnose(case) if each.gravity is Gravity.FAULT]
+            self._faults = now, tuple(dict.fromkeys(found))
+        return self._faults[1]
 
     async def _examine(self, key: str) -> Examination:
         lost = await self._lost()
@@ -199,6 +213,7 @@ class Examiner:
             left=facts is not None and facts.left,
             installed=known.installed,
             parked=known.parked,
+            retired=known.retired,
         )
 
     def _heard_at(self, known: MachineStatus, seen: Sequence[Sighting]) -> datetime | None:

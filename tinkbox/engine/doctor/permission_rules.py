@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import Case, Finding, line, of, text
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
@@ -171,7 +171,11 @@ def not_permitted(case: Case) -> Iterator[Finding]:
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
     if case.interface is None or not asked or of(case.last, Stage.OFFERED, Stage.LEASED):
         return
-    if not case.interface.dhcp:
+    if case.retired is not None:
+        said = f": {quoted(case.retired.reason)}" if case.retired.reason else ""
+        why = f"it was retired at {moment(case.retired.at)} by {quoted(case.retired.who)}{said}"
+        remedy = f"To take it back into service type `tinkbox hardware return {case.mac or 'MAC'}`, then boot it again."
+    elif not case.interface.dhcp:
         why, remedy = (
             "its interface has no dhcp in its hardware document",
             "Give the interface a dhcp part with its MAC.",

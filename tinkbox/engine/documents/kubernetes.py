@@ -8,14 +8,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.model.applying import MAX_FILE
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
-from tinkbox.model.json_text import read_document
+from tinkbox.model.json_text import MAX_DEPTH, read_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
+from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import NodeReader, compose, is_null, line_of, path
 
@@ -24,8 +26,10 @@ COMMANDS: Mapping[str, str] = {
     "Template": "tinkbox template create",
     "Workflow": "tinkbox workflow create",
 }
+HARDWARE_2020: Final = "Hardware of 2020"
 MAX_NUMBER = 2**32 - 1
-MAX_TEXT = 1024 * 1024
+# What stands beside Tinkerbell's documents in the same folder: Namespace, Secret, Deployment, Kustomization and their like.
+_KUBERNETES_OWN: Final = re.compile(r"|apps|batch|autoscaling|policy|(?:[a-z0-9.-]+\.)?k8s\.io")
 _HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
 
 
@@ -37,11 +41,24 @@ class Object:
     namespace: str
     content: Mapping[str, Any]
     lines: Mapping[str, int] = field(repr=False)
+    kind: str = ""
 
     @property
     def spec(self) -> Mapping[str, Any]:
         spec = self.content.get("spec")
         return spec if isinstance(spec, dict) else {}
+
+    @property
+    def labels(self) -> Labels:
+        """Raises Invalid with every problem of theirs."""
+        metadata = self.content.get("metadata")
+        return parse_labels(metadata.get("labels") if isinstance(metadata, dict) else None, "metadata.labels")
+
+    @property
+    def declared_labels(self) -> Labels | None:
+        """The same; None when the document says nothing of labels, which then stay as they are."""
+        metadata = self.content.get("metadata")
+        return self.labels if isinstance(metadata, dict) and "labels" in metadata else None
 
     def problem(self, key: str, text: str) -> Problem:
         """A problem with a field, or with the nearest that is there."""
@@ -49,6 +66,18 @@ class Object:
         while known and known not in self.lines:
             known = known[: max(known.rfind("."), known.rfind("["), 0)]
         return Problem(line=self.lines.get(known), key=key, text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Everything:
+    """Every document of a file that means something here, what is wrong in it, and what there is to say of the rest.
+
+    A hardware document of 2020 is a HARDWARE_2020 without a name.
+    """
+
+    objects: tuple[Object, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +120,90 @@ def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
     return machines, taken.notes
 
 
+def read_all(text: str) -> Everything:
+    """All documents of a file, of any kind; what is wrong is among its problems."""
+    objects: list[Object] = []
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    try:
+        for node, plain in _nodes_of(text):
+            _take_any(node, plain, objects, problems, notes)
+    except (Invalid, TooLarge) as refusal:
+        found = refusal.problems if isinstance(refusal, Invalid) else ()
+        problems += found or [Problem(text=str(refusal))]
+    return Everything(objects=tuple(objects), problems=tuple(problems), notes=tuple(notes))
+
+
+def _nodes_of(text: str) -> Iterator[tuple[Node, Any]]:
+    """Every document of a text; beside it what JSON has there, None in YAML."""
+    if len(text) > MAX_FILE:
+        raise TooLarge(f"more than {MAX_FILE // 1024} KiB of documents: split them over several files")
+    if not text.lstrip().startswith(("{", "[")):
+        yield from ((node, None) for node in _documents(compose(text)))
+        return
+    try:
+        document = read_document(text)
+    except ValueError as error:
+        raise Invalid("invalid json", [_json_problem(str(error))]) from None
+    # In JSON a tab stands between values only, and YAML has none there.
+    nodes = list(_documents(compose(text.replace("\t", " "))))
+    is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
+    items = document.get("items") if is_list else None
+    yield from zip(nodes, items if isinstance(items, list) else [document], strict=False)
+
+
+def _json_problem(told: str) -> Problem:
+    where = re.match(r"line (\d{1,9}), ", told)
+    return Problem(line=int(where[1]) if where else None, text=f"invalid json: {told}")
+
+
+def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem]) -> None:
+    head, entries = _head(node), _entries(node)
+    if "kind" not in head and "apiVersion" not in head:
+        if not {"id", "network"} <= set(entries):
+            text = "neither a Kubernetes document, which has apiVersion and kind, nor hardware of 2020, with id and network"
+            problems.append(Problem(line=line_of(node), text=text))
+            return
+        reader = NodeReader()
+        content = plain if plain is not None else reader.plain(node, "")
+        problems += reader.problems
+        objects.append(Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020))
+    elif head["group"] == GROUP and head.get("kind") in SHAPES:
+        of_kind = _ObjectReader(head["kind"])
+        objects.append(of_kind.object(node, head))
+        problems += of_kind.problems
+        notes += of_kind.notes
+    elif "apiVersion" in head and "kind" in head and _KUBERNETES_OWN.fullmatch(head["group"]):
+        what = " ".join(head[name] for name in ("kind", "name") if name in head)
+        notes.append(Problem(line=line_of(node), text=f"{what} is of Kubernetes itself, and is left out"))
+    else:
+        what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
+        known = ", ".join(SHAPES)
+        problems.append(
+            Problem(line=line_of(node), text=f"{what} is unknown here; known of {GROUP}/{VERSION}: {known}")
+        )
+
+
+def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+    """The line of each field of a document."""
+    yield key, line_of(node)
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(node, MappingNode):
+        for name, value in node.value:
+            if isinstance(name, ScalarNode):
+                yield from _places(value, path(key, str(name.value)), depth + 1)
+    elif isinstance(node, SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _places(item, f"{key}[{index}]", depth + 1)
+
+
 def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
-    if len(text) > MAX_TEXT:
-        raise TooLarge(f"more than {MAX_TEXT // 1024} KiB of documents: split them over several files")
+    if len(text) > MAX_FILE:
+        raise TooLarge(f"more than {MAX_FILE // 1024} KiB of documents: split them over several files")
     if text.lstrip().startswith("{"):
         _check_json(text)
     for node in _documents(compose(text)):
@@ -175,12 +282,13 @@ class _ObjectReader(NodeReader):
             text = f"{GROUP}/{head['version']} is not read: only {GROUP}/{VERSION} is"
             self.refuse(_entries(node)["apiVersion"], "apiVersion", text)
             content: dict[str, Any] = {}
+            self._lines[""] = line_of(node)
         else:
             content = self._value(node, SHAPES[self._kind], "") or {}
         if "name" not in head and self._kind != "Hardware":  # whose own rules ask for it
             self.refuse(node, "metadata.name", "a name is required")
         name, namespace = head.get("name", ""), head.get("namespace", DEFAULT_NAMESPACE)
-        return Object(name=name, namespace=namespace, content=content, lines=self._lines)
+        return Object(name=name, namespace=namespace, content=content, lines=self._lines, kind=self._kind)
 
     def _value(self, node: Node, shape: Any, key: str) -> Any:
         self._lines[key] = line_of(node)

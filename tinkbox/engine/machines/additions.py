@@ -1,12 +1,12 @@
 """The use-case of a machine that a person adds by its MAC: it gets a document, and an address where it needs one."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Interface
 from typing import Final
 
-from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware, lowest_free, reservation
+from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware, free_addresses, reservation
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.model.hardware import Hardware
@@ -51,53 +51,70 @@ class Additions:
         if gateway and not address:
             raise Invalid("a gateway is told together with an address: give both, or neither")
         if address:
-            reserved = reservation(address, gateway, [each.network for each in self._addressing.subnets])
-            self._refuse_unusable(reserved)
-            hardware = added_hardware(added, reserved)
+            hardware = added_hardware(added, self.reserved(address, gateway))
             await self._machines.add(hardware)
             return hardware
-        network, hardware = self._network(), added_hardware(added, None)
+        network, hardware = self.network(), added_hardware(added, None)
         if network is None:
             await self._machines.add(hardware)
             return hardware
         await self._machines.refuse_known(hardware)
         answering: set[IPv4Address] = set()
         while len(answering) < MOST_ANSWERING:
-            wanted = await self._store.read(lambda tables: self._free(tables, network, answering))
-            if await self._answers(wanted):
-                answering.add(wanted)
+            wanted = await self._store.read(lambda tables: next(self.free(tables, network, answering)))
+            if await self.answers(wanted.address.ip):
+                answering.add(wanted.address.ip)
                 continue
             # Another machine may have been added meanwhile, with this address.
-            hardware = added_hardware(added, _reserved(wanted, network))
+            hardware = added_hardware(added, wanted)
             if await self._machines.add(hardware, if_so=self._is_next(wanted, network, answering)):
                 return hardware
-        raise Unavailable(
-            f"hosts that tinkbox does not know answer at {', '.join(map(str, sorted(answering)))}: choose an address with "
-            "--address"
-        )
+        raise too_many_answering(answering)
 
-    def _network(self) -> Subnet | None:
+    def reserved(self, address: str, gateway: str) -> Reservation:
+        """The address that a person names, with the gateway and the name servers of its network where it is one of ours.
+
+        Raises Invalid for what no machine can have, and Conflict for an address of the appliance.
+        """
+        told = reservation(address, gateway, [each.network for each in self._addressing.subnets])
+        own = next((each for each in self._addressing.subnets if told.address.ip in each.network), None)
+        if own is not None:
+            router = own.gateway if own.gateway and own.gateway in told.address.network else None
+            router = None if router == told.address.ip else router
+            told = replace(told, gateway=told.gateway or router, name_servers=own.name_servers)
+        self._refuse_unusable(told)
+        return told
+
+    async def answers(self, address: IPv4Address) -> bool:
+        """Whether a host answers at an address."""
+        return await self._answers(address)
+
+    def network(self) -> Subnet | None:
         """Where a machine needs an address of us to boot; None where it gets one in another way."""
         if self._addressing.mode != RESERVING:
             return None
         return next((each for each in self._addressing.subnets if each.interface), None)
 
-    def _free(self, tables: Tables, subnet: Subnet, answering: Collection[IPv4Address]) -> IPv4Address:
+    def free(self, tables: Tables, subnet: Subnet, without: Collection[IPv4Address]) -> Iterator[Reservation]:
+        """The addresses of a network that no machine has, the lowest first, but those `without`; raises Unavailable at their end."""
         now = self._clock()
         leased = [each.address for each in tables.leases.all() if each.until > now and each.state in _HELD]
-        taken = {*tables.hardware.addresses(), *leased, *self._addressing.own, *subnet.never_lent, *answering}
-        free = lowest_free(subnet.network, taken)
-        if free is None:
-            raise Unavailable(
-                f"no free address in {subnet.network}: delete a machine that is gone with "
-                "`tinkbox hardware delete`, or name an address of another network with --address"
+        taken = {*tables.hardware.addresses(), *leased, *self._addressing.own, *subnet.never_lent, *without}
+        for address in free_addresses(subnet.network, taken):
+            yield Reservation(
+                address=IPv4Interface((address, subnet.network.prefixlen)),
+                gateway=subnet.gateway,
+                name_servers=subnet.name_servers,
             )
-        return free
+        raise Unavailable(
+            f"no free address in {subnet.network}: delete a machine that is gone with "
+            "`tinkbox hardware delete`, or name an address of another network with --address"
+        )
 
     def _is_next(
-        self, wanted: IPv4Address, subnet: Subnet, answering: Collection[IPv4Address]
+        self, wanted: Reservation, subnet: Subnet, answering: Collection[IPv4Address]
     ) -> Callable[[Tables], bool]:
-        return lambda tables: self._free(tables, subnet, answering) == wanted
+        return lambda tables: next(self.free(tables, subnet, answering)) == wanted
 
     def _refuse_unusable(self, reserved: Reservation) -> None:
         """Raise Conflict for an address of the appliance, Invalid for one that no host of its network can have."""
@@ -110,9 +127,7 @@ class Additions:
             raise Invalid(f"{address} is an end of the network {network}, which no host can have: choose another one")
 
 
-def _reserved(address: IPv4Address, subnet: Subnet) -> Reservation:
-    return Reservation(
-        address=IPv4Interface((address, subnet.network.prefixlen)),
-        gateway=subnet.gateway,
-        name_servers=subnet.name_servers,
+def too_many_answering(answering: Collection[IPv4Address]) -> Unavailable:
+    return Unavailable(
+        f"hosts that tinkbox does not know answer at {', '.join(map(str, sorted(answering)))}: choose an address with --address"
     )

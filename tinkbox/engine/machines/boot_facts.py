@@ -45,6 +45,7 @@ class BootFactsCache:
             boots=record.boots,
             furthest=record.furthest,
             left=bool(record.leaving) and (record.to_disk or not record.wanted),
+            retired=record.retired is not None,
             workflow=workflow,
             supply=supply,
         )

@@ -13,6 +13,7 @@ class BootFacts:
     """What the decision about a booting machine rests on.
 
     `left` tells that an action sent it away by intention, and that nothing is left for it to do before its own disk has booted.
+    One that is `retired` is told nothing.
     `supply` is the boot script that its workflow brings, None: it boots the OSIE.
     """
 
@@ -23,6 +24,7 @@ class BootFacts:
     boots: int
     furthest: Stage | None
     left: bool = False
+    retired: bool = False
     workflow: str = ""
     supply: Supply | None = None
 
@@ -35,7 +37,7 @@ def dhcp_plan(facts: BootFacts, *, netboots: bool) -> Plan | None:
     action sent away is left to its own disk as well.  One that does not netboot only wants its address, and
     one that another server gives its address to is not answered at all.
     """
-    if not facts.interface.dhcp:
+    if facts.retired or not facts.interface.dhcp:
         return None
     if not netboots:
         return Plan(boot=Boot.NOTHING, hardware_id=facts.hardware_id, interface=facts.interface)
@@ -68,7 +70,7 @@ def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None) -> str:
 
 
 def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
-    if not facts.interface.allow_pxe:
+    if facts.retired or not facts.interface.allow_pxe:
         return None, ""
     if facts.left:
         return Boot.LOCAL_DISK, ""

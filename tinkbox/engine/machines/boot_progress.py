@@ -52,6 +52,7 @@ class BootProgress:
         self._timeline = timeline
         self._boots = boots
         self._boot_of = boot_of
+        self._heard: dict[str, datetime] = {}
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
@@ -92,9 +93,18 @@ class BootProgress:
     def heard(self, hardware_id: str) -> None:
         """Note that a machine's worker asks: one that was seen booting did not boot, when it is the worker of before."""
         record = self._known.get(hardware_id)
-        if record is None or self._boot_of(hardware_id) != record.boot_id or not self._absences.heard(hardware_id):
+        if record is None:
+            self._heard.pop(hardware_id, None)
+            return
+        self._heard[hardware_id] = self._clock()
+        if self._boot_of(hardware_id) != record.boot_id or not self._absences.heard(hardware_id):
             return
         self.saw(self.seen_last(record.hardware), Stage.STILL_THERE, **{OTHER_HOST: UNSEEN})
+
+    def heard_since(self, hardware_id: str, moment: datetime) -> bool:
+        """Whether a machine's worker asked anything since then."""
+        last = self._heard.get(hardware_id)
+        return last is not None and last >= moment
 
     def in_touch(self, hardware_id: str, boot_id: str) -> bool:
         """Whether the worker that was in touch last is that of this boot."""

@@ -1,7 +1,7 @@
 """The hardware document of a machine: out of what it told when nobody knew it, or out of a person's words.  Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.kubernetes import GROUP, VERSION
+from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.machine_lists import check_card
 
 _NO_HOSTS: Final[Mapping[IPv4Network, str]] = {
     IPv4Network("0.0.0.0/8"): "an address of 0.0.0.0/8",
@@ -36,6 +38,7 @@ class Added:
     name: str = ""
     ssh_keys: tuple[str, ...] = ()
     disks: tuple[str, ...] = ()
+    labels: Labels = field(default_factory=dict)
 
 
 def hardware_of(
@@ -57,11 +60,10 @@ def hardware_of(
 
 def added_hardware(added: Added, reservation: Reservation | None) -> Hardware:
     """The machine that a person describes; raises Invalid as `hardware_of`, and for a MAC that no card can have."""
-    for mac in added.macs:
-        if mac.octets[0] & 1 or not any(mac.octets):
-            raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
-    interfaces = [{"mac": str(mac)} for mac in added.macs]
-    return _hardware(_named(added.name, added.macs[0]), interfaces, reservation, added.disks, {}, added.ssh_keys)
+    interfaces = [{"mac": str(check_card(mac))} for mac in added.macs]
+    return _hardware(
+        _named(added.name, added.macs[0]), interfaces, reservation, added.disks, {}, added.ssh_keys, added.labels
+    )
 
 
 def reservation(address: str, gateway: str, networks: Sequence[IPv4Network]) -> Reservation:
@@ -91,17 +93,22 @@ def _kind_of_no_host(address: IPv4Address) -> str:
     return next((kind for network, kind in _NO_HOSTS.items() if address in network), "")
 
 
-def lowest_free(network: IPv4Network, taken: Collection[IPv4Address]) -> IPv4Address | None:
-    """The first address of a network that a host may have and nobody has; None: all are taken."""
+def free_addresses(network: IPv4Network, taken: Collection[IPv4Address]) -> Iterator[IPv4Address]:
+    """The addresses of a network that a host may have and that are not taken, the lowest first."""
     numbers = set(map(int, taken))
     first, last = int(network.network_address) + 1, int(network.broadcast_address) - 1
-    return next((IPv4Address(each) for each in range(first, last + 1) if each not in numbers), None)
+    return (IPv4Address(each) for each in range(first, last + 1) if each not in numbers)
+
+
+def check_name(name: str) -> str:
+    """The same name; raises Invalid for one that no host can have."""
+    if host_name(name) != name:
+        raise Invalid(f"a name is small letters, digits and dashes, at most 63, not {name[:80]!r}")
+    return name
 
 
 def _named(name: str, mac: MacAddress) -> str:
-    if name and host_name(name) != name:
-        raise Invalid(f"a name is small letters, digits and dashes, at most 63, not {name[:80]!r}")
-    return name or "machine-" + mac.replace(":", "-")
+    return check_name(name) or "machine-" + mac.replace(":", "-")
 
 
 def _hardware(
@@ -111,6 +118,7 @@ def _hardware(
     disks: Sequence[str],
     metadata: Mapping[str, Any],
     ssh_keys: Sequence[str] = (),
+    labels: Labels = NO_LABELS,
 ) -> Hardware:
     """Every machine that is made here; the first interface has its name and its address."""
     first = {"hostname": name, **_address(reservation)}
@@ -120,7 +128,7 @@ def _hardware(
         {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "Hardware",
-            "metadata": {"name": name},
+            "metadata": {"name": name, **({"labels": dict(labels)} if labels else {})},
             "spec": {
                 "disks": [{"device": each} for each in disks],
                 "interfaces": [{"dhcp": each, "netboot": {"allowPXE": True}} for each in cards],

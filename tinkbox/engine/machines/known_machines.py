@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from tinkbox.engine.lookup import only
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.labels import Selector
 from tinkbox.store.hardware import MachineRecord
 
 
@@ -47,6 +48,14 @@ class KnownMachines:
             if record.hardware.name == key or any(each.hostname == key for each in record.hardware.interfaces)
         ] or [record for identity, record in self._records.items() if key and identity.startswith(key.lower())]
         return only(found, "hardware", key)
+
+    def selected(self, selector: Selector) -> list[MachineRecord]:
+        """The records of the machines with labels that it selects, oldest first; without those that are retired."""
+        return [
+            record
+            for record in self._records.values()
+            if record.retired is None and selector.matches(record.hardware.labels)
+        ]
 
     def holder(self, mac: MacAddress) -> str:
         """The id of the machine that has a MAC, empty when none has."""

@@ -17,7 +17,10 @@ from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.errors import Conflict, Denied, Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, primary
+from tinkbox.model.hardware import Hardware, MacAddress, declared_labels, kept_id, primary
+from tinkbox.model.labels import LabelChange, LabelKind
+from tinkbox.model.machine_state import MachineState, state_of
+from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
 from tinkbox.model.text import one_line
 from tinkbox.store.database import Store, Tables
@@ -48,6 +51,19 @@ class MachineStatus:
     stalled: str = ""
     tpm: str = ""
     tpm_accepted: str = ""
+    retired: Retirement | None = None
+
+    @property
+    def state(self) -> MachineState:
+        return state_of(
+            parked=self.parked,
+            stalled=self.stalled,
+            ticket=self.ticket,
+            installed=self.installed,
+            boots=self.boots,
+            stage=self.stage,
+            retired=self.retired is not None,
+        )
 
 
 class Machines:
@@ -101,12 +117,16 @@ class Machines:
         """Store machines, or replace those with their ids, all or none; they start their boots anew.
 
         Boot tickets that were not exchanged yet count for nothing then; a session ends when a MAC or an address changes.
+        The labels that a document declares become the machine's; one that declares none leaves them as they are.
         A machine that waited to be accepted has to boot again: nobody but it says that it is the one that is pushed.
         Raises Conflict when another machine has one of their MACs, addresses or agent ids.
         """
         macs = [each.mac for hardware in machines for each in hardware.interfaces]
-        await self._store.write(lambda tables: self._take_in(tables, machines))
-        ids = [each.id for each in machines]
+        await self._store.write(lambda tables: self.take_in(tables, machines))
+        await self.taken_in([each.id for each in machines], macs)
+
+    async def taken_in(self, ids: Sequence[str], macs: Iterable[MacAddress]) -> None:
+        """Follow what `take_in` committed of these machines and cards: they start their boots anew."""
         await self.refresh(ids)
         await self.sessions.refresh(*ids, *macs)
         self.progress.begin_anew(ids)
@@ -122,7 +142,7 @@ class Machines:
             if not if_so(tables):
                 return False
             _refuse_known(tables, hardware)
-            self._take_in(tables, [hardware])
+            self.take_in(tables, [hardware])
             return True
 
         if not await self._store.write(use_case):
@@ -136,22 +156,34 @@ class Machines:
         """Raise Conflict, which names the machine, for one whose MAC, address or name another has already."""
         await self._store.read(lambda tables: _refuse_known(tables, hardware))
 
-    def _take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
+    def take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
         """Store machines, or replace those with their ids; raises Conflict for a MAC, address or agent id of another."""
         now = self._clock()
         before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
         for hardware in machines:
             for claim, holder in tables.hardware.holders(hardware):
                 raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
+            _refuse_renamed(before.get(hardware.id), hardware)
             tables.hardware.upsert(hardware, now)
+            labels = declared_labels(hardware.document)
+            if labels is not None:
+                tables.labels.replace(LabelKind.MACHINE, hardware.id, labels)
             self.sessions.void(tables, hardware.id)
-            if hardware.id in before and _claims(before[hardware.id]) != _claims(hardware):
+            if hardware.id in before and claims(before[hardware.id]) != claims(hardware):
                 tables.sessions.end([hardware.id])
         tables.sessions.forget([each.mac for hardware in machines for each in hardware.interfaces])
 
     async def all(self) -> list[MachineStatus]:
         """Every machine, oldest first."""
         return [self._status(record) for record in self.known.all()]
+
+    async def label(self, key: str, change: LabelChange) -> MachineStatus:
+        """Change a machine's labels; raises as `get`, and Invalid for too many."""
+        hardware_id = self.known.find(key).hardware.id
+        await self._store.write(lambda tables: tables.labels.change(LabelKind.MACHINE, hardware_id, change))
+        await self.refresh([hardware_id])
+        self._wakeups.wake(CHANGES)
+        return self._status(self.known.find(hardware_id))
 
     async def get(self, key: str) -> MachineStatus:
         """Raises NotFound, or Conflict when the key fits several."""
@@ -170,22 +202,30 @@ class Machines:
         """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
         hardware_id = self.known.find(key).hardware.id
 
-        def use_case(tables: Tables) -> None:
-            needing = tables.workflows.needing(hardware_id)
-            if needing:
-                raise Conflict(f"workflow {needing[0]} is not over and needs machine {hardware_id}: delete that first")
-            tables.hardware.delete(hardware_id)
-            tables.sessions.forget([hardware_id])
-
-        await self._store.write(use_case)
-        await self.refresh([hardware_id])
-        await self.sessions.refresh(hardware_id)
-        self._wakeups.wake(CHANGES)
+        await self._store.write(lambda tables: self.leave_out(tables, hardware_id))
+        await self.left_out([hardware_id])
         return hardware_id
+
+    def leave_out(self, tables: Tables, hardware_id: str) -> None:
+        """Delete a machine; raises Conflict while a workflow still needs it."""
+        needing = tables.workflows.needing(hardware_id)
+        if needing:
+            raise Conflict(
+                f"workflow {needing[0]} is not over and needs machine {hardware_id}: `tinkbox workflow cancel {needing[0][:8]}` "
+                "ends it, with --force also when the machine does not answer"
+            )
+        tables.hardware.delete(hardware_id)
+        tables.sessions.forget([hardware_id])
+
+    async def left_out(self, ids: Sequence[str]) -> None:
+        """Follow what `leave_out` committed of these machines."""
+        await self.refresh(ids)
+        await self.sessions.refresh(*ids)
+        self._wakeups.wake(CHANGES)
 
     def credential(self, key: str, server: str, registry: str, who: str) -> Credential:
         """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
-        hardware = self.known.find(key).hardware
+        hardware = _in_service(self.known.find(key)).hardware
         hardware_id = hardware.id
         ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
         self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
@@ -193,7 +233,7 @@ class Machines:
 
     async def rotate(self, key: str, server: str, registry: str, who: str) -> Credential:
         """The same for a person, and let nothing count any more that was given or exchanged before."""
-        hardware_id = self.known.find(key).hardware.id
+        hardware_id = _in_service(self.known.find(key)).hardware.id
         ticket = await self.sessions.rotate(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
@@ -255,6 +295,7 @@ class Machines:
             stalled=stalled(newest, self._clock()) if newest else "",
             tpm=session.tpm if session else "",
             tpm_accepted=session.tpm_accepted if session else "",
+            retired=record.retired,
         )
 
 
@@ -263,24 +304,49 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
     for claim, holder in tables.hardware.holders(hardware):
         (record,) = tables.hardware.some([holder])
         raise Conflict(
-            f"{claim} belongs to machine {_called(record.hardware)} already: `tinkbox hardware get {claim}` shows it"
+            f"{claim} belongs to machine {called(record.hardware)} already: `tinkbox hardware get {claim}` shows it"
         )
     named, same = tables.hardware.named(hardware.name), tables.hardware.some([hardware.id])
-    for each in (interface for record in same for interface in record.hardware.interfaces):
-        if hardware.interface(each.mac):
-            raise Conflict(
-                f"{each.mac} belongs to machine {hardware.name} already: `tinkbox hardware get {hardware.name}` shows it"
-            )
+    for stored in (record.hardware for record in same):
+        for mac in (each.mac for each in stored.interfaces if hardware.interface(each.mac)):
+            name = called(stored)
+            raise Conflict(f"{mac} belongs to machine {name} already: `tinkbox hardware get {name}` shows it")
+        _refuse_renamed(stored, hardware)
     if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
 
 
-def _called(hardware: Hardware) -> str:
+def refuse_retired(tables: Tables, ids: Iterable[str]) -> None:
+    """Raise Conflict, which says what to do, where one of these machines is out of service."""
+    for record in tables.hardware.some([each for each in ids if tables.retirements.of(each)]):
+        _in_service(record)
+
+
+def _in_service(record: MachineRecord) -> MachineRecord:
+    if record.retired is None:
+        return record
+    name, reason = called(record.hardware), f": {record.retired.reason}" if record.retired.reason else ""
+    raise Conflict(
+        f"machine {name} is retired since {record.retired.at:%Y-%m-%d}{reason}: `tinkbox hardware return {name}` takes it back "
+        "into service"
+    )
+
+
+def _refuse_renamed(stored: Hardware | None, hardware: Hardware) -> None:
+    """Raise Conflict for a document whose name another machine had before: it is meant for a new one, and would replace that."""
+    if stored is not None and stored.name != hardware.name and not kept_id(hardware.document):
+        raise Conflict(
+            f"machine {stored.name} was called {hardware.name} before, and a document of that name would replace it: choose "
+            f"another name, or give it back with `tinkbox hardware edit {stored.name} --name {hardware.name}`"
+        )
+
+
+def called(hardware: Hardware) -> str:
     """What people call a machine: its name, else its hostname, else its id."""
     return hardware.name or primary(hardware).hostname or hardware.id
 
 
-def _claims(hardware: Hardware) -> set[tuple[str, str]]:
+def claims(hardware: Hardware) -> set[tuple[str, str]]:
     """What a machine is recognised by: its MACs and addresses."""
     return {(each.mac, str(each.address or "")) for each in hardware.interfaces}
 

@@ -13,7 +13,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.metadata import MAX_FAILURES, FirstBoot, ModuleFailure
 from tinkbox.model.reasons import Reason
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 from tinkbox.model.workflow import Outcome, State
 
 # For the last report of a system that phoned home: phoning home is one of the last things that cloud-init does.
@@ -79,7 +79,7 @@ def never_phoned_home(timeout: int, seen: Sequence[Sighting], first_boot: FirstB
     return Outcome(
         state=State.FAILED,
         reason=Reason.NEVER_PHONED_HOME,
-        message=f"the installed system did not phone home within {timeout} seconds: {_evidence(seen, first_boot)}",
+        message=f"the installed system did not phone home within {counted(timeout, 'second')}: {_evidence(seen, first_boot)}",
     )
 
 

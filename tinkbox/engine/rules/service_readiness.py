@@ -2,6 +2,7 @@
 
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import Phase, ServiceStatus
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import MAX_MESSAGE
 
@@ -21,9 +22,7 @@ def not_ready(status: ServiceStatus, seconds: float) -> Outcome | None:
         reason, message = standing.reason or Reason.SERVICE_FAILED, f"service {name}: {standing.message or 'it ended'}"
     elif status.begun_at is not None and seconds >= status.service.spec.timeout:
         reason = Reason.SERVICE_NOT_READY
-        message = (
-            f"service {name} was not ready within {status.service.spec.timeout} seconds, but {standing.phase.lower()}"
-        )
+        message = f"service {name} was not ready within {counted(status.service.spec.timeout, 'second')}, but {standing.phase.lower()}"
         if standing.message:
             message += f": {standing.message}"
     else:

@@ -66,7 +66,9 @@ class Recordings:
         try:
             return self.path(workflow_id, session_id).open("rb")
         except OSError as error:
-            raise NotFound(f"there is no recording of session {session_id}: {error.strerror}") from None
+            raise NotFound(
+                f"there is no recording of session {session_id}: {error.strerror}. `tinkbox workflow events WORKFLOW` lists its shells"
+            ) from None
 
     def kept(self, workflow_id: str, session_id: str) -> Kept:
         """What there is of a recording that is over."""

@@ -230,7 +230,7 @@ class Shells:
     async def recording(self, key: str) -> BinaryIO:
         """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
         session = await self._store.read(
-            lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events")
+            lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events WORKFLOW")
         )
         return self._recordings.read(session.workflow_id, session.id)
 

@@ -130,6 +130,12 @@ def device_names(text: str) -> list[str]:
     return list(dict.fromkeys(match["worker"] or match["device"] for match in _DEVICE.finditer(text)))
 
 
+def unmentioned(text: str, names: Collection[str]) -> list[str]:
+    """Those of these names that stand nowhere between braces: a template makes nothing of them."""
+    inside = "\n".join(each for _, _, each in _sections(text))
+    return [each for each in names if not re.search(rf"(?<!\w){re.escape(each)}(?!\w)", inside)]
+
+
 def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:
     place = _Lines(text)
     for kind, start, inside in _sections(text):

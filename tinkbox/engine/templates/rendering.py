@@ -27,6 +27,7 @@ from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.turns import Turn, in_thread
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.labels import Labels
 from tinkbox.model.machine_views import object_view, struct_view
 from tinkbox.model.template import MAX_TEXT, Definition
 
@@ -56,13 +57,20 @@ def rendering_data(
     if taken:
         raise Invalid(f"{taken[0]} cannot be the name of a device: in a template it is something else")
     document = machine.document if machine else {}
+    view = object_view(document)
     return {
         **devices,
         "Hardware": struct_view(document),
-        "hardware": object_view(document),
+        "hardware": _labelled(view, machine.labels) if machine else view,
         "references": {},
         **dict.fromkeys(WORKFLOW_IDS, workflow_id),
     }
+
+
+def _labelled(view: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
+    """The labels of a machine may have changed since its document was pushed."""
+    metadata = {name: value for name, value in (view.get("metadata") or {}).items() if name != "labels"}
+    return {**view, "metadata": {**metadata, **({"labels": dict(labels)} if labels else {})}}
 
 
 async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> None:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.binding import Names
@@ -15,10 +16,12 @@ from tinkbox.engine.turns import Turns, in_thread
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
+from tinkbox.model.labels import LabelChange, LabelKind, Labels
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 
 T = TypeVar("T")
+NO_TEMPLATE_LABELS: Final[Mapping[str, Labels]] = MappingProxyType({})
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
 
 
@@ -51,10 +54,12 @@ class Templates:
         (template_id,) = await self.create_all({name: data}, who)
         return template_id
 
-    async def create_all(self, texts: Mapping[str, str], who: str = OPERATOR) -> list[str]:
-        """The same with several texts by their names, all or none; returns their ids."""
+    async def create_all(
+        self, texts: Mapping[str, str], who: str = OPERATOR, labels: Mapping[str, Labels] = NO_TEMPLATE_LABELS
+    ) -> list[str]:
+        """The same with several texts by their names, all or none; `labels` are by these names.  Returns their ids."""
         for name, data in texts.items():
-            _check_name(name)
+            check_template_name(name)
             await self._check(data, who)
         now = self._clock()
         new = [
@@ -66,9 +71,30 @@ class Templates:
             for template in new:
                 _refuse_taken(tables, template)
                 tables.templates.put(template)
+                tables.labels.replace(LabelKind.TEMPLATE, template.id, labels.get(template.name, {}))
 
         await self._store.write(use_case)
         return [template.id for template in new]
+
+    def take_in(self, tables: Tables, name: str, data: str) -> Template:
+        """Store a checked text under a name, in place of the template that has it."""
+        now = self._clock()
+        stored = next((each for each in tables.templates.matching(name) if each.name == name), None)
+        if stored is None:
+            stored = Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
+        template = replace(stored, data=data, updated_at=now)
+        tables.templates.put(template)
+        return template
+
+    async def label(self, key: str, change: LabelChange) -> str:
+        """Change a stored template's labels; returns its id.  Raises Invalid for too many."""
+
+        def use_case(tables: Tables) -> str:
+            template_id = _stored(tables, key).id
+            tables.labels.change(LabelKind.TEMPLATE, template_id, change)
+            return template_id
+
+        return await self._store.write(use_case)
 
     async def get(self, key: str) -> Template | BuiltIn:
         """A stored template, else that of the program; raises NotFound, or Conflict when the key fits several."""
@@ -83,10 +109,14 @@ class Templates:
         """Every template as lists have it, oldest first."""
         return await self._store.read(lambda tables: tables.templates.all())
 
+    async def names(self) -> dict[str, str]:
+        """The names of those that are stored and those of the program, by their ids."""
+        return {**{each: each for each in catalogue()}, **{each.id: each.name for each in await self.all()}}
+
     async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:
         """Change name, text or both; existing workflows stay as they are.  Returns the id."""
         if name is not None:
-            _check_name(name)
+            check_template_name(name)
         if data is not None:
             await self._check(data, who)
         now = self._clock()
@@ -151,7 +181,8 @@ def _stored(tables: Tables, key: str) -> Template:
     return only(found, "template", key)
 
 
-def _check_name(name: str) -> None:
+def check_template_name(name: str) -> None:
+    """Raise Invalid for what is no name of a template."""
     if not _NAME.match(name):
         raise Invalid(f"invalid template name {name[:80]!r}: letters, digits, dot, dash and underscore, at most 199")
 

@@ -158,9 +158,13 @@ def limit_lines(standings: Iterable[Standing], claimants: Iterable[Claimant] = (
 
 
 def _claimed(claimant: Claimant) -> LimitLine:
-    claimed, refused = f"{claimant.addresses} addresses", claimant.addresses - claimant.believed
+    claimed, refused = _addresses(claimant.addresses), claimant.addresses - claimant.believed
     one = HeldBackLine(holder=claimant.mac or "many MACs", held=claimed, refused=refused)
-    return LimitLine(name="arp_answers", used=claimed, total=f"{claimant.size} addresses", held_back=(one,))
+    return LimitLine(name="arp_answers", used=claimed, total=_addresses(claimant.size), held_back=(one,))
+
+
+def _addresses(number: int) -> str:
+    return f"{number} address" if number == 1 else f"{number} addresses"
 
 
 def disk_line(disk: DiskUsage) -> DiskLine:

@@ -27,6 +27,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import called
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import ServiceStatus
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
@@ -204,7 +205,7 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
     if under_way.hold is not None and what is Due.CONFIRMATION:
         return unconfirmed(under_way.hold)
     if what is Due.RETURN:
-        message = f"the machine went away by intention, and was not seen again within {action.spec.timeout} seconds"
+        message = f"the machine went away by intention, and was not seen again within {counted(action.spec.timeout, 'second')}"
         return Outcome(state=State.FAILED, reason=Reason.NEVER_RETURNED, message=message)
     if what is Due.STOP and under_way.stop_into is not None:
         reason, message = why_stopped(under_way.stop_into, under_way.global_timeout)
@@ -216,5 +217,5 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
     return Outcome(
         state=State.TIMEOUT,
         reason=Reason.TIMEOUT,
-        message=f"the action has {action.spec.timeout} seconds, and its worker did not report any end of it",
+        message=f"the action has {counted(action.spec.timeout, 'second')}, and its worker did not report any end of it",
     )

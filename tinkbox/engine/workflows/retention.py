@@ -155,8 +155,11 @@ def _delete_some(tables: Tables, *, before: datetime, kept: int, most: int, earl
     """Delete as much as a transaction may: `most` workflows, OCTETS_AT_ONCE bytes."""
     workers: set[str] = set()
     gone, left, taken = [], OCTETS_AT_ONCE, tables.room.taken()
-    found = [*tables.workflows.half_deleted(), *tables.workflows.finished_before(before, kept, most)][:most]
+    half_deleted, old = tables.workflows.half_deleted(), tables.workflows.finished_before(before, kept, most)
+    found = [*half_deleted, *old][:most]
     for workflow in map(tables.workflows.get, found):
+        if workflow.id in old:
+            tables.declarations.outlive(workflow.id)
         begin_deletion(tables, workflow)
         workers |= set(workflow.workers())
         left = delete_piece(tables, workflow.id, left)

@@ -1,16 +1,18 @@
 """Use-cases of workflows: create, show, cancel, retry, delete."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tinkbox.engine.lookup import only
-from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.absences import SILENCE
+from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
-from tinkbox.engine.templates.binding import Names, bind, bind_services, first_known
+from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services, first_known
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.rendering import render, rendering_data
+from tinkbox.engine.templates.rendering import Rendered, render, rendering_data
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -19,12 +21,16 @@ from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
 from tinkbox.engine.workflows.retries import awaited, end_if_up, take_up_again
+from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
 from tinkbox.model import history
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.declaration import Declaration
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
+from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
@@ -51,10 +57,27 @@ class Output:
     pieces: Sequence[Piece]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A workflow before it meets its machines: a template filled for them, and what a person said to it."""
+
+    id: str
+    name: str
+    template: Template | BuiltIn
+    devices: Mapping[str, str]
+    rendered: Rendered
+    labels: Labels = field(default_factory=dict)
+    breakpoints: Change | None = None
+    who: str = ""
+    confirm_wipe: bool = False
+    declared: Declaration | None = None
+
+
 class Workflows:
     """Create, show, cancel, retry and delete workflows.
 
-    Wherever a `key` is asked, it is an id, a unique beginning of one, or the name of the newest so called.
+    Wherever a `key` is asked, it is an id, a unique beginning of one, the name of the newest so called, or a machine whose
+    newest it is (`Machines`).
     """
 
     def __init__(
@@ -81,7 +104,7 @@ class Workflows:
 
     async def create(
         self,
-        template_key: str,
+        template_key: str | Template,
         devices: Mapping[str, str],
         *,
         machine: Hardware | None = None,
@@ -90,75 +113,161 @@ class Workflows:
         who: str = "",
         confirm_wipe: bool = False,
         first: UseCase[None] | None = None,
+        labels: Labels = NO_LABELS,
+        declared: Declaration | None = None,
+        as_id: str = "",
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
         What is rendered now is what will run, whatever becomes of template, hardware and the tags of images.  `machine` is the one
         whose document the template sees, else the first known one of `devices`; `name` beats the template's.
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
-        both are, or neither is.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.
+        both are, or neither is; it may know the workflow by `as_id`, where its id is given.  A template itself may stand for its
+        key.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.  `declared` is the document that it is
+        made from, if it is.
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
         otherwise.
         """
-        _check_size(name, devices)
-
-        def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
-            return find_template(tables, template_key), machine or first_known(tables, devices)
-
-        template, seen = await self._store.read(question)
-        now, workflow_id = self._clock(), self._new_id()
-        with self._renderings.place(who or OPERATOR) as turn:
-            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn)
-        definition = rendered.definition
+        prepared = await self.prepare(
+            template_key,
+            devices,
+            machine=machine,
+            name=name,
+            breakpoints=breakpoints,
+            who=who,
+            confirm_wipe=confirm_wipe,
+            labels=labels,
+            declared=declared,
+            as_id=as_id,
+        )
 
         def use_case(tables: Tables) -> list[str]:
             if first is not None:
                 first(tables)
-            actions = bind(tables.hardware.by_address, definition, self._names)
-            services = bind_services(tables.hardware.by_address, definition, self._names, workflow_id)
-            planned = Workflow(
-                id=workflow_id,
-                name=name or definition.name,
-                template_id=template.id,
-                devices=devices,
-                text=rendered.text,
-                state=State.PENDING,
-                actions=actions,
-                created_at=now,
-                updated_at=now,
-                global_timeout=definition.global_timeout,
-                wipe_confirmed=confirm_wipe,
-                services=tuple(
-                    ServiceStatus(service=each, standing=Standing(run=self._new_token(), phase=Phase.PENDING))
-                    for each in services
-                ),
-            )
-            workflow = pinned(planned, self._digest_of)
-            workers = workflow.workers()
-            tables.workflows.insert(workflow)
-            tables.metadata.keep(workflow_id, definition.metadata)
-            tables.hardware.grant_ticket(workers)
-            tables.events.add(workflow_id, now, *history.created(workflow))
-            _arm(tables, workflow, definition.breakpoints, breakpoints, who)
-            return workers
+            return self.take_in(tables, prepared)
 
         workers = await self._store.write(use_case)
-        self._machines.tickets_granted(workers, name or definition.name)
+        await self.taken_in(prepared.name, workers)
+        return prepared.id
+
+    async def prepare(
+        self,
+        template_key: str | Template,
+        devices: Mapping[str, str],
+        *,
+        machine: Hardware | None = None,
+        name: str = "",
+        breakpoints: Change | None = None,
+        who: str = "",
+        confirm_wipe: bool = False,
+        labels: Labels = NO_LABELS,
+        declared: Declaration | None = None,
+        as_id: str = "",
+    ) -> Prepared:
+        """The first half of `create`, which stores nothing: what it makes a workflow of."""
+        check_size(name, devices)
+
+        def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
+            found = find_template(tables, template_key) if isinstance(template_key, str) else template_key
+            return found, machine or first_known(tables, devices)
+
+        template, seen = await self._store.read(question)
+        workflow_id = as_id or self._new_id()
+        with self._renderings.place(who or OPERATOR) as turn:
+            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn)
+        return Prepared(
+            id=workflow_id,
+            name=name or rendered.definition.name,
+            template=template,
+            devices=devices,
+            rendered=rendered,
+            labels=labels,
+            breakpoints=breakpoints,
+            who=who,
+            confirm_wipe=confirm_wipe,
+            declared=declared,
+        )
+
+    def bound(self, hardware_at: HardwareAt, prepared: Prepared) -> Workflow:
+        """The workflow as it would begin; raises Invalid for what cannot be bound to machines."""
+        now, definition = self._clock(), prepared.rendered.definition
+        actions = bind(hardware_at, definition, self._names)
+        services = bind_services(hardware_at, definition, self._names, prepared.id)
+        planned = Workflow(
+            id=prepared.id,
+            name=prepared.name,
+            template_id=prepared.template.id,
+            devices=prepared.devices,
+            text=prepared.rendered.text,
+            state=State.PENDING,
+            actions=actions,
+            created_at=now,
+            updated_at=now,
+            global_timeout=definition.global_timeout,
+            wipe_confirmed=prepared.confirm_wipe,
+            services=tuple(
+                ServiceStatus(service=each, standing=Standing(run=self._new_token(), phase=Phase.PENDING))
+                for each in services
+            ),
+        )
+        return pinned(planned, self._digest_of)
+
+    def take_in(self, tables: Tables, prepared: Prepared) -> list[str]:
+        """Store a workflow behind those that are there, and give its machines, which are returned, their tickets."""
+        workflow = self.bound(tables.hardware.by_address, prepared)
+        definition, workers = prepared.rendered.definition, workflow.workers()
+        refuse_retired(tables, workers)
+        tables.workflows.insert(workflow)
+        tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
+        if prepared.declared is not None:
+            tables.declarations.keep(workflow.id, prepared.declared)
+        tables.metadata.keep(workflow.id, definition.metadata)
+        tables.hardware.grant_ticket(workers)
+        tables.events.add(workflow.id, workflow.created_at, *history.created(workflow))
+        _arm(tables, workflow, definition.breakpoints, prepared.breakpoints, prepared.who)
+        return workers
+
+    async def taken_in(self, name: str, workers: Sequence[str]) -> None:
+        """Follow what `take_in` committed of a workflow of this name for these machines."""
+        self._machines.tickets_granted(workers, name)
         await tell(self._machines, self._wakeups, workers)
-        return workflow_id
 
     async def get(self, key: str) -> Workflow:
         """Raises NotFound, or Conflict when the key fits several."""
         return await self._store.read(lambda tables: find_workflow(tables, key))
 
-    async def pages(self) -> AsyncIterator[list[ListedWorkflow]]:
-        """Every workflow as lists have it, oldest first, some at a time: booting machines are answered in between."""
-        ids = await self._store.read(lambda tables: tables.workflows.ids())
-        for begin in range(0, len(ids), PAGE):
-            yield await self._listed(ids[begin : begin + PAGE])
+    def now(self) -> datetime:
+        """By the clock that times of creation are of."""
+        return self._clock()
 
-    async def _listed(self, ids: Sequence[str]) -> list[ListedWorkflow]:
-        return await self._store.read(lambda tables: tables.workflows.listed(ids))
+    async def found(self, wanted: WorkflowListing) -> tuple[int, AsyncIterator[list[ListedWorkflow]]]:
+        """How many there are without the limit, and those that are listed, some at a time: booting machines are answered in between."""
+        ids, total = await self._store.read(lambda tables: tables.workflows.listed_ids(wanted))
+        return total, self._pages(ids)
+
+    async def _pages(self, ids: Sequence[str]) -> AsyncIterator[list[ListedWorkflow]]:
+        for begin in range(0, len(ids), PAGE):
+            page = ids[begin : begin + PAGE]
+            listed = await self._listed(page)
+            yield [listed[each] for each in page if each in listed]
+
+    async def _listed(self, ids: Sequence[str]) -> dict[str, ListedWorkflow]:
+        return {each.id: each for each in await self._store.read(lambda tables: tables.workflows.listed(ids))}
+
+    async def label(self, key: str, change: LabelChange) -> str:
+        """Change a workflow's labels; returns its id.  Raises Invalid for too many."""
+
+        def use_case(tables: Tables) -> str:
+            workflow_id = find_workflow(tables, key).id
+            tables.labels.change(LabelKind.WORKFLOW, workflow_id, change)
+            return workflow_id
+
+        workflow_id = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return workflow_id
+
+    async def labels(self, workflow_id: str) -> dict[str, str]:
+        return await self._store.read(lambda tables: tables.labels.of(LabelKind.WORKFLOW, workflow_id))
 
     async def all(self) -> list[Workflow]:
         """Every workflow whole, oldest first."""
@@ -172,8 +281,10 @@ class Workflows:
         """What the systems that a workflow installed told of their first boot, by the ids of their machines."""
         return await self._store.read(lambda tables: tables.metadata.first_boots(workflow_id))
 
-    async def cancel(self, key: str, who: str = "") -> str:
+    async def cancel(self, key: str, who: str = "", *, force: bool = False) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+
+        With `force` one whose machine does not answer within SILENCE ends without its word; raises Conflict when it answers.
 
         One that waits because of a lost history ends at once, and what its machines did counts for nothing.
 
@@ -192,10 +303,43 @@ class Workflows:
 
         workflow_id, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
+        if force:
+            await self._end_unconfirmed(workflow_id, who or OPERATOR)
         return workflow_id
 
+    async def _end_unconfirmed(self, workflow_id: str, who: str) -> None:
+        """End a workflow that is being stopped, and whose machine stays silent."""
+        time = asyncio.get_running_loop().time
+        patience = time() + SILENCE
+
+        def use_case(tables: Tables) -> tuple[list[str], bool]:
+            stopped, now = being_stopped(tables, workflow_id), self._clock()
+            if stopped is None or stopped.attempt is None or stopped.stopped_at is None:
+                return [], True
+            if self._machines.progress.heard_since(stopped.attempt.worker, stopped.stopped_at):
+                raise Conflict(
+                    f"workflow {workflow_id} is not ended by force: its machine answers, and stops what runs there. It ends by itself "
+                    f"{ends_by_itself(stopped, now)} at the latest"
+                )
+            if time() < patience and (now - stopped.stopped_at).total_seconds() < SILENCE:
+                return [], False
+            return end_unconfirmed(tables, stopped, who, now), True
+
+        while True:
+            workers, over = await self._store.write(use_case)
+            if over:
+                await tell(self._machines, self._wakeups, workers)
+                return
+            await self._wakeups.wait(CHANGES, max(patience - time(), 0.1))
+
     async def retry(
-        self, key: str, from_action: str | None = None, *, confirm_wipe: bool = False, who: str = ""
+        self,
+        key: str,
+        from_action: str | None = None,
+        *,
+        confirm_wipe: bool = False,
+        who: str = "",
+        first: UseCase[None] | None = None,
     ) -> str:
         """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
 
@@ -203,12 +347,14 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe` as in `create`.  Raises Conflict when that cannot be, or when its
+        `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, or when its
         machines did more after its end than the store knows; NotFound when there is none so called.
         """
         now = self._clock()
 
         def use_case(tables: Tables) -> Workflow:
+            if first is not None:
+                first(tables)
             workflow = find_workflow(tables, key)
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
@@ -221,11 +367,11 @@ class Workflows:
                     return workflow
             elif workflow.state not in FINAL:
                 refuse_behind(tables, workflow.id)
-            first = first_to_retry(workflow, from_action)
+            refuse_retired(tables, workflow.workers())
             retried = take_up_again(
                 tables,
                 workflow,
-                first,
+                first_to_retry(workflow, from_action),
                 new_token=self._new_token,
                 digest_of=self._digest_of,
                 now=now,
@@ -253,9 +399,10 @@ class Workflows:
             workflow = find_workflow(tables, key)
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
-                    f"workflow {workflow.id} is {workflow.state.lower()}: it can be deleted when it is over, "
-                    "and canceled before"
+                    f"workflow {workflow.id} is {workflow.state.lower()}, and can be deleted when it is over: "
+                    f"{way_out(tables, workflow, self._clock())}"
                 )
+            tables.declarations.release(workflow.id)
             begin_deletion(tables, workflow)
             return workflow.id, workflow.workers(), delete_piece(tables, workflow.id, OCTETS_AT_ONCE)
 
@@ -324,11 +471,18 @@ class Workflows:
 
 
 def find_workflow(tables: Tables, key: str) -> Workflow:
-    """The one workflow that `key` means; raises NotFound or Conflict."""
-    return only(tables.workflows.matching(key), "workflow", key)
+    """The one workflow that `key` means, else the newest of the machine that it means; raises NotFound or Conflict."""
+    found = tables.workflows.matching(key)
+    if not found and (machines := tables.hardware.matching(key)):
+        found = tables.workflows.newest_of(only(machines, "hardware", key))
+        if not found:
+            raise NotFound(
+                f"machine {key[:80]} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
+            )
+    return only(found, "workflow", key)
 
 
-def _check_size(name: str, devices: Mapping[str, str]) -> None:
+def check_size(name: str, devices: Mapping[str, str]) -> None:
     """Raise Invalid for what a person says so much of that lists would be long."""
     if len(devices) > MAX_DEVICES:
         raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")

@@ -1,15 +1,59 @@
-"""The appliance at a glance: what `/v1/status` answers and the terminal view draws."""
+"""The appliance at a glance: what `/v1/status` answers and the terminal view draws.
+
+Without a query the answer is the whole snapshot, with its workflows, as every release understood it.  With `?after=PLACE`,
+empty at first, it is what changed behind that place: machines with the work on each, and the appliance's health.  What
+equals its default is left out there, and what is unknown is ignored, so that either end may be newer.
+"""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import Labels
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLine:
+    """What is done with a machine: the workflow under way on it, else the next in its queue, else its newest.
+
+    `action` is the one it stands at, the `number`th of `total`; `since` is when that began, or when the workflow ended.
+    `template` is a name, or the id of a template that is gone.  `reason`, `message` and `hint` say why it ended badly, is
+    held, or waits for a person; `lost` tells that its machine did what the store does not know.
+    `held` is where the action is held, until `deadline`, when `on_expiry` becomes of it; `decided` tells that a verdict is
+    about to be carried out.  `attempt` counts the tries at the action, of `attempts` that there may be.  `leaving` tells
+    that the machine goes away by intention, `elsewhere` is the other machine that the action is for, `awaited` are
+    services that must be ready before it begins.
+    """
+
+    id: str
+    name: str
+    state: State
+    since: datetime
+    template: str = ""
+    action: str = ""
+    number: int = 0
+    total: int = 0
+    progress: Progress | None = None
+    reason: str = ""
+    message: str = ""
+    hint: str = ""
+    lost: bool = False
+    held: Kind | None = None
+    deadline: datetime | None = None
+    on_expiry: Verb | None = None
+    decided: bool = False
+    attempt: int = 1
+    attempts: int = 1
+    leaving: bool = False
+    elsewhere: str = ""
+    awaited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +61,8 @@ class MachineLine:
     """One machine: `stage` in words (`model.boot.Stage`), `parked` the reason or empty.
 
     `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
-    unfinished workflow waits for a decision about that, and `lost_hint` what to do then.
+    unfinished workflow waits for a decision about that, and `lost_hint` what to do then.  `name` is that of its document,
+    `work` what is done with it, both for those who ask for changes.
     """
 
     id: str
@@ -33,6 +78,20 @@ class MachineLine:
     stalled: str = ""
     lost: str = ""
     lost_hint: str = ""
+    name: str = ""
+    labels: Labels = field(default_factory=dict)
+    work: WorkLine | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthLine:
+    """How the appliance is: bytes a second that it sends to machines, None while that is not known; its `faults`.
+
+    The faults are the doctor's rules by which the appliance itself has one.
+    """
+
+    sent: float | None = None
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,43 +279,136 @@ class DiskLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Everything the terminal view needs, at the appliance's time `now`."""
+    """What there is, at the appliance's time `now`.
+
+    Of changes, `place` is where the next ones are asked after, and `gone` are the ids of machines that were deleted; it is
+    only a `part` where other machines are as they were before.  Workflows are told without a place alone.
+    """
 
     now: datetime
     version: str
     machines: tuple[MachineLine, ...]
-    workflows: tuple[WorkflowLine, ...]
+    workflows: tuple[WorkflowLine, ...] = ()
     strangers: tuple[StrangerLine, ...] = ()
     limits: tuple[LimitLine, ...] = ()
     disk: DiskLine | None = None
+    place: str = ""
+    part: bool = False
+    gone: tuple[str, ...] = ()
+    health: HealthLine = field(default_factory=HealthLine)
+
+
+# What a view of an earlier release does not know, and would refuse.
+_NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
+_NEW_OF_MACHINE: Final = ("name", "labels", "work")
+T = TypeVar("T")
 
 
 def encode_snapshot(snapshot: Snapshot) -> str:
-    """As JSON, times in ISO 8601."""
+    """The whole of it as JSON, times in ISO 8601, without what only those are told who ask for changes."""
     document = asdict(snapshot)
+    for name in _NEW_OF_SNAPSHOT:
+        del document[name]
+    for machine in document["machines"]:
+        for name in _NEW_OF_MACHINE:
+            del machine[name]
     for running in filter(None, (each["running"] for each in document["workflows"])):
         if running["progress"] is None:
             del running["progress"]  # a view of before there was progress knows no such field
-    return json.dumps(document, default=lambda value: value.isoformat())
+    return _json(document)
+
+
+def encode_machine(machine: MachineLine) -> str:
+    """One machine of changes, as JSON."""
+    return _json(_told(machine))
+
+
+def encode_changes(snapshot: Snapshot, machines: Iterable[str]) -> str:
+    """Changes as JSON; the machines come encoded, for what did not change need not be encoded again."""
+    document = _told(replace(snapshot, machines=()))
+    for name in ("strangers", "limits"):
+        document[name] = [asdict(each) for each in getattr(snapshot, name)]
+    document["disk"] = asdict(snapshot.disk) if snapshot.disk else None
+    del document["machines"]
+    return f'{_json(document)[:-1]}, "machines": [{", ".join(machines)}]}}'
 
 
 def decode_snapshot(text: str | bytes) -> Snapshot:
-    """Raises Invalid when the text is no snapshot."""
+    """A snapshot, or changes.  Raises Invalid when the text is neither."""
     try:
         entry = json.loads(text)
         return Snapshot(
             now=datetime.fromisoformat(entry["now"]),
             version=entry["version"],
-            machines=tuple(
-                MachineLine(**_with_times(machine, "stage_at", "last_contact")) for machine in entry["machines"]
-            ),
-            workflows=tuple(_workflow(workflow) for workflow in entry["workflows"]),
+            machines=tuple(_machine(machine) for machine in entry["machines"]),
+            workflows=tuple(_workflow(workflow) for workflow in entry.get("workflows", ())),
+            place=entry.get("place", ""),
+            part=entry.get("part", False),
+            gone=tuple(entry.get("gone", ())),
+            health=_health(entry.get("health", {})),
             strangers=tuple(_stranger(each) for each in entry["strangers"]),
             limits=tuple(_limit(each) for each in entry.get("limits", ())),
             disk=_disk(entry["disk"]) if entry.get("disk") else None,
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid(f"status: not a snapshot: {error}") from None
+
+
+def merged(before: Snapshot, change: Snapshot) -> Snapshot:
+    """What there is now: a change made to what was there before."""
+    if not change.part:
+        return change
+    if not change.machines and not change.gone:
+        return replace(change, machines=before.machines, part=False)
+    machines = {each.id: each for each in before.machines}
+    for gone in change.gone:
+        machines.pop(gone, None)
+    machines.update((each.id, each) for each in change.machines)
+    return replace(change, machines=tuple(machines.values()), part=False, gone=())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=lambda value: value.isoformat())
+
+
+def _told(line: Any) -> dict[str, Any]:
+    """The fields of a line that differ from their defaults."""
+    told = {}
+    for each in fields(line):
+        value = getattr(line, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != default:
+            told[each.name] = _told(value) if hasattr(value, "__dataclass_fields__") else value
+    return told
+
+
+def _known(kind: type[T], entry: dict[str, Any], *times: str) -> dict[str, Any]:
+    """The fields of a line that are known here, the named ones as times."""
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # every line is a dataclass
+    known = {name: value for name, value in entry.items() if name in names}
+    return _with_times(known, *(each for each in times if each in known))
+
+
+def _machine(entry: dict[str, Any]) -> MachineLine:
+    known = _known(MachineLine, entry, "stage_at", "last_contact")
+    if known.get("work") is not None:
+        known["work"] = _work(known["work"])
+    return MachineLine(**known)
+
+
+def _work(entry: dict[str, Any]) -> WorkLine:
+    known = _known(WorkLine, entry, "since", "deadline")
+    known["state"] = State(known["state"])
+    for name, kind in (("held", Kind), ("on_expiry", Verb)):
+        known[name] = kind(known[name]) if known.get(name) else None
+    known["progress"] = Progress(**known["progress"]) if known.get("progress") else None
+    known["awaited"] = tuple(known.get("awaited", ()))
+    return WorkLine(**known)
+
+
+def _health(entry: dict[str, Any]) -> HealthLine:
+    known = _known(HealthLine, entry)
+    return HealthLine(**{**known, "faults": tuple(known.get("faults", ()))})
 
 
 def _stranger(entry: dict[str, Any]) -> StrangerLine:

@@ -60,7 +60,10 @@ def test_several_candidates_are_listed_and_none_is_guessed(namespace: str) -> No
 
 
 def test_no_candidate_says_so(namespace: str) -> None:
-    assert "no interface but the one to the outside" in ask(namespace)
+    add(namespace, "eth1", "")
+    answer = ask(namespace)
+    assert "no interface but the one to the outside" in answer
+    assert "`ip address add 172.30.0.1/24 dev " in answer
 
 
 def test_a_configured_interface_must_be_there_and_have_an_address(namespace: str) -> None:
@@ -73,7 +76,10 @@ def test_a_configured_address_finds_its_interface(namespace: str) -> None:
     add(namespace, "eth1", "172.30.0.1/24")
     add(namespace, "eth2", "172.31.0.1/24")
     assert "name='eth2'" in ask(namespace, "address=A('172.31.0.1')")
-    assert "no interface has the configured address 172.32.0.1" in ask(namespace, "address=A('172.32.0.1')")
+    add(namespace, "eth3", "")
+    answer = ask(namespace, "address=A('172.32.0.1')")
+    assert "no interface has the configured address 172.32.0.1" in answer
+    assert "`ip address add 172.32.0.1/24 dev " in answer
 
 
 def test_several_interfaces_are_taken_in_their_order(namespace: str) -> None:
@@ -96,5 +102,26 @@ def test_interfaces_that_lead_to_the_same_network_are_refused(namespace: str) ->
 
 def test_a_second_address_of_an_interface_can_be_chosen(namespace: str) -> None:
     add(namespace, "eth1", "172.30.0.1/24")
+    ip("-n", namespace, "address", "add", "172.31.0.9/24", "dev", "eth1", "label", "eth1:more")
     answer = ask(namespace, "['eth1'], A('172.31.0.9')")
     assert "name='eth1', address=IPv4Address('172.31.0.9'), network=IPv4Network('172.31.0.0/24')" in answer
+
+
+def test_an_interface_and_the_address_of_another_one_are_refused_with_both_ways_out(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    add(namespace, "eth2", "172.31.0.1/24")
+    answer = ask(namespace, "['eth1'], A('172.31.0.1')")
+    assert "eth2 has that address, eth1 has 172.30.0.1" in answer
+    assert "write `interface: eth2`, or leave `address:` out" in answer
+
+
+def test_an_interface_without_the_configured_address_is_told_how_to_get_it(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    assert "`ip address add 172.30.0.7/24 dev eth1`" in ask(namespace, "['eth1'], A('172.30.0.7')")
+
+
+def test_hundreds_of_addresses_are_all_seen(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.1/24")
+    batch = "\n".join(f"address add 10.1.{each // 250}.{each % 250 + 1}/32 dev eth1" for each in range(300))
+    subprocess.run(["ip", "-n", namespace, "-batch", "-"], input=batch, text=True, check=True)
+    assert "address=IPv4Address('10.1.1.50')" in ask(namespace, "['eth1'], A('10.1.1.50')")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
 from tinkbox.engine.doctor.case import OsieSize
-from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.doctor.examiner import FAULTS_KEPT, Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
@@ -104,6 +104,17 @@ async def test_the_appliance_alone_is_looked_at_for_what_concerns_everybody(worl
     assert await world.rules() == []
     world.rivals, world.osie = (OTHER,), []
     assert await world.rules() == [("", "OtherServer"), ("", "NoOsie")]
+
+
+async def test_faults_of_the_appliance_are_told_without_asking_anybody_and_looked_at_now_and_then(world: World) -> None:
+    world.rivals, examiner = (OTHER,), world.examiner
+    world.answered.clear()
+    assert await examiner.faults_of_appliance() == ()
+    world.osie.clear()
+    assert await examiner.faults_of_appliance() == (), "as it was lately"
+    world.box.clock.forward(FAULTS_KEPT.total_seconds())
+    assert await examiner.faults_of_appliance() == ("NoOsie",)
+    assert (world.asking, world.looks_for_lost) == (0, 0)
 
 
 async def test_what_is_wrong_for_all_is_said_of_the_appliance_and_not_of_each_machine(world: World) -> None:

@@ -2,14 +2,18 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import ARMED, HOLD, STANDING, WORKFLOW_ID
 from tinkbox.cli import main
+from tinkbox.cli.nouns import breakpoint as breakpoint_list
+from tinkbox.cli.output import printable
 
 Tinkbox = Callable[..., Printed]
 ONE = f"/v1/workflows/{WORKFLOW_ID}/breakpoints"
@@ -41,18 +45,20 @@ def asked(appliance: FakeAppliance) -> object:
     return json.loads(appliance.asked[-1][1])
 
 
-def test_the_list_says_what_is_held_how_it_ended_and_what_is_armed(tinkbox: Tinkbox, held: FakeAppliance) -> None:
-    lines = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in tinkbox("breakpoint", "list").out.splitlines()
-        if line.startswith("|")
-    ]
+def test_the_list_says_what_is_held_how_it_ended_and_what_is_armed(
+    tinkbox: Tinkbox, held: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = datetime(2020, 7, 8, 15, 22, 3, tzinfo=UTC)
+    monkeypatch.setattr(printable, "now", lambda: at)
+    monkeypatch.setattr(breakpoint_list, "now", lambda: at)
+    lines = [re.split("  +", line) for line in tinkbox("breakpoint", "list").out.splitlines()]
     assert lines == [
-        ["WORKFLOW", "TASK/ACTION", "KIND", "HOW IT ENDED", "SINCE", "DEADLINE", "ARMED"],
-        ["hello (a8984b09)", "disk/wipe", "failure", "exit 3, DiskNotFound", "2020-07-08 15:17:02 +0000 UTC",
-         "2020-07-08 15:47:02 +0000 UTC, then fail", "on failure, before disk/image"],
-        ["armed (a8984b09)", "", "", "", "", "", "on failure, before disk/image"],
+        ["ID", "WORKFLOW", "HELD", "WHERE", "ENDED", "AGE", "THEN", "ARMED"],
+        ["a8984b09", "hello", "disk/wipe", "failure", "exit 3, DiskNotFound", "5m", "fail in 24m",
+         "on failure, before disk/image"],
+        ["a8984b09", "armed", "on failure, before disk/image"],
     ]  # fmt: skip
+    assert "2020-07-08 15:47:02 UTC, then fail" in tinkbox("breakpoint", "list", "-o", "wide").out
     assert tinkbox("breakpoint", "list", "-q").out == f"{WORKFLOW_ID}\n"
     assert json.loads(tinkbox("breakpoint", "list", "--format", "json").out)[0] == STANDING
 
@@ -199,7 +205,7 @@ def test_whoever_comes_second_is_told_who_won(tinkbox: Tinkbox, held: FakeApplia
 def test_extending_says_until_when(tinkbox: Tinkbox, held: FakeAppliance, words: list[str], seconds: int) -> None:
     done = tinkbox("breakpoint", "extend", WORKFLOW_ID, *words, "-m", "waiting for a part")
     assert asked(held) == {"seconds": seconds, "why": "waiting for a part"}
-    assert done.out == "Extended disk/wipe: held until 2020-07-08 15:47:02 +0000 UTC, then fail\n"
+    assert done.out == "Extended disk/wipe: held until 2020-07-08 15:47:02 UTC, then fail\n"
 
 
 def test_what_a_machine_said_does_not_steer_the_terminal(tinkbox: Tinkbox, held: FakeAppliance) -> None:
@@ -226,4 +232,4 @@ def test_an_end_is_told_in_few_words(
 ) -> None:
     shown = {**HOLD, "outcome": outcome and {"state": "FAILED", **outcome}}
     held.answers["GET /v1/breakpoints"] = [{**STANDING, "held": shown}]
-    assert f"| {said} " in tinkbox("breakpoint", "list").out
+    assert f"  {said} " in tinkbox("breakpoint", "list").out

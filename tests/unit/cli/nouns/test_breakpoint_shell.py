@@ -32,7 +32,7 @@ def test_whoever_opens_a_shell_is_told_what_is_held_and_how_it_came_there() -> N
         "          of 16",
         "          use another disk",
         *(f"        | line {number}" for number in range(12, 20)),
-        "  until   2026-11-21 03:30:00 +0000 UTC, then fail",
+        "  until   2026-11-21 03:30:00 UTC, then fail",
         "  decide  tinkbox breakpoint continue|fail|retry|abort 1f2e3d4c; or in the shell, see debug-info",
         "  keys    Enter ~. leaves the shell, which goes on; Enter ~? tells more",
     ]
@@ -60,7 +60,7 @@ def test_afterwards_it_says_what_became_of_it_and_what_is_left_to_do(end: ShellE
     assert list(farewell(STANDING, "5e551011-9", end)) == [
         line,
         "  recorded  tinkbox breakpoint replay 5e551011",
-        "  held      disk/wipe until 2026-11-21 03:30:00 +0000 UTC, then fail",
+        "  held      disk/wipe until 2026-11-21 03:30:00 UTC, then fail",
         "  decide    tinkbox breakpoint continue|fail|retry|abort 1f2e3d4c",
     ]
 

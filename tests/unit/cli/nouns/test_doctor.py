@@ -65,10 +65,15 @@ def test_a_clean_bill_is_a_line(tinkbox: Callable[..., Printed], appliance: Fake
     printed = tinkbox("doctor")
     assert printed.status == 0
     assert printed.out == (
-        "Nothing wrong was found with the appliance and 2 machines that were seen within a day or "
-        "that a workflow waits for (2026-11-21 03:00:00 +0000 UTC).\n"
+        "Nothing wrong was found with the appliance and 2 machines, seen within a day or "
+        "needed by a workflow (2026-11-21 03:00:00 UTC).\n"
         "Other DHCP servers were not asked for: no right to ask\n"
     )
+
+
+def test_one_machine_is_one(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(machines=1)
+    assert "with the appliance and 1 machine, seen within a day" in tinkbox("doctor").out
 
 
 SERVER = {"server": "dnsmasq", "where": "into a file", "lines": ["dhcp-boot=tag:ipxe,x", "  and so on" + 120 * "x"]}
@@ -94,6 +99,23 @@ def test_programs_get_the_document(tinkbox: Callable[..., Printed], appliance: F
     appliance.answers["GET /v1/doctor?machine="] = told(FOUND)
     printed = tinkbox("doctor", "--format", "json")
     assert (printed.status, json.loads(printed.out)) == (1, told(FOUND))
+
+
+def test_every_format_works_and_keeps_the_status(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(FOUND, {**FOUND, "rule": "NoOsie", "machine": ""})
+    shown = {each: tinkbox("doctor", "-o", each) for each in ("wide", "csv", "yaml", "name", "tink")}
+    assert {each.status for each in shown.values()} == {1}
+    assert shown["name"].out == f"OtherServer {MAC}\nNoOsie\n"
+    assert shown["csv"].out.splitlines()[0] == "gravity,rule,machine,cause,remedy"
+    assert f"fault,OtherServer,{MAC}," in shown["csv"].out
+    assert "rule: NoOsie" in shown["yaml"].out
+    assert shown["tink"].out == tinkbox("doctor").out
+    assert tinkbox("doctor", "-q").out == "OtherServer\nNoOsie\n"
+
+
+def test_wide_tells_all_of_them_in_full(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(*({**FOUND, "machine": f"{each}"} for each in range(9)))
+    assert tinkbox("doctor", "-o", "wide").out.count("FAULT  OtherServer  ") == 9
 
 
 def test_what_is_the_same_of_many_machines_takes_few_lines(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import EVENTS
+from tinkbox.cli.nouns import events
 
 Tinkbox = Callable[..., Printed]
 
@@ -38,6 +40,35 @@ def test_events_are_lines_of_json_and_resume_where_they_were_cut_off(
     assert [(each["sequence"], each["kind"]) for each in told] == [(5, "x5"), (6, "x6"), (7, "x7")]
     assert watched.err.count("trying again") == 1
     assert appliance.last_event_ids == [None, "4", "6"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "terminal", "people"),
+    [([], False, False), ([], True, True), (["-o", "table"], False, True), (["-o", "json"], True, False)],
+)
+def test_people_get_a_line_of_words_and_programs_json(
+    tinkbox: Tinkbox,
+    appliance: FakeAppliance,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    terminal: bool,
+    people: bool,
+) -> None:
+    async def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.sleep", stop)
+    monkeypatch.setattr(events, "is_terminal", lambda: terminal)
+    monkeypatch.setenv("TINKBOX_FORMAT", "tink")  # which had no such command
+    told = json.dumps({**EVENTS[4], "message": "no disk\x1b[2J"})
+    appliance.answers["GET /v1/events"] = f"id: 4\n\nid: 5\nevent: x\ndata: {told}\n\n".encode()
+    printed = tinkbox("events", "watch", "--utc", *flags).out
+    if people:
+        assert printed == (
+            "2020-07-08 15:17:02 UTC  a8984b09  action.failed      hello world / two after 0.2 s: DiskNotFound: no disk [2J\n"
+        )
+    else:
+        assert json.loads(printed) == {"sequence": 5, **json.loads(told)}
 
 
 def test_an_appliance_that_was_never_there_is_3(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

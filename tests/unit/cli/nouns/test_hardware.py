@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,8 +11,13 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
 from tinkbox.cli.nouns.hardware.listing import firmware
+from tinkbox.cli.output import printable
 
 TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
+PUSHED = [
+    {"id": MACHINE_ID, "name": "node7", "mac": "08:00:27:00:00:01"},
+    {"id": "2", "name": "", "mac": "08:00:27:00:00:02"},
+]
 Tinkbox = Callable[..., Printed]
 
 
@@ -19,7 +25,8 @@ Tinkbox = Callable[..., Printed]
 def machines(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/hardware": [MACHINE],
-        "POST /v1/hardware": {"id": MACHINE_ID},
+        "GET /v1/hardware?sort=name": [MACHINE],
+        "POST /v1/hardware": {"id": MACHINE_ID, "pushed": PUSHED},
         f"DELETE /v1/hardware/{MACHINE_ID}": {"id": MACHINE_ID},
         "DELETE /v1/hardware/0eba": {"id": MACHINE_ID},
         "GET /v1/hardware/machine-1/credential": {"server": "http://172.30.0.1", "token": "secret"},
@@ -30,9 +37,14 @@ def machines(appliance: FakeAppliance) -> FakeAppliance:
     return appliance
 
 
-def test_pushing_says_so_as_gos_logger_did(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
-    printed = tinkbox("hardware", "push", stdin=b"{}").out
+def test_pushing_says_so_as_gos_logger_did(tink: Tinkbox, machines: FakeAppliance) -> None:
+    printed = tink("hardware", "push", stdin=b"{}").out
     assert re.fullmatch(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d Hardware data pushed successfully\n", printed)
+
+
+def test_pushing_names_what_was_stored(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    printed = tinkbox("hardware", "push", stdin=b"{}").out
+    assert printed == "node7 (08:00:27:00:00:01) stored\n08:00:27:00:00:02 stored\n"
 
 
 def test_pushing_names_what_is_not_honoured(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
@@ -43,8 +55,67 @@ def test_pushing_names_what_is_not_honoured(tinkbox: Tinkbox, machines: FakeAppl
     assert machines.asked == [("POST /v1/hardware", b"kind: Hardware")]
 
 
-def test_the_list_has_a_line_for_each_interface(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+@pytest.fixture
+def five_minutes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 15, 22, 3, tzinfo=UTC))
+
+
+@pytest.mark.usefixtures("five_minutes_later")
+def test_the_list_has_a_line_for_each_machine(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert tinkbox("hardware", "list").out == (
+        "NAME       MAC                IP           STATE            AGE  LABELS\n"
+        "machine-1  08:00:27:00:00:01  172.30.0.11  booting: kernel  5m   gpu=no,rack=r1\n"
+    )
+    assert tinkbox("hardware", "list", "-o", "name").out == "machine-1\n"
+    wide = tinkbox("hardware", "list", "-o", "wide").out
+    assert all(each in wide for each in (MACHINE_ID, "fetched the kernel", "WHY"))
+    assert tinkbox("hardware", "list", "-o", "csv").out.splitlines() == [
+        "id,name,mac,ip,state,since,labels,stage,why",
+        f'{MACHINE_ID},machine-1,08:00:27:00:00:01,172.30.0.11,booting: kernel,{AT},"gpu=no,rack=r1",fetched the kernel,',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"state": "parked", "parked": "three boots"}, "parked"),
+        ({"state": "stalled", "stalled": "for 40 s"}, "stalled: kernel"),
+        ({"state": "waiting"}, "waiting"),
+        ({"stage": "", "stage_at": None}, "booting"),
+    ],
+)
+def test_the_state_says_what_needs_a_person(
+    tinkbox: Tinkbox, machines: FakeAppliance, changes: dict[str, object], state: str
+) -> None:
+    machines.answers["GET /v1/hardware?sort=name"] = [{**MACHINE, **changes, "labels": {}}]
+    assert tinkbox("hardware", "list").out.splitlines()[1].split("172.30.0.11")[1].split("  ")[1] == state
+
+
+def test_filters_are_asked_of_the_appliance(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    asked = "GET /v1/hardware?sort=-stage_at&state=parked%2Cstalled&label=rack%3Dr1%2Cgpu%21%3Dno&limit=3"
+    machines.answers[asked] = []
+    flags = ["--state", "Parked,stalled", "-l", "rack=r1, gpu!=no", "--sort", "-stage-at", "--limit", "3"]
+    assert tinkbox("hardware", "list", *flags).status == 0
+    assert [request for request, _ in machines.asked] == [asked]
+
+
+def test_a_machine_is_told_in_full(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "get", MACHINE_ID).out == (
+        "Name:        machine-1\n"
+        f"ID:          {MACHINE_ID}\n"
+        "State:       booting: kernel\n"
+        "Labels:      gpu=no,rack=r1\n"
+        "Interfaces:  08:00:27:00:00:01 172.30.0.11\n"
+        "             08:00:27:00:00:02\n"
+        "Created:     2020-07-08 15:17:02 UTC\n"
+        "TIME                     STAGE       DETAIL\n"
+        "2020-07-08 15:17:02 UTC  discovered  PXEClient\n"
+        "2020-07-08 15:17:02 UTC  kernel\n"
+    )
+
+
+def test_the_list_has_a_line_for_each_interface(tink: Tinkbox, machines: FakeAppliance) -> None:
+    assert tink("hardware", "list").out == (
         "+--------------------------------------+-------------------+-------------+-----------+\n"
         "| ID                                   | MAC ADDRESS       | IP ADDRESS  | HOSTNAME  |\n"
         "+--------------------------------------+-------------------+-------------+-----------+\n"
@@ -52,25 +123,25 @@ def test_the_list_has_a_line_for_each_interface(tinkbox: Tinkbox, machines: Fake
         "| 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 | 08:00:27:00:00:02 |             |           |\n"
         "+--------------------------------------+-------------------+-------------+-----------+\n"
     )
-    assert tinkbox("hardware", "get").out == tinkbox("hardware", "list").out
-    assert tinkbox("hardware", "list", "-q").out == f"{MACHINE_ID}\n"
-    assert tinkbox("hardware", "list", "--format", "csv", "--no-headers").out.splitlines() == [
+    assert tink("hardware", "get").out == tink("hardware", "list").out
+    assert tink("hardware", "list", "-q").out == f"{MACHINE_ID}\n"
+    assert tink("hardware", "list", "--format", "csv", "--no-headers").out.splitlines() == [
         f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
         f"{MACHINE_ID},08:00:27:00:00:02,,",
     ]
-    assert json.loads(tinkbox("hardware", "list", "--format", "json").out) == [MACHINE]
+    assert json.loads(tink("hardware", "list", "--format", "json").out) == [MACHINE]
 
 
 def test_a_machine_is_its_document_on_one_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert tinkbox("hardware", "id", MACHINE_ID, MACHINE_ID).out == f"{json.dumps(DOCUMENT)}\n" * 2
 
 
-def test_every_format_of_one_machine_works(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
-    assert tinkbox("hardware", "get", MACHINE_ID, "-q").out == f"{MACHINE_ID}\n"
-    assert json.loads(tinkbox("hardware", "get", MACHINE_ID, "--format", "json").out) == [
+def test_every_format_of_one_machine_works(tink: Tinkbox, machines: FakeAppliance) -> None:
+    assert tink("hardware", "get", MACHINE_ID, "-q").out == f"{MACHINE_ID}\n"
+    assert json.loads(tink("hardware", "get", MACHINE_ID, "--format", "json").out) == [
         {**MACHINE, "timeline": TIMELINE}
     ]
-    assert tinkbox("hardware", "get", MACHINE_ID, "--format", "csv").out.splitlines() == [
+    assert tink("hardware", "get", MACHINE_ID, "--format", "csv").out.splitlines() == [
         "ID,MAC Address,IP Address,Hostname",
         f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
         f"{MACHINE_ID},08:00:27:00:00:02,,",
@@ -78,8 +149,8 @@ def test_every_format_of_one_machine_works(tinkbox: Tinkbox, machines: FakeAppli
 
 
 @pytest.mark.parametrize(("verb", "key"), [("mac", "08-00-27-00-00-01"), ("ip", "172.30.0.11")])
-def test_an_address_shows_its_interface_only(tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str) -> None:
-    assert tinkbox("hardware", verb, key).out == (
+def test_an_address_shows_its_interface_only(tink: Tinkbox, machines: FakeAppliance, verb: str, key: str) -> None:
+    assert tink("hardware", verb, key).out == (
         "+-------------+--------------------------------------+\n"
         "| FIELD NAME  | VALUE                                |\n"
         "+-------------+--------------------------------------+\n"
@@ -89,7 +160,24 @@ def test_an_address_shows_its_interface_only(tinkbox: Tinkbox, machines: FakeApp
         "| Hostname    | machine-1                            |\n"
         "+-------------+--------------------------------------+\n"
     )
-    assert json.loads(tinkbox("hardware", verb, "-d", key).out) == DOCUMENT
+    assert json.loads(tink("hardware", verb, "-d", key).out) == DOCUMENT
+    assert tink("hardware", verb, key, "-o", "table").out == (
+        f"ID:           {MACHINE_ID}\nMAC Address:  08:00:27:00:00:01\nIP Address:   172.30.0.11\nHostname:     machine-1\n"
+    )
+    assert json.loads(tink("hardware", verb, key, key, "-o", "json").out) == [MACHINE, MACHINE]
+    assert tink("hardware", verb, key, "-q").out == f"{MACHINE_ID}\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "key", "told"),
+    [
+        ("mac", "08:00:27:00:00:09", "MAC address not found in the database 08:00:27:00:00:09"),
+        ("ip", "172.30.0.99", "IP address not found in the database 172.30.0.99"),
+    ],
+)
+def test_an_unknown_address_is_told(tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str, told: str) -> None:
+    failed = tinkbox("hardware", verb, key)
+    assert (failed.status, failed.out, failed.err) == (1, "", f"tinkbox: {told}\n")
 
 
 @pytest.mark.parametrize(
@@ -97,24 +185,27 @@ def test_an_address_shows_its_interface_only(tinkbox: Tinkbox, machines: FakeApp
     [
         ("mac", "zz", "invalid mac: 'zz' (expected six octets, like 08:00:27:00:00:01)"),
         ("ip", "172.30.0", "invalid ip: 172.30.0"),
-        ("mac", "08:00:27:00:00:09", "MAC address not found in the database 08:00:27:00:00:09"),
-        ("ip", "172.30.0.99", "IP address not found in the database 172.30.0.99"),
     ],
 )
-def test_a_wrong_or_unknown_address_is_told(
+def test_an_address_that_is_none_is_a_wrong_command_line(
     tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str, told: str
 ) -> None:
-    failed = tinkbox("hardware", verb, key)
-    assert (failed.status, failed.out, failed.err) == (1, "", f"tinkbox: {told}\n")
+    wrong = tinkbox("hardware", verb, key)
+    assert (wrong.status, wrong.out, machines.asked) == (2, "", [])
+    assert f"tinkbox: {told}\n" in wrong.err
 
 
-def test_deleting_names_the_id_whatever_it_was_called_by(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
-    printed = tinkbox("hardware", "delete", "0eba").out
+def test_deleting_names_what_was_deleted(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "delete", "0eba").out == f"Deleted Hardware:  {MACHINE_ID}\n"
+
+
+def test_deleting_names_the_id_whatever_it_was_called_by(tink: Tinkbox, machines: FakeAppliance) -> None:
+    printed = tink("hardware", "delete", "0eba").out
     assert re.fullmatch(rf"\S+ \S+ Hardware data with id {MACHINE_ID} deleted successfully\n", printed)
 
 
-def test_a_machine_is_shown_with_its_boot_timeline(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
-    assert tinkbox("hardware", "get", MACHINE_ID).out == tinkbox("hardware", "list").out + (
+def test_a_machine_is_shown_with_its_boot_timeline(tink: Tinkbox, machines: FakeAppliance) -> None:
+    assert tink("hardware", "get", MACHINE_ID).out == tink("hardware", "list").out + (
         "+-------------------------------+------------+------------+\n"
         "| AT                            | STAGE      | DETAIL     |\n"
         "+-------------------------------+------------+------------+\n"
@@ -143,9 +234,9 @@ def test_nothing_learned_is_nothing_said() -> None:
     assert firmware({"secure_boot": False, "local_boot": "", "proven": False}) == ""
 
 
-def test_below_the_timeline_stands_that_a_machine_gets_no_further(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+def test_below_the_timeline_stands_that_a_machine_gets_no_further(tink: Tinkbox, machines: FakeAppliance) -> None:
     machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "stalled": "stalled here for 40 s"}
-    shown = tinkbox("hardware", "get", MACHINE_ID).out
+    shown = tink("hardware", "get", MACHINE_ID).out
     assert shown.endswith("+------------+\nstalled here for 40 s\n")
 
 

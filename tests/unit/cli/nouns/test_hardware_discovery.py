@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.golden import text as golden
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, MACHINE, MACHINE_ID
+from tinkbox.cli.output import printable
 
 MAC = "08:00:27:00:00:07"
 TOLD: dict[str, Any] = {
@@ -49,8 +51,11 @@ STUCK = WAITING | {"mac": "08:00:27:00:00:0a", "problem": "rule 1 would accept i
 Tinkbox = Callable[..., Printed]
 
 
-def test_who_waits_is_shown_with_the_serials_of_its_disks(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+def test_who_waits_is_shown_with_the_serials_of_its_disks(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     appliance.answers["GET /v1/discovered"] = [WAITING, ASKING, STUCK]
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 15, 22, 3, tzinfo=UTC))
     shown = tinkbox("hardware", "discovered")
     assert (shown.status, shown.out) == (0, golden("cli/hardware-discovered.txt"))
     assert tinkbox("hardware", "discovered", "-q").out.split() == [each["mac"] for each in (WAITING, ASKING, STUCK)]
@@ -100,7 +105,7 @@ def test_a_known_machine_is_shown_with_what_it_is_made_of(tinkbox: Tinkbox, appl
     told = TOLD | {"told_at": AT}
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}"] = MACHINE | {"inventory": told, "stalled": ""}
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}/timeline"] = []
-    shown = tinkbox("hardware", "get", MACHINE_ID).out
+    shown = tinkbox("hardware", "get", MACHINE_ID, "-o", "tink").out
     assert golden("cli/hardware-made-of.txt") in shown
 
 
@@ -116,8 +121,8 @@ def test_what_its_cards_lack_is_shown_by_place_and_file(tinkbox: Tinkbox, applia
     told = TOLD | {"told_at": AT, "devices": devices}
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}"] = MACHINE | {"inventory": told, "stalled": ""}
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}/timeline"] = []
-    lines = [line.strip("| ").split("|") for line in tinkbox("hardware", "get", MACHINE_ID).out.splitlines()]
-    assert [line[1].strip() for line in lines if line[0].strip() == "Lacks"] == [
+    lines = [line.partition(":") for line in tinkbox("hardware", "get", MACHINE_ID).out.splitlines()]
+    assert [value.strip() for name, _, value in lines if name == "Lacks"] == [
         "Broadcom network card 14e4:163b at 0000:02:00.0: firmware a .fw (bnx2)",
         "storage controller abcd:0001 at 0000:03:00.0: the OSIE has no module for it",
         "Broadcom (LSI) network card 1000:005d at 0000:04:00.0: module megaraid_sas does not take it",

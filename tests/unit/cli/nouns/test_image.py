@@ -1,11 +1,13 @@
 """`tinkbox image`."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.output import printable
 
 Tinkbox = Callable[..., Printed]
 DIGEST = f"sha256:{'7' * 64}"
@@ -18,7 +20,14 @@ IMAGES = [
         "pushed_at": "2020-07-08T15:17:02+00:00",
         "kind": "container",
     },
-    {"name": "tools/old", "tag": "", "digest": DIGEST, "size": 12, "pushed_at": "2020-07-08T15:17:02+00:00"},
+    {
+        "name": "tools/old",
+        "tag": "",
+        "digest": DIGEST,
+        "size": 12,
+        "pushed_at": "2020-07-08T15:17:02+00:00",
+        "kind": "artifact",
+    },
 ]
 
 
@@ -26,6 +35,7 @@ IMAGES = [
 def images(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/images": IMAGES,
+        "GET /v1/images?sort=name": IMAGES,
         "POST /v1/images": {"loaded": ["one:v1", "two:v2"]},
         "DELETE /v1/images?reference=tools%2Fold%40sha256:77": {},
     }
@@ -38,7 +48,7 @@ def test_loading_sends_the_files_and_names_what_they_held(
     (tmp_path / "a.tar").write_bytes(b"first")
     (tmp_path / "b.tar").write_bytes(b"second")
     loaded = tinkbox("image", "load", str(tmp_path / "a.tar"), str(tmp_path / "b.tar"))
-    assert loaded.out == "Loaded image: one:v1\nLoaded image: two:v2\n" * 2
+    assert loaded.out == "Loaded Image:  one:v1\nLoaded Image:  two:v2\n" * 2
     assert images.asked == [("POST /v1/images", b"first"), ("POST /v1/images", b"second")]
 
 
@@ -51,19 +61,24 @@ def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, images: FakeApplianc
     assert images.asked == []
 
 
-def test_the_list_names_images_as_templates_do(tinkbox: Tinkbox, images: FakeAppliance) -> None:
-    lines = tinkbox("image", "list").out.splitlines()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
-    assert rows == [
-        ["IMAGE", "KIND", "DIGEST", "SIZE", "CREATED AT"],
-        ["hello-world:v1", "container", DIGEST, "4096", "2020-07-08 15:17:02 +0000 UTC"],
-        [f"tools/old@{DIGEST}", "", DIGEST, "12", "2020-07-08 15:17:02 +0000 UTC"],
+def test_the_list_names_images_as_templates_do(
+    tinkbox: Tinkbox, images: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 11, 15, 17, 3, tzinfo=UTC))
+    assert [line.split() for line in tinkbox("image", "list").out.splitlines()] == [
+        ["IMAGE", "KIND", "DIGEST", "SIZE", "AGE"],
+        ["hello-world:v1", "container", "7" * 12, "4KiB", "3d"],
+        [f"tools/old@{DIGEST}", "artifact", "7" * 12, "12", "bytes", "3d"],
     ]
+    assert (
+        f"hello-world:v1,container,{DIGEST},4096,2020-07-08T15:17:02+00:00\n"
+        in tinkbox("image", "list", "-o", "csv").out
+    )
     assert tinkbox("image", "list", "-q").out == f"hello-world:v1\ntools/old@{DIGEST}\n"
 
 
 def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeAppliance) -> None:
     assert tinkbox("image", "delete", "tools/old@sha256:77").status == 0
     both = tinkbox("image", "delete", "tools/old@sha256:77", "other")
-    assert (both.status, both.out) == (1, "Deleted image: tools/old@sha256:77\n")
+    assert (both.status, both.out) == (1, "Deleted Image:  tools/old@sha256:77\n")
     assert tinkbox("image", "delete", "other").status == 1

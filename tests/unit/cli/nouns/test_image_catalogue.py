@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,23 +61,29 @@ def keeping(appliance: FakeAppliance) -> FakeAppliance:
 
 
 def rows(printed: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines() if line.startswith("|")]
+    return [re.split("  +", line) for line in printed.splitlines()]
+
+
+def told(printed: str) -> dict[str, str]:
+    """The values of one thing by their names."""
+    return {name: value.strip() for name, _, value in (line.partition(": ") for line in printed.splitlines())}
 
 
 def test_the_table_tells_what_can_be_fetched_and_what_is_kept(tinkbox: Tinkbox, keeping: FakeAppliance) -> None:
     head, *found = rows(tinkbox("image", "catalogue").out)
-    assert head == ["IMAGE", "TITLE", "ARCHITECTURE", "FIRMWARE", "LEAST DISK", "SIGNED", "KEPT"]
+    assert head == ["IMAGE", "TITLE", "ARCH", "FIRMWARE", "LEAST DISK", "SIGNED", "KEPT"]
     by_id = {row[0]: row[1:] for row in found}
     assert by_id["debian-13"] == [
         "Debian 13 (trixie)",
         "x86_64",
         "bios, uefi",
         "4GiB",
-        "no: checksum over HTTPS",
+        "no",
         "20261101-1",
     ]
-    assert by_id["ubuntu-24.04-aarch64"] == ["Ubuntu 24.04 LTS", "aarch64", "uefi", "4GiB", "yes", ""]
-    assert by_id["talos"][4] == "no: not verified"
+    assert by_id["ubuntu-24.04-aarch64"] == ["Ubuntu 24.04 LTS", "aarch64", "uefi", "4GiB", "yes"]
+    assert by_id["talos"][4] == "no"
+    assert "not verified" in tinkbox("image", "catalogue", "-o", "wide").out
     assert "debian-13\n" in tinkbox("image", "catalogue", "-q").out
 
 
@@ -88,7 +95,7 @@ def test_the_catalogue_needs_no_appliance(tinkbox: Tinkbox, appliance: FakeAppli
 
 
 def test_an_image_that_is_named_is_shown_whole(tinkbox: Tinkbox, keeping: FakeAppliance) -> None:
-    shown = dict(rows(tinkbox("image", "catalogue", "ubuntu-24.04").out)[1:])
+    shown = told(tinkbox("image", "catalogue", "ubuntu-24.04").out)
     assert shown["Key"] == "D2EB44626FDDC30B513D5BB71A5D6C4C7DB87C81"
     assert shown["Found By"] == "listing: https://cloud-images.ubuntu.com/releases/noble/"
     assert (shown["Proof"], shown["Default User"], shown["Layer"]) == ("signed", "ubuntu", "built-in")
@@ -103,7 +110,7 @@ def test_own_entries_are_given_by_file(tinkbox: Tinkbox, keeping: FakeAppliance,
     own = tmp_path / "own.yaml"
     entry = "{title: Lab, architectures: {x86_64: {}}, least_disk: 1GiB, resolver: {kind: fixed, version: '1'"
     own.write_text(f"images: {{lab: {entry}, file: https://x.example/lab.raw}}}}}}")
-    shown = dict(rows(tinkbox("image", "catalogue", "lab", "--catalogue", str(own)).out)[1:])
+    shown = told(tinkbox("image", "catalogue", "lab", "--catalogue", str(own)).out)
     assert (shown["Title"], shown["Layer"], shown["Proof"]) == ("Lab", str(own), "not verified")
     own.write_text("images:\n  lab:\n    titel: Lab\n")
     refused = tinkbox("image", "catalogue", "--catalogue", str(own))
@@ -130,12 +137,12 @@ def test_a_newer_catalogue_is_installed(tinkbox: Tinkbox, tmp_path: Path, home: 
 
 
 def test_an_image_that_is_kept_tells_where_it_is_from(tinkbox: Tinkbox, keeping: FakeAppliance) -> None:
-    shown = dict(rows(tinkbox("image", "show", "debian-13").out))
+    shown = told(tinkbox("image", "show", "debian-13").out)
     assert shown["Image"] == "debian-13:20261101-1"
     assert (shown["Verified"], shown["Source"]) == ("checksum over HTTPS", "https://x.example/debian.qcow2")
     assert (shown["Source Digest"], shown["Source Size"]) == (f"sha512:{'9' * 128}", "410MiB")
     assert shown["Disk"] == f"3GiB (sha256:{'8' * 64})"
-    assert shown["Kept Since"] == "2026-11-02 10:00:00 +0000 UTC"
+    assert shown["Kept Since"] == "2026-11-02 10:00:00 UTC"
     assert "Signer" not in shown
     assert "20260901-1" in tinkbox("image", "show", "debian-13:20260901-1").out
     (document,) = json.loads(tinkbox("image", "show", "debian-13", "--format", "json").out)

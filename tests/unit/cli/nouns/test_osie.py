@@ -22,14 +22,11 @@ OSIE = {
 def test_the_list_tells_what_was_built(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/osie"] = [OSIE]
     assert tinkbox("osie", "list").out == (
-        "+--------------+---------+----------------+--------------+---------------+\n"
-        "| ARCHITECTURE | VERSION | KERNEL         | RAMDISK SIZE | FIRMWARE SIZE |\n"
-        "+--------------+---------+----------------+--------------+---------------+\n"
-        "| x86_64       | 0.1.0   | 6.1.0-28-amd64 |    123456789 |               |\n"
-        "+--------------+---------+----------------+--------------+---------------+\n"
+        "ARCHITECTURE  VERSION  KERNEL          RAMDISK   FIRMWARE\nx86_64        0.1.0    6.1.0-28-amd64  117.7MiB\n"
     )
     appliance.answers["GET /v1/osie"] = [{**OSIE, "files": {**OSIE["files"], "firmware": {"size": 7_299_072}}}]
-    assert "|       7299072 |" in tinkbox("osie", "list").out
+    assert tinkbox("osie", "list").out.endswith("  117.7MiB  7MiB\n")
+    assert "123456789,7299072" in tinkbox("osie", "list", "-o", "csv").out
     assert tinkbox("osie", "list", "-q").out == "x86_64\n"
 
 

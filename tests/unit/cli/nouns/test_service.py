@@ -11,6 +11,7 @@ import pytest
 from tests.golden import text as golden
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, WORKFLOW_ID, service
+from tinkbox.cli.output import printable
 from tinkbox.model.services import Phase
 
 Tinkbox = Callable[..., Printed]
@@ -25,7 +26,7 @@ EACH = [service(name=f"is-{phase.lower()}", state=phase, **TROUBLE.get(phase, {}
 
 @pytest.fixture(autouse=True)
 def at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tinkbox.cli.nouns.service.now", lambda: datetime(2020, 7, 8, 16, 20, 5, 250000, tzinfo=UTC))
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 16, 20, 5, 250000, tzinfo=UTC))
 
 
 def test_services_in_each_phase_are_a_table(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -37,7 +38,7 @@ def test_services_in_each_phase_are_a_table(tinkbox: Tinkbox, appliance: FakeApp
 def test_an_appliance_without_services_has_only_headers(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/services"] = []
     assert tinkbox("service", "list", "--no-headers").out == ""
-    assert tinkbox("service", "list").out.count("SERVICE") == 1
+    assert tinkbox("service", "list").out.split()[0] == "SERVICE"
 
 
 def test_those_of_named_workflows_are_asked_for_one_after_another(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -53,13 +54,13 @@ def test_programs_get_the_whole_documents(tinkbox: Tinkbox, appliance: FakeAppli
     assert json.loads(tinkbox("service", "list", "--format", "json").out) == EACH
     assert "is-unhealthy" in tinkbox("service", "list", "--format", "yaml").out
     first, *rest = csv.DictReader(io.StringIO(tinkbox("service", "list", "--format", "csv").out))
-    assert (first["Service"], first["Ready After"], first["Age"]) == ("is-pending", "", "")
-    assert [row["State"] for row in rest] == list(Phase)[1:]
+    assert (first["name"], first["ready_after"], first["begun_at"]) == ("is-pending", "", "")
+    assert [row["state"] for row in rest] == list(Phase)[1:]
 
 
 def test_a_clock_that_is_behind_the_appliances_makes_nothing_negative(
     tinkbox: Tinkbox, appliance: FakeAppliance
 ) -> None:
     appliance.answers["GET /v1/services"] = [service(begun_at="2030-01-01T00:00:00+00:00", ready_at=AT)]
-    (row,) = csv.DictReader(io.StringIO(tinkbox("service", "list", "--format", "csv").out))
-    assert (row["Ready After"], row["Age"]) == ("0s", "0s")
+    _, line = tinkbox("service", "list", "-o", "wide").out.splitlines()
+    assert line.split()[-2:] == ["0s", "0s"]

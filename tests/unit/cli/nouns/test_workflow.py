@@ -1,20 +1,41 @@
 """`tinkbox workflow`."""
 
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tests.unit.cli.documents import EVENTS, HOLD, MACHINE_ID, TEMPLATE_ID, WORKFLOW, WORKFLOW_ID, event
+from tests.unit.cli.documents import (
+    AT,
+    EVENTS,
+    HOLD,
+    LISTED_WORKFLOW,
+    MACHINE,
+    MACHINE_ID,
+    MACHINE_NAMED,
+    TEMPLATE_ID,
+    WORKFLOW,
+    WORKFLOW_ID,
+    event,
+)
+from tinkbox.cli.output import formats, printable
 from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
 STATE = {
     "workflow_id": WORKFLOW_ID,
     "state": "RUNNING",
+    "name": "hello",
+    "template_name": "hello-world",
+    "machines": [MACHINE_NAMED],
+    "actions_done": 2,
+    "actions_total": 3,
     "progress": 66,
     "current_task": "hello world",
     "current_action": "reboot",
@@ -36,7 +57,8 @@ STATE = {
 @pytest.fixture
 def workflows(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
-        "GET /v1/workflows": [WORKFLOW],
+        "GET /v1/workflows": [LISTED_WORKFLOW],
+        "GET /v1/workflows?sort=-created_at&limit=100": [LISTED_WORKFLOW],
         "POST /v1/workflows": {"id": WORKFLOW_ID},
         f"GET /v1/workflows/{WORKFLOW_ID}": WORKFLOW,
         "GET /v1/workflows/hello": WORKFLOW,
@@ -99,6 +121,22 @@ def test_a_workflow_is_created_with_breakpoints(tinkbox: Tinkbox, workflows: Fak
     assert json.loads(workflows.asked[-1][1])["breakpoints"] == {"after": ["a"]}
 
 
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ([], "what is to be done is missing: give -t TEMPLATE"),
+        (["-t", "x"], "MACHINE or -r JSON is missing: "),
+        (["-r", "{}"], "-t TEMPLATE is missing: "),
+    ],
+)
+def test_what_is_missing_for_a_workflow_is_told_without_asking(
+    tinkbox: Tinkbox, workflows: FakeAppliance, flags: list[str], told: str
+) -> None:
+    wrong = tinkbox("workflow", "create", *flags)
+    assert (wrong.status, workflows.asked) == (2, [])
+    assert f"tinkbox: {told}" in wrong.err
+
+
 @pytest.mark.parametrize("devices", ["{", '["a"]', "device_1=x"])
 def test_devices_that_are_no_map_are_told_without_asking(
     tinkbox: Tinkbox, workflows: FakeAppliance, devices: str
@@ -109,8 +147,90 @@ def test_devices_that_are_no_map_are_told_without_asking(
     assert workflows.asked == []
 
 
-def test_the_list_is_2020s_table(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
-    lines = tinkbox("workflow", "list").out.splitlines()
+@pytest.fixture
+def two_hours_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 17, 22, 3, tzinfo=UTC))
+
+
+OTHERS = [
+    LISTED_WORKFLOW,
+    {
+        **LISTED_WORKFLOW,
+        "id": "b" * 36,
+        "state": "FAILED",
+        "reason": "DiskTooSmall",
+        "message": "8 GiB\x1b[2J",
+        "machines": [MACHINE_NAMED] * 3,
+    },
+    {
+        **LISTED_WORKFLOW,
+        "id": "c" * 36,
+        "template_name": "",
+        "machines": [{"id": "0123456789", "name": "", "hostname": "", "mac": ""}],
+    },
+    {**LISTED_WORKFLOW, "id": "d" * 36, "machines": []},
+]
+
+
+@pytest.mark.usefixtures("two_hours_later")
+def test_the_list_answers_what_is_asked_at_night(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers["GET /v1/workflows?sort=-created_at&limit=100"] = OTHERS
+    listed = tinkbox("workflow", "list")
+    assert listed.out == (
+        "ID        NAME   MACHINE     TEMPLATE     STATE    PROGRESS  REASON        AGE\n"
+        "a8984b09  hello  machine-1   hello-world  RUNNING  2/5                     2h\n"
+        "bbbbbbbb  hello  3 machines  hello-world  FAILED   2/5       DiskTooSmall  2h\n"
+        "cccccccc  hello  01234567                 RUNNING  2/5                     2h\n"
+        "dddddddd  hello              hello-world  RUNNING  2/5                     2h\n"
+    )
+    assert listed.err == ""
+    assert "\x1b" not in tinkbox("workflow", "list", "-o", "wide").out
+
+
+def test_the_list_fits_a_narrow_terminal(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = {
+        **LISTED_WORKFLOW,
+        "name": "ubuntu-24.04-on-the-second-disk",
+        "template_name": "ubuntu-24.04-with-raid",
+        "machines": [{**MACHINE_NAMED, "hostname": "r07-u12.lab.example.org"}],
+        "state": "CANCELED",
+        "reason": "NetworkUnreachable",
+    }
+    workflows.answers["GET /v1/workflows?sort=-created_at&limit=100"] = [long]
+    monkeypatch.setattr(formats, "is_terminal", lambda: True)
+    for columns, titles in (
+        (200, "ID NAME MACHINE TEMPLATE STATE PROGRESS REASON AGE"),
+        (80, "ID NAME MACHINE TEMPLATE STATE PROGRESS REASON AGE"),
+        (60, "ID NAME MACHINE STATE REASON AGE"),
+    ):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = tinkbox("workflow", "list").out.splitlines()
+        assert lines[0].split() == titles.split()
+        assert max(map(len, lines)) <= columns
+    assert "CANCELED" in lines[1]
+
+
+def test_a_table_has_the_newest_and_says_that_there_are_more(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.totals["GET /v1/workflows?sort=-created_at&limit=100"] = 2143
+    assert tinkbox("workflow", "list").err == "1 of 2143 shown; --limit 0 shows all\n"
+    workflows.answers["GET /v1/workflows?sort=-created_at&limit=0"] = [LISTED_WORKFLOW]
+    assert tinkbox("workflow", "list", "--limit", "0").err == ""
+    workflows.totals["GET /v1/workflows"] = 2143
+    for flags in (["-q"], ["-o", "json"], ["-o", "csv"], ["-o", "tink"], ["-o", "name"]):
+        assert tinkbox("workflow", "list", *flags).err == "", flags
+    assert workflows.asked[-1][0] == "GET /v1/workflows"
+
+
+def test_programs_get_what_stands_in_the_documents(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    (row,) = csv.DictReader(io.StringIO(tinkbox("workflow", "list", "-o", "csv").out))
+    assert (row["id"], row["machine"], row["created_at"]) == (WORKFLOW_ID, "machine-1", AT)
+    assert json.loads(tinkbox("workflow", "list", "-o", "json").out) == [LISTED_WORKFLOW]
+
+
+def test_the_list_is_2020s_table(tink: Tinkbox, workflows: FakeAppliance) -> None:
+    lines = tink("workflow", "list").out.splitlines()
     assert [cell.strip() for cell in lines[1].split("|")[1:-1]] == [
         "WORKFLOW ID", "TEMPLATE ID", "HARDWARE DEVICE", "CREATED AT", "UPDATED AT",
     ]  # fmt: skip
@@ -118,7 +238,7 @@ def test_the_list_is_2020s_table(tinkbox: Tinkbox, workflows: FakeAppliance) -> 
         WORKFLOW_ID, TEMPLATE_ID, '{"device_1": "08:00:27:00:00:01"}',
         "2020-07-08 15:17:02 +0000 UTC", "2020-07-08 15:17:02 +0000 UTC",
     ]  # fmt: skip
-    assert tinkbox("workflow", "get").out.splitlines() == lines
+    assert tink("workflow", "get").out.splitlines() == lines
 
 
 def test_a_workflow_is_its_rendered_template(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -126,7 +246,56 @@ def test_a_workflow_is_its_rendered_template(tinkbox: Tinkbox, workflows: FakeAp
     assert json.loads(tinkbox("workflow", "get", WORKFLOW_ID, "--format", "json").out) == [WORKFLOW]
 
 
-def test_the_state_is_a_table_of_fields(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_the_state_names_workflow_machine_and_template(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    assert tinkbox("workflow", "state", WORKFLOW_ID).out == (
+        f"Workflow:  hello ({WORKFLOW_ID})\n"
+        "Template:  hello-world\n"
+        "Machine:   machine-1 (08:00:27:00:00:01)\n"
+        "State:     RUNNING\n"
+        "Progress:  2 of 3 actions done\n"
+        "Action:    hello world / reboot: RUNNING\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "action", "told"),
+    [
+        ("CANCELED", "PENDING", "reboot: never began"),
+        ("PENDING", "PENDING", "reboot: not begun yet"),
+        ("FAILED", "FAILED", "reboot: FAILED"),
+    ],
+)
+def test_the_state_does_not_contradict_itself(
+    tinkbox: Tinkbox, workflows: FakeAppliance, state: str, action: str, told: str
+) -> None:
+    stands = {**STATE, "state": state, "current_action_state": action}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
+    lines = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
+    assert lines[3].split() == ["State:", state]
+    assert lines[5].endswith(f"/ {told}")
+
+
+def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    failed = {**FAILED, "message": "too small", "hint": "tinkbox workflow retry WORKFLOW runs it again"}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed
+    assert tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()[6:] == [
+        "Failed Attempts:  3 of 3",
+        "Reason:           DiskTooSmall",
+        "Message:          too small",
+        "Hint:             tinkbox workflow retry a8984b09 runs it again",
+        "Exit Code:        3",
+        "Last Output:      looking at /dev/sda",
+        "                   [31mtoo small",
+        "",
+        "What Next:        tinkbox workflow logs a8984b09: what it printed",
+        "                  tinkbox workflow retry a8984b09: once more from this action on",
+    ]
+    held = {**STATE, "current_action_state": "HELD", "held": HOLD}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
+    assert "(tinkbox breakpoint VERDICT a8984b09)" in tinkbox("workflow", "state", WORKFLOW_ID).out
+
+
+def test_the_state_is_a_table_of_fields(tink: Tinkbox, workflows: FakeAppliance) -> None:
     expected = (
         "+----------------------+--------------------------------------+\n"
         "| FIELD NAME           | VALUES                               |\n"
@@ -138,16 +307,16 @@ def test_the_state_is_a_table_of_fields(tinkbox: Tinkbox, workflows: FakeApplian
         "| Current Worker       | 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 |\n"
         "| Current Action State | ACTION_IN_PROGRESS                   |\n"
     )
-    assert tinkbox("workflow", "state", WORKFLOW_ID).out.startswith(expected)
-    assert tinkbox("workflow", "state", WORKFLOW_ID, "-q").out == "RUNNING\n"
-    assert json.loads(tinkbox("workflow", "state", WORKFLOW_ID, "--format", "json").out) == [STATE]
+    assert tink("workflow", "state", WORKFLOW_ID).out.startswith(expected)
+    assert tink("workflow", "state", WORKFLOW_ID, "-q").out == "RUNNING\n"
+    assert json.loads(tink("workflow", "state", WORKFLOW_ID, "--format", "json").out) == [STATE]
 
 
-def test_the_state_tells_how_far_the_action_is(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_the_state_tells_how_far_the_action_is(tink: Tinkbox, workflows: FakeAppliance) -> None:
     far = {"done": 41, "total": 100, "unit": "bytes", "rate": 38e6, "seconds_left": 72}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "action_progress": far}
-    assert ["Action Progress", "41 %  38 MB/s  1:12 left"] in rows(tinkbox("workflow", "state", WORKFLOW_ID).out)
-    assert tinkbox("workflow", "state", WORKFLOW_ID, "--format", "csv").status == 0
+    assert ["Action Progress", "41 %  38 MB/s  1:12 left"] in rows(tink("workflow", "state", WORKFLOW_ID).out)
+    assert tink("workflow", "state", WORKFLOW_ID, "--format", "csv").status == 0
 
 
 FAILED = {
@@ -168,9 +337,9 @@ def rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
 
 
-def test_a_failed_actions_state_explains_itself(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_a_failed_actions_state_explains_itself(tink: Tinkbox, workflows: FakeAppliance) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = FAILED
-    shown = tinkbox("workflow", "state", WORKFLOW_ID).out
+    shown = tink("workflow", "state", WORKFLOW_ID).out
     assert rows(shown)[6:] == [
         ["Current Action State", "ACTION_FAILED"],
         ["Failed Attempts", "3 of 3"],
@@ -188,32 +357,32 @@ def test_a_failed_actions_state_explains_itself(tinkbox: Tinkbox, workflows: Fak
     assert len({len(line) for line in shown.splitlines()}) == 1
 
 
-def test_a_workflow_that_waits_for_its_services_says_for_which(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_a_workflow_that_waits_for_its_services_says_for_which(tink: Tinkbox, workflows: FakeAppliance) -> None:
     message = "waiting for service boot, which is STARTING (its health check fails: \x1b[2J); " + "service s " * 10
     waiting = {"type": "Started", "status": "False", "reason": "WaitingForServices", "message": message}
     pending = {**waiting, "reason": "Pending", "message": "waiting for the worker of its first action"}
     stands = {**STATE, "state": "PENDING", "current_action_state": "PENDING", "conditions": [pending, waiting]}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[6:] == [
         ["Current Action State", "ACTION_PENDING"],
         ["Waiting", "waiting for service boot, which is STARTING (its health check fails:  [2J); service s service s"],
         ["", "service s " * 7 + "service s"],
     ]
 
 
-def test_a_signal_is_named_instead_of_an_exit_code(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_a_signal_is_named_instead_of_an_exit_code(tink: Tinkbox, workflows: FakeAppliance) -> None:
     killed = {**STATE, "current_action_state": "FAILED", "reason": "Signal", "signal": "SIGSEGV"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = killed
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[7:] == [["Reason", "Signal"], ["Signal", "SIGSEGV"]]
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[7:] == [["Reason", "Signal"], ["Signal", "SIGSEGV"]]
 
 
-def test_what_is_held_is_told_with_what_can_be_decided(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_what_is_held_is_told_with_what_can_be_decided(tink: Tinkbox, workflows: FakeAppliance) -> None:
     held = {
         **FAILED, "state": "RUNNING", "current_action_state": "HELD", "failures": 0, "message": "no disk", "hint": "",
         "last_output": [], "held": {**HOLD, "container": False},
     }  # fmt: skip
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[6:] == [
         ["Current Action State", "ACTION_HELD"],
         ["Held", "because it failed"],
         ["Held Since", "2020-07-08 15:17:02 +0000 UTC"],
@@ -226,27 +395,27 @@ def test_what_is_held_is_told_with_what_can_be_decided(tinkbox: Tinkbox, workflo
     ]
 
 
-def test_a_verdict_that_is_not_carried_out_yet_is_told(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_a_verdict_that_is_not_carried_out_yet_is_told(tink: Tinkbox, workflows: FakeAppliance) -> None:
     verdict = {"verb": "retry", "who": "anna", "why": "new disk", "fresh": False, "command": None, "environment": {}}
     held = {**STATE, "current_action_state": "HELD", "held": {**HOLD, "kind": "before", "verdict": verdict}}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[7:] == [
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[7:] == [
         ["Held", "before it starts"],
         ["Held Since", "2020-07-08 15:17:02 +0000 UTC"],
         ["Verdict", "retry by anna: new disk"],
     ]
 
 
-def test_what_succeeded_needs_no_explanation(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_what_succeeded_needs_no_explanation(tink: Tinkbox, workflows: FakeAppliance) -> None:
     done = {**STATE, "current_action_state": "SUCCESS", "exit_code": 0, "last_output": ["bye"], "retries": 2}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = done
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6:] == [["Current Action State", "ACTION_SUCCESS"]]
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[6:] == [["Current Action State", "ACTION_SUCCESS"]]
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.STOPPING])
-def test_every_state_of_an_action_has_its_word(tinkbox: Tinkbox, workflows: FakeAppliance, state: State) -> None:
+def test_every_state_of_an_action_has_its_word(tink: Tinkbox, workflows: FakeAppliance, state: State) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "current_action_state": state}
-    assert rows(tinkbox("workflow", "state", WORKFLOW_ID).out)[6][1].startswith("ACTION_")
+    assert rows(tink("workflow", "state", WORKFLOW_ID).out)[6][1].startswith("ACTION_")
 
 
 def test_in_csv_the_state_is_one_line_of_plain_values(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -259,8 +428,20 @@ def test_in_csv_the_state_is_one_line_of_plain_values(tinkbox: Tinkbox, workflow
     }
 
 
-def test_events_are_2020s_table_with_whole_seconds_to_the_right(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
-    lines = tinkbox("workflow", "events", WORKFLOW_ID).out.splitlines()
+def test_events_have_their_time_and_all_are_there(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    assert tinkbox("workflow", "events", WORKFLOW_ID).out == (
+        "TIME                     EVENT             ACTION  TOOK  MESSAGE\n"
+        "2020-07-08 15:17:02 UTC  workflow.created\n"
+        "2020-07-08 15:17:02 UTC  workflow.started\n"
+        "2020-07-08 15:17:02 UTC  action.started    one           Started execution\n"
+        "2020-07-08 15:17:02 UTC  action.succeeded  one     13s   Finished Execution Successfully\n"
+        "2020-07-08 15:17:02 UTC  action.failed     two     0.2s  DiskNotFound: no /dev/sda [2J\n"
+        "2020-07-08 15:17:02 UTC  workflow.failed\n"
+    )
+
+
+def test_events_are_2020s_table_with_whole_seconds_to_the_right(tink: Tinkbox, workflows: FakeAppliance) -> None:
+    lines = tink("workflow", "events", WORKFLOW_ID).out.splitlines()
     assert [" ".join(line.split()) for line in lines if line.startswith("|")] == [
         "| WORKER ID | TASK NAME | ACTION NAME | EXECUTION TIME | MESSAGE | ACTION STATUS |",
         f"| {MACHINE_ID} | hello world | one | 0 | Started execution | ACTION_IN_PROGRESS |",
@@ -268,13 +449,13 @@ def test_events_are_2020s_table_with_whole_seconds_to_the_right(tinkbox: Tinkbox
         f"| {MACHINE_ID} | hello world | two | 0 | DiskNotFound: no /dev/sda [2J | ACTION_FAILED |",
     ]
     assert "|             12 |" in lines[4]
-    assert json.loads(tinkbox("workflow", "events", WORKFLOW_ID, "--format", "json").out) == EVENTS
+    assert json.loads(tink("workflow", "events", WORKFLOW_ID, "--format", "json").out) == EVENTS
 
 
-def test_a_workflow_without_events_is_an_empty_table(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_a_workflow_without_events_is_an_empty_table(tink: Tinkbox, workflows: FakeAppliance) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = EVENTS[:1]
     border = "+-----------+-----------+-------------+----------------+---------+---------------+\n"
-    assert tinkbox("workflow", "events", WORKFLOW_ID).out == (
+    assert tink("workflow", "events", WORKFLOW_ID).out == (
         border
         + "| WORKER ID | TASK NAME | ACTION NAME | EXECUTION TIME | MESSAGE | ACTION STATUS |\n"
         + border
@@ -286,12 +467,12 @@ def test_watching_a_failed_workflow_is_1_and_tells_why(tinkbox: Tinkbox, workflo
     watched = tinkbox("workflow", "watch", "hello")
     assert watched.status == 1
     assert watched.out.splitlines() == [
-        "2020-07-08 15:17:02 +0000 UTC  workflow.created",
-        "2020-07-08 15:17:02 +0000 UTC  workflow.started",
-        "2020-07-08 15:17:02 +0000 UTC  action.started     hello world / one",
-        "2020-07-08 15:17:02 +0000 UTC  action.succeeded   hello world / one after 12.9 s",
-        "2020-07-08 15:17:02 +0000 UTC  action.failed      hello world / two after 0.2 s: DiskNotFound: no /dev/sda [2J",
-        "2020-07-08 15:17:02 +0000 UTC  workflow.failed",
+        "2020-07-08 15:17:02 UTC  workflow.created",
+        "2020-07-08 15:17:02 UTC  workflow.started",
+        "2020-07-08 15:17:02 UTC  action.started     hello world / one",
+        "2020-07-08 15:17:02 UTC  action.succeeded   hello world / one after 12.9 s",
+        "2020-07-08 15:17:02 UTC  action.failed      hello world / two after 0.2 s: DiskNotFound: no /dev/sda [2J",
+        "2020-07-08 15:17:02 UTC  workflow.failed",
     ]
 
 
@@ -311,7 +492,7 @@ def test_watching_prints_each_event_once_over_an_absence_and_is_0_after_success(
     monkeypatch.setattr("asyncio.sleep", look_again)
     watched = tinkbox("workflow", "watch", WORKFLOW_ID)
     assert watched.status == 0
-    assert [line.split()[4] for line in watched.out.splitlines()] == [
+    assert [line.split()[3] for line in watched.out.splitlines()] == [
         "workflow.created", "workflow.started", "workflow.succeeded",
     ]  # fmt: skip
     assert watched.err.count("trying again") == 1
@@ -380,7 +561,7 @@ HELD = event(
     deadline="2020-07-08T15:47:02+00:00", on_expiry="fail", ended="FAILED", exit_code=3, signal="", reason="DiskNotFound",
     message="no disk",
 )  # fmt: skip
-ENDED = event(8, "workflow.failed")
+ENDED = event(8, "workflow.succeeded")
 
 
 @pytest.mark.parametrize(
@@ -405,8 +586,47 @@ def test_watching_on_a_terminal_says_what_to_type_when_something_is_held(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     lines = tinkbox("workflow", "watch", WORKFLOW_ID).out.splitlines()
     hints = ["    look into it:  tinkbox breakpoint shell a8984b09", f"    decide:        tinkbox breakpoint {decide}"]
+    introduced, *lines = lines if terminal else ["", *lines]
+    assert introduced == ("Workflow hello (a8984b09) on machine-1" if terminal else "")
     assert lines[1:-1] == (hints if terminal else [])
     assert "exit 3, DiskNotFound: no disk" in lines[0]
+
+
+def test_watching_on_a_terminal_tells_of_boots_and_progress_and_what_to_do_after_a_failure(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = f"GET /v1/workflows/{WORKFLOW_ID}/events?after="
+    far = {"done": 41, "total": 100, "unit": "bytes", "rate": 38e6, "seconds_left": 72}
+    workflows.answers |= {
+        f"{events}0": EVENTS[:2],
+        f"{events}2": [],
+        f"GET /v1/hardware/{MACHINE_ID}": {**MACHINE, "stage": "fetched the kernel\x1b[2J"},
+        f"GET /v1/workflows/{WORKFLOW_ID}/state": {**STATE, "action_progress": far, "hint": "use a larger disk"},
+    }
+    looks: list[float] = []
+
+    async def look_again(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 6:
+            workflows.answers[f"{events}2"] = [event(3, "workflow.failed")]
+
+    monkeypatch.setattr("asyncio.sleep", look_again)
+    monkeypatch.setattr("tinkbox.cli.output.progress_line.ON_TERMINAL", 0)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    watched = tinkbox("workflow", "watch", WORKFLOW_ID)
+    assert watched.status == 1
+    assert [line for line in watched.out.replace("\r", "\n").splitlines() if line.strip("\x1b[2K")] == [
+        "Workflow hello (a8984b09) on machine-1",
+        "2020-07-08 15:17:02 UTC  workflow.created",
+        "2020-07-08 15:17:02 UTC  workflow.started",
+        "2020-07-08 15:17:02 UTC  machine.stage      machine-1: fetched the kernel [2J",
+        *(["\x1b[2K41 %  38 MB/s  1:12 left"] * 6),
+        "\x1b[2K2020-07-08 15:17:02 UTC  workflow.failed",
+        "    what to do:       use a larger disk",
+        "    where it stands:  tinkbox workflow state a8984b09",
+        "    what it printed:  tinkbox workflow logs a8984b09",
+        "    once more:        tinkbox workflow retry a8984b09",
+    ]
 
 
 def test_a_hold_that_is_over_wants_nothing_any_more(
@@ -414,13 +634,13 @@ def test_a_hold_that_is_over_wants_nothing_any_more(
 ) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = [HELD, ENDED]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert len(tinkbox("workflow", "watch", WORKFLOW_ID).out.splitlines()) == 2
+    assert len(tinkbox("workflow", "watch", WORKFLOW_ID).out.splitlines()) == 3
 
 
-def test_an_attempt_that_is_followed_by_another_says_so(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+def test_an_attempt_that_is_followed_by_another_says_so(tink: Tinkbox, workflows: FakeAppliance) -> None:
     again = {**EVENTS[4], "next": "PENDING", "message": "no disk"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = [again]
-    assert rows(tinkbox("workflow", "events", WORKFLOW_ID).out)[1][4:] == [
+    assert rows(tink("workflow", "events", WORKFLOW_ID).out)[1][4:] == [
         "DiskNotFound: no disk (it is tried again)", "ACTION_FAILED",
     ]  # fmt: skip
 
@@ -428,7 +648,17 @@ def test_an_attempt_that_is_followed_by_another_says_so(tinkbox: Tinkbox, workfl
 def test_canceling_says_whether_it_is_done(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "CANCELED"}
     workflows.answers["POST /v1/workflows/two/cancel"] = {"id": "2", "state": "STOPPING"}
-    assert tinkbox("workflow", "cancel", "one", "two").out == "Canceled Workflow:  1\nCanceling Workflow:  2\n"
+    canceled = tinkbox("workflow", "cancel", "one", "two")
+    assert canceled.out == "Canceled Workflow:  1\nCanceling Workflow:  2\n"
+    assert canceled.err.count("`tinkbox workflow cancel --force 2` does not wait for it") == 1
+    assert [body for _, body in workflows.asked] == [b"", b""]
+
+
+def test_canceling_by_force_says_so_to_the_appliance(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "CANCELED"}
+    forced = tinkbox("workflow", "cancel", "--force", "one")
+    assert (forced.status, forced.out, forced.err) == (0, "Canceled Workflow:  1\n", "")
+    assert json.loads(workflows.asked[0][1]) == {"force": True}
 
 
 @pytest.mark.parametrize(("options", "first"), [([], None), (["--from", "os/disk-wipe"], "os/disk-wipe")])
@@ -439,11 +669,6 @@ def test_a_workflow_is_retried_from_where_one_says(
     retried = tinkbox("workflow", "retry", WORKFLOW_ID, *options)
     assert (retried.status, retried.out) == (0, f"Retried Workflow:  {WORKFLOW_ID}\n")
     assert json.loads(workflows.asked[0][1]) == {"from": first}
-
-
-def test_deleting_is_silent(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
-    deleted = tinkbox("workflow", "delete", WORKFLOW_ID)
-    assert (deleted.status, deleted.out, deleted.err) == (0, "", "")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,11 @@ def test_metadata_has_the_words_of_2020_and_leaves_the_content_out(tinkbox: Tink
 
 def test_the_list_names_every_file_of_every_version(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers[f"GET /v1/workflows/{WORKFLOW_ID}/data/versions"] = VERSIONS
-    lines = tinkbox("workflow", "data", WORKFLOW_ID, "--list").out.splitlines()
+    assert tinkbox("workflow", "data", WORKFLOW_ID, "--list").out.splitlines()[3:5] == [
+        "3        data              8     file               2020-07-08 15:17:02 UTC",
+        "3        disk .img         3     file               2020-07-08 15:17:02 UTC",
+    ]
+    lines = tinkbox("workflow", "data", WORKFLOW_ID, "--list", "-o", "tink").out.splitlines()
     assert [[cell.strip() for cell in line.split("|")[1:5]] for line in lines if line.startswith("|")] == [
         ["VERSION", "NAME", "SIZE", "KIND"],
         ["1", "(no longer kept)", "", ""],

@@ -1,4 +1,4 @@
-"""Tables as go-pretty prints them, and the formats for programs."""
+"""Lists in each format, for people and for programs."""
 
 import csv
 import io
@@ -8,9 +8,10 @@ from argparse import Namespace
 import pytest
 import yaml
 
-from tinkbox.cli.output.formats import Column, show, show_notes
-from tinkbox.cli.output.printable import clean, clean_block, moment
-from tinkbox.cli.output.tables import fields, table
+from tinkbox.cli.output import formats
+from tinkbox.cli.output.formats import As2020, Column, fields, id_columns, show, show_notes
+from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.cli.output.tables import table
 
 MACHINES = [
     {"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "name": "eins", "size": 7},
@@ -22,6 +23,11 @@ COLUMNS = [
     Column("Size", "size", int),
 ]
 TABLE = """\
+ID                                    NAME      SIZE
+0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94  eins      7
+ce2e62ed-826f-4485-a39f-a82bb74338e2  dreizehn  1234
+"""
+AS_2020 = """\
 +--------------------------------------+----------+------+
 | ID                                   | NAME     | SIZE |
 +--------------------------------------+----------+------+
@@ -33,7 +39,8 @@ HOSTILE = "a\x1b[2J\x9b31m\rb\nc\x7f\u202ed\ud800"
 
 
 def chosen(**flags: object) -> Namespace:
-    return Namespace(**{"format": "table", "no_headers": False, "quiet": False, **flags})
+    of_2020 = flags.get("format") == "tink"
+    return Namespace(**{"format": "table", "no_headers": False, "quiet": False, "as_2020": of_2020, **flags})
 
 
 def shown(capsys: pytest.CaptureFixture[str], documents: list[dict[str, object]], **flags: object) -> str:
@@ -41,8 +48,15 @@ def shown(capsys: pytest.CaptureFixture[str], documents: list[dict[str, object]]
     return capsys.readouterr().out
 
 
-def test_a_table_has_upper_case_headers_and_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_has_a_line_for_each_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, MACHINES) == TABLE
+    assert shown(capsys, []) == "ID  NAME  SIZE\n"
+    assert shown(capsys, MACHINES, no_headers=True) == TABLE.partition("\n")[2]
+    assert shown(capsys, [], no_headers=True) == ""
+
+
+def test_2020s_table_has_borders_and_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, MACHINES, format="tink") == AS_2020
 
 
 def test_a_table_without_rows_ends_in_two_borders_as_2020s_tink_printed_it() -> None:
@@ -54,29 +68,76 @@ def test_a_table_without_rows_ends_in_two_borders_as_2020s_tink_printed_it() -> 
     )
 
 
-def test_a_table_without_headers_is_its_rows_in_a_frame(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys, MACHINES[:1], no_headers=True) == (
+def test_2020s_table_without_headers_is_its_rows_in_a_frame(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, MACHINES[:1], no_headers=True, format="tink") == (
         "+--------------------------------------+------+---+\n"
         "| 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94 | eins | 7 |\n"
         "+--------------------------------------+------+---+\n"
     )
-    assert shown(capsys, [], no_headers=True) == ""
+    assert shown(capsys, [], no_headers=True, format="tink") == ""
 
 
 def test_fields_are_names_with_values() -> None:
-    assert fields([("ID", "x"), ("Hostname", "machine-1")]) == (
+    named = [("ID", "x"), ("Hostname", "machine-1"), ("", "more")]
+    assert fields(chosen(), named) == "ID:        x\nHostname:  machine-1\n           more\n"
+    assert fields(chosen(format="tink"), named) == (
         "+------------+-----------+\n"
         "| FIELD NAME | VALUE     |\n"
         "+------------+-----------+\n"
         "| ID         | x         |\n"
         "| Hostname   | machine-1 |\n"
+        "|            | more      |\n"
         "+------------+-----------+\n"
     )
 
 
+OWN = [*id_columns(), Column("Age", "at", lambda at: f"{at} ago"), Column("Note", "note", wide=True)]
+OLD = As2020((Column("Machine ID", "id"), Column("Made At", "at", lambda at: f"at {at}")))
+MADE = [{"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "at": "5m", "note": None, "name": "node7"}]
+
+
+def made(capsys: pytest.CaptureFixture[str], **flags: object) -> str:
+    show(chosen(**flags), MADE, OWN, name="name", as_2020=OLD)
+    return capsys.readouterr().out
+
+
+def test_wide_has_more_columns_and_whole_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert made(capsys) == "ID        AGE\n0eba0bf8  5m ago\n"
+    assert made(capsys, format="wide").splitlines() == [
+        "ID                                    AGE     NOTE",
+        "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94  5m ago",
+    ]
+
+
+def test_csv_is_for_programs_what_stands_in_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert made(capsys, format="csv") == "id,at,note\n0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94,5m,\n"
+
+
+def test_programs_of_2020_get_the_columns_of_their_day(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94,at 5m\n"
+    assert made(capsys, format="csv", as_2020=True) == f"Machine ID,Made At\n{line}"
+    assert "| MACHINE ID  " in made(capsys, format="tink")
+    assert json.loads(made(capsys, format="json", as_2020=True)) == MADE
+
+
+def test_a_name_is_what_people_call_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert made(capsys, format="name") == "node7\n"
+    assert made(capsys, format="name", quiet=True) == "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94\n"
+
+
+def test_only_a_terminals_table_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    long = [{"id": "1", "name": "n" * 100, "size": 1}]
+    columns = [COLUMNS[0], COLUMNS[1]._replace(fit=formats.Fit(least=8)), COLUMNS[2]]
+    for terminal, format_, widest in ((True, "table", 60), (False, "table", 110), (True, "wide", 110)):
+        monkeypatch.setattr(formats, "is_terminal", lambda terminal=terminal: terminal)
+        monkeypatch.setenv("COLUMNS", "60")
+        show(chosen(format=format_), long, columns)
+        assert max(map(len, capsys.readouterr().out.splitlines())) == widest
+
+
 def test_csv_has_the_columns_and_quotes_what_needs_it(capsys: pytest.CaptureFixture[str]) -> None:
     documents = [{"id": "1", "name": 'two, "three"', "size": 4}]
-    assert shown(capsys, documents, format="csv") == 'ID,Name,Size\n1,"two, ""three""",4\n'
+    assert shown(capsys, documents, format="csv") == 'id,name,size\n1,"two, ""three""",4\n'
     assert shown(capsys, documents, format="csv", no_headers=True) == '1,"two, ""three""",4\n'
 
 
@@ -95,7 +156,7 @@ def test_quiet_prints_each_id_once(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("format_", ["table", "csv", "json", "yaml"])
+@pytest.mark.parametrize("format_", ["table", "wide", "tink", "csv", "json", "yaml", "name"])
 def test_no_format_lets_a_machines_text_steer_the_terminal(capsys: pytest.CaptureFixture[str], format_: str) -> None:
     printed = shown(capsys, [{"id": "1", "name": HOSTILE, "size": 1}], format=format_)
     assert all(letter.isprintable() or letter == "\n" for letter in printed)
@@ -113,12 +174,6 @@ def test_cleaned_text_is_one_line_and_as_long_as_before() -> None:
 
 def test_a_cleaned_block_keeps_its_lines_and_makes_lines_of_a_progress_display() -> None:
     assert clean_block("10 %\r20 %\r\nready\n\tdone\x1b[0m\x9b") == "10 %\n20 %\nready\n\tdone�[0m�"
-
-
-def test_times_look_as_go_prints_them() -> None:
-    assert moment("2020-07-08T15:17:02.123456+00:00") == "2020-07-08 15:17:02 +0000 UTC"
-    assert moment("2020-07-08T17:17:02+02:00") == "2020-07-08 15:17:02 +0000 UTC"
-    assert (moment(None), moment("")) == ("", "")
 
 
 def test_notes_go_to_standard_error_and_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

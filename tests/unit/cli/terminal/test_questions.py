@@ -1,11 +1,12 @@
 """Questions to a person."""
 
+import argparse
 import io
 import sys
 
 import pytest
 
-from tinkbox.cli.terminal.questions import Questions
+from tinkbox.cli.terminal.questions import Questions, confirm
 from tinkbox.model.errors import Invalid, Unavailable
 
 
@@ -44,3 +45,40 @@ def test_a_person_who_goes_away_changes_nothing_more(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stdin", Terminal(""))
     with pytest.raises(Unavailable, match="nothing more was typed"):
         Questions(yes=False).answer("x", "3", number)
+
+
+@pytest.mark.parametrize(
+    ("typed", "agreed"), [("yes\n", True), ("y\n", True), ("\n", False), ("no\n", False), ("x\nn\n", False)]
+)
+def test_what_destroys_is_done_only_when_a_person_says_yes(
+    monkeypatch: pytest.MonkeyPatch, typed: str, agreed: bool
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    monkeypatch.setattr(sys, "stdout", shown := Terminal())
+    chosen = argparse.Namespace(yes=False, as_2020=False)
+    if agreed:
+        confirm(chosen, "Delete node7", line="tinkbox hardware delete node7")
+    else:
+        with pytest.raises(Invalid, match="you did not say yes, so nothing was done"):
+            confirm(chosen, "Delete node7")
+    assert shown.getvalue().startswith("Delete node7? (yes or no) [no]: ")
+
+
+def test_without_a_terminal_the_line_to_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(Invalid, match="there is no terminal: type `tinkbox hardware delete node7 --yes`"):
+        confirm(argparse.Namespace(yes=False, as_2020=False), "Delete node7", line="tinkbox hardware delete node7")
+    confirm(argparse.Namespace(yes=True, as_2020=False), "Delete node7", line="tinkbox hardware delete node7")
+    confirm(argparse.Namespace(yes=False, as_2020=False), "Delete node7")
+
+
+def test_2020s_verbs_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    confirm(argparse.Namespace(yes=False, as_2020=True), "Delete node7", line="tinkbox hardware delete node7")
+
+
+def test_the_words_of_2020_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    monkeypatch.setattr(sys, "stdout", shown := Terminal())
+    confirm(argparse.Namespace(yes=False, as_2020=True), "Delete node7", line="tinkbox hardware delete node7")
+    assert shown.getvalue() == ""

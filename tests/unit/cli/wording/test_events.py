@@ -22,7 +22,7 @@ HOLD = Hold(
     timeout=1800, outcome=BROKEN,
 )  # fmt: skip
 RETRY = Verdict(verb=Verb.RETRY, who="anna", why="new disk")
-UNTIL = "until 2026-11-21 03:30:00 +0000 UTC, then fail"
+UNTIL = "until 2026-11-21 03:30:00 UTC, then fail"
 
 
 def event(fact: history.Fact) -> Document:
@@ -117,7 +117,7 @@ def test_what_becomes_of_a_service_is_told(what: str) -> None:
     happened = event((f"service.{what}", {"service": "boot files", "host": "", "run": "r", "restarts": 0, **data}))
     assert told(happened) == said
     kind = f"service.{what}".ljust(18)
-    assert line_of(happened) == f"2026-11-21 03:00:00 +0000 UTC  {kind} boot files: {said}".replace("\x1b", " ")
+    assert line_of(happened) == f"2026-11-21 03:00:00 UTC  {kind} boot files: {said}".replace("\x1b", " ")
 
 
 def test_a_restart_that_its_host_said_nothing_of_is_told_by_its_end() -> None:
@@ -137,7 +137,7 @@ def test_an_event_is_told(fact: history.Fact, said: str) -> None:
 
 def test_a_line_has_when_what_and_the_rest_and_nothing_that_steers_a_terminal() -> None:
     assert line_of(event(TOLD[0][0])) == (
-        "2026-11-21 03:00:00 +0000 UTC  action.held        disk / wipe: "
+        "2026-11-21 03:00:00 UTC  action.held        disk / wipe: "
         f"Held because it failed (exit 3, DiskNotFound: no disk [2J), {UNTIL}"
     )
     assert line_of(event(history.breakpoints_cleared(Breakpoints(), "anna"))).endswith(

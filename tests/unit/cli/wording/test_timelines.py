@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, MACHINE, MACHINE_ID
+from tinkbox.cli.output import printable
 from tinkbox.cli.wording.timelines import detail
 
 Tinkbox = Callable[..., Printed]
@@ -29,14 +31,12 @@ def test_a_repetition_within_a_second_is_said_in_words(lasted: float, words: str
     assert detail({"detail": "PXE", "facts": {"count": 2, "lasted": lasted}}) == f"PXE (2 times {words})"
 
 
-def test_a_machine_that_nobody_knows_is_shown_with_what_was_seen_of_it(
-    tinkbox: Tinkbox, appliance: FakeAppliance
-) -> None:
+def test_an_unknown_machine_is_shown_with_what_was_seen_of_it(tink: Tinkbox, appliance: FakeAppliance) -> None:
     again = {**SEEN, "detail": ""}
     appliance.answers["GET /v1/seen/08:00:27:00:00:09"] = {**SEEN, "timeline": [SEEN, again]}
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}"] = MACHINE
     appliance.answers[f"GET /v1/hardware/{MACHINE_ID}/timeline"] = []
-    assert tinkbox("hardware", "get", "08:00:27:00:00:09").out == (
+    assert tink("hardware", "get", "08:00:27:00:00:09").out == (
         "+-------------------+-------------------+------------+----------+\n"
         "| ID                | MAC ADDRESS       | IP ADDRESS | HOSTNAME |\n"
         "+-------------------+-------------------+------------+----------+\n"
@@ -50,7 +50,17 @@ def test_a_machine_that_nobody_knows_is_shown_with_what_was_seen_of_it(
         "+-------------------------------+----------------------+------------------------+\n"
         "stalled here for 40 s\n"
     )
-    both = tinkbox("hardware", "get", MACHINE_ID, "08:00:27:00:00:09", "--format", "json").out
+    assert tink("hardware", "get", "08:00:27:00:00:09", "-o", "table").out == (
+        "ID:          08:00:27:00:00:09\n"
+        "State:       unknown\n"
+        "Why:         stalled here for 40 s\n"
+        "Interfaces:  08:00:27:00:00:09\n"
+        "TIME                     STAGE                 DETAIL\n"
+        "2020-07-08 15:17:02 UTC  asked for an address  PXE  (5 times in 32 s)\n"
+        "2020-07-08 15:17:02 UTC  asked for an address  5 times in 32 s\n"
+        "stalled here for 40 s\n"
+    )
+    both = tink("hardware", "get", MACHINE_ID, "08:00:27:00:00:09", "--format", "json").out
     assert [each["id"] for each in json.loads(both)] == [MACHINE_ID, "08:00:27:00:00:09"]
 
 
@@ -63,10 +73,18 @@ def test_who_is_neither_known_nor_was_seen_is_told(tinkbox: Tinkbox, appliance: 
     ]
 
 
-def test_every_machine_that_was_seen_is_listed_on_request(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+def test_every_machine_that_was_seen_is_listed_on_request(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = {**SEEN, "mac": "08:00:27:00:00:01", "hardware_id": MACHINE_ID, "hostname": "machine-1", "facts": {}}
     appliance.answers["GET /v1/seen"] = [SEEN, {**known, "stalled": "", "stage": "fetched the kernel", "detail": ""}]
-    stranger, machine = tinkbox("hardware", "list", "--seen").out.splitlines()[3:-1]
+    monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 15, 22, 3, tzinfo=UTC))
+    assert tinkbox("hardware", "list", "--seen").out == (
+        "MAC                NAME       STATE                  AGE  DETAIL\n"
+        "08:00:27:00:00:09  (unknown)  stalled: asks address  5m   PXE  (5 times in 32 s)\n"
+        "08:00:27:00:00:01  machine-1  kernel                 5m\n"
+    )
+    stranger, machine = tinkbox("hardware", "list", "--seen", "-o", "tink").out.splitlines()[3:-1]
     assert [cell.strip() for cell in stranger.split("|")] == [
         "",
         "08:00:27:00:00:09",

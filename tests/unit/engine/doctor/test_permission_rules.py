@@ -21,6 +21,7 @@ from tinkbox.engine.doctor.permission_rules import (
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 
@@ -263,3 +264,13 @@ def test_a_ticket_that_a_person_revoked_is_told_as_that_and_not_as_a_theft() -> 
     assert "by ann" in found.evidence[0]
     (found,) = ticket_refused(case(seen(1, Stage.SESSION), void))
     assert found.gravity is Gravity.FAULT
+
+
+def test_a_retired_machine_is_told_so_whatever_else_holds() -> None:
+    retired = Retirement(at=seen(0, Stage.DISCOVER).at, who="ann", reason="board broken")
+    silent = seen(0.1, Stage.IGNORED, why=Silence.RETIRED.value)
+    (found,) = not_permitted(case(asked(0), silent, ticket=True, retired=retired))
+    assert found.cause == (
+        "The machine is known, and may not boot now: it was retired at 2026-11-21 03:00:00 by 'ann': 'board broken'."
+    )
+    assert found.remedy == f"To take it back into service type `tinkbox hardware return {MAC}`, then boot it again."

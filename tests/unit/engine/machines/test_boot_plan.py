@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, dhcp_plan, parked_reason
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, dhcp_plan, netboot_plan, parked_reason
 from tinkbox.model.boot import Boot, Stage, Supply
 from tinkbox.model.hardware import Interface, MacAddress
 
@@ -82,3 +82,15 @@ def test_a_parked_machines_reason_says_how_far_it_came_and_what_to_do() -> None:
     assert reason.startswith("3 boots without progress, the furthest fetched the OSIE")
     assert "create a new workflow" in reason
     assert parked_reason(ticket=False, boots=9, furthest=None) == ""
+
+
+@pytest.mark.parametrize("netboots", [True, False])
+def test_a_retired_machine_is_told_nothing_not_even_its_address(netboots: bool) -> None:
+    assert dhcp_plan(facts(installed=True), netboots=netboots) is not None
+    for known in (
+        facts(retired=True),
+        facts(ticket=True, installed=True, retired=True),
+        facts(left=True, retired=True),
+    ):
+        assert dhcp_plan(known, netboots=netboots) is None
+        assert netboot_plan(known) is None

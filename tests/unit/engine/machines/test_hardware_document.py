@@ -11,8 +11,8 @@ from tinkbox.engine.machines.hardware_document import (
     Added,
     Reservation,
     added_hardware,
+    free_addresses,
     hardware_of,
-    lowest_free,
     reservation,
 )
 from tinkbox.model.discovery import Standing, Stranger
@@ -134,8 +134,8 @@ def test_an_added_machine_can_be_pushed_again() -> None:
 
 def test_the_lowest_free_address_is_neither_taken_nor_an_end_of_the_network() -> None:
     taken = [IPv4Address(f"172.30.0.{each}") for each in (1, 2, 4)]
-    assert lowest_free(NETWORKS[0], taken) == IPv4Address("172.30.0.3")
-    assert lowest_free(IPv4Network("10.0.0.0/30"), [IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")]) is None
+    assert next(free_addresses(NETWORKS[0], taken)) == IPv4Address("172.30.0.3")
+    assert not [*free_addresses(IPv4Network("10.0.0.0/30"), [IPv4Address("10.0.0.1"), IPv4Address("10.0.0.2")])]
 
 
 @pytest.mark.parametrize("mac", ["01:00:5e:00:00:02", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"])

@@ -52,7 +52,7 @@ def test_why_it_is_not_ready_yet_is_told_and_never_too_long() -> None:
     status = service(Phase.STARTING, begun_at=NOW, timeout=1, message="the engine is away")
     why = not_ready(status, 1)
     assert why is not None
-    assert why.message == "service boot was not ready within 1 seconds, but starting: the engine is away"
+    assert why.message == "service boot was not ready within 1 second, but starting: the engine is away"
     endless = replace(status, standing=replace(status.standing, tail=("x" * 10_000,)))
     why = not_ready(endless, 1)
     assert why is not None

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.engine.templates.dialects import Dialect, Placeholder, as_go, device_names, find_dialect, placeholders
+from tinkbox.engine.templates.dialects import (
+    Dialect,
+    Placeholder,
+    as_go,
+    device_names,
+    find_dialect,
+    placeholders,
+    unmentioned,
+)
 from tinkbox.model.errors import Invalid
 
 FUNCTIONS = {"index", "upper", "title", "print"}
@@ -170,3 +178,8 @@ def test_any_text_has_a_dialect_or_is_refused(text: str) -> None:
         if dialect is Dialect.EITHER:
             assert find_dialect(as_go(text), FUNCTIONS)[0] is Dialect.GO
             assert placeholders(as_go(text), Dialect.GO) == names
+
+
+def test_names_that_a_template_does_not_mention_are_told() -> None:
+    text = '# plain\nworker: {{.device_1}}\nx: {{ index . "a-b" }} {% if ver %}y{% endif %}\n'
+    assert unmentioned(text, ["device_1", "device", "a-b", "ver", "plain"]) == ["device", "plain"]

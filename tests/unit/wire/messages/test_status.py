@@ -15,7 +15,9 @@ from tinkbox.wire.messages.status import (
     DeletedLine,
     DiskLine,
     FailureLine,
+    HealthLine,
     HeldLine,
+    LimitLine,
     MachineLine,
     RunningLine,
     ServiceLine,
@@ -24,8 +26,12 @@ from tinkbox.wire.messages.status import (
     StrangerLine,
     TaskLine,
     WorkflowLine,
+    WorkLine,
     decode_snapshot,
+    encode_changes,
+    encode_machine,
     encode_snapshot,
+    merged,
 )
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
@@ -128,3 +134,107 @@ def test_a_phase_that_nobody_knows_is_refused() -> None:
     assert text.count('"RESTARTING"') == 1
     with pytest.raises(Invalid):
         decode_snapshot(text.replace('"RESTARTING"', '"SOMEHOW"'))
+
+
+WORK = WorkLine(
+    id="2",
+    name="n",
+    state=State.RUNNING,
+    since=NOW,
+    template="t",
+    action="disk",
+    number=3,
+    total=7,
+    progress=Progress(done=1, total=2, unit="bytes", rate=0.5, seconds_left=2),
+    reason="R",
+    message="m",
+    hint="h",
+    lost=True,
+    held=Kind.AFTER,
+    deadline=NOW,
+    on_expiry=Verb.ABORT,
+    decided=True,
+    attempt=2,
+    attempts=3,
+    leaving=True,
+    elsewhere="node9",
+    awaited=("files",),
+)
+WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK)
+CHANGES = Snapshot(
+    now=NOW,
+    version="1",
+    machines=(WORKING, MachineLine(id="3", hostname="h", mac="m", address="a")),
+    strangers=FULL.strangers,
+    limits=(LimitLine(name="l", used="1", total="2"),),
+    disk=DiskLine(free=1, nearly_full=True, database=2, stored=()),
+    place="life/7",
+    part=True,
+    gone=("4",),
+    health=HealthLine(sent=2.5, faults=("NoOsie",)),
+)
+
+
+def encoded(changes: Snapshot) -> str:
+    return encode_changes(changes, map(encode_machine, changes.machines))
+
+
+def test_changes_travel_unchanged() -> None:
+    assert decode_snapshot(encoded(CHANGES)) == CHANGES
+    empty = Snapshot(now=NOW, version="1", machines=())
+    assert decode_snapshot(encoded(empty)) == empty
+
+
+def test_what_is_as_always_is_not_told() -> None:
+    assert set(json.loads(encode_machine(CHANGES.machines[1]))) == {"id", "hostname", "mac", "address"}
+
+
+def test_a_view_of_an_earlier_release_is_told_of_nothing_that_it_does_not_know() -> None:
+    told = json.loads(encode_snapshot(replace(FULL, machines=(WORKING,), place="x", gone=("1",), part=True)))
+    assert set(told) == {"now", "version", "machines", "workflows", "strangers", "limits", "disk"}
+    assert not {"name", "labels", "work"} & set(told["machines"][0])
+
+
+def test_what_a_newer_appliance_tells_beside_is_ignored() -> None:
+    newer = json.loads(encoded(CHANGES))
+    newer["machines"][0]["work"]["new"] = newer["machines"][0]["new"] = newer["health"]["new"] = newer["new"] = 1
+    assert decode_snapshot(json.dumps(newer)) == CHANGES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"work": {"state": "?"}},
+        {"work": {"id": "1"}},
+        {"work": 3},
+        {"work": {**json.loads(encode_machine(WORKING))["work"], "held": "?"}},
+    ],
+)
+def test_work_that_cannot_be_is_refused(change: dict[str, object]) -> None:
+    wrong = json.loads(encoded(CHANGES))
+    wrong["machines"][0].update(change)
+    with pytest.raises(Invalid):
+        decode_snapshot(json.dumps(wrong))
+
+
+def machine(number: int, stage: str = "") -> MachineLine:
+    return MachineLine(id=str(number), hostname=f"node{number}", mac="m", address="a", stage=stage)
+
+
+def test_a_change_is_made_to_what_was_there_before() -> None:
+    before = Snapshot(now=NOW, version="1", machines=(machine(1), machine(2), machine(3)), place="x/1")
+    change = replace(before, machines=(machine(2, "new"), machine(4)), gone=("1",), part=True, place="x/2")
+    after = merged(before, change)
+    assert after.machines == (machine(2, "new"), machine(3), machine(4))
+    assert (after.place, after.part, after.gone) == ("x/2", False, ())
+    assert after.machines[1] is before.machines[2]
+
+
+def test_a_whole_takes_the_place_of_what_was_there() -> None:
+    before = Snapshot(now=NOW, version="1", machines=(machine(1),), place="x/1")
+    assert merged(before, replace(before, machines=(machine(2),), place="y/1")).machines == (machine(2),)
+
+
+def test_where_nothing_changed_the_machines_stay_the_same_object() -> None:
+    before = Snapshot(now=NOW, version="1", machines=(machine(1),), place="x/1")
+    assert merged(before, replace(before, machines=(), part=True)).machines is before.machines

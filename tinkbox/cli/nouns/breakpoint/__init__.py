@@ -3,13 +3,29 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import KEY, Verbs, add_listing, add_verb, add_verbs, assignment, duration
+from tinkbox.cli.flags import (
+    KEY,
+    Verbs,
+    add_filters,
+    add_listing,
+    add_times,
+    add_verb,
+    add_verbs,
+    add_watch,
+    assignment,
+    duration,
+)
 from tinkbox.cli.nouns.breakpoint import replay, shell
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.output.formats import Column, Document, id_columns
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, clean, now
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.wording.holds import armed_for, ended, failed, full_name, places, until
+from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Invalid
 
 STORY = """\
@@ -28,14 +44,17 @@ from a failure to its repair:
 """
 RETRY = "tinkbox breakpoint retry [-h] [-m TEXT] [--fresh] [--env NAME=VALUE] WORKFLOW [-- COMMAND ...]"
 COLUMNS: Sequence[Column] = (
-    Column("Workflow", lambda standing: f"{standing['name']} ({standing['id'][:8]})"),
-    Column("Task/Action", "held", lambda held: full_name(held) if held else ""),
-    Column("Kind", "held", lambda held: held["kind"] if held else ""),
-    Column("How It Ended", "held", lambda held: ended(held["outcome"]) if held else ""),
-    Column("Since", "held", lambda held: moment(held["since"]) if held else ""),
-    Column("Deadline", "held", lambda held: until(held) if held else ""),
-    Column("Armed", "armed", places),
+    *id_columns(),
+    Column("Workflow", "name", fit=Fit(least=8, rank=2)),
+    Column("Held", lambda standing: full_name(held) if (held := standing["held"]) else "", fit=Fit(least=10)),
+    Column("Where", lambda standing: held["kind"] if (held := standing["held"]) else "", fit=Fit(rank=3)),
+    Column("Ended", lambda standing: ended(held["outcome"]) if (held := standing["held"]) else "", fit=Fit(least=8)),
+    Column("Age", lambda standing: held["since"] if (held := standing["held"]) else None, age, called="since"),
+    Column("Then", lambda standing: _then(held) if (held := standing["held"]) else "", fit=Fit(least=8)),
+    Column("Armed", "armed", places, Fit(least=8, rank=1)),
+    Column("Deadline", lambda standing: until(held) if (held := standing["held"]) else "", wide=True),
 )
+LISTED = List(columns=COLUMNS)
 DECIDED: Mapping[str, str] = {
     "continue": "Continued",
     "skip": "Skipped",
@@ -48,7 +67,9 @@ UNEXPLAINED = "a failure counts as success only with a reason: give it with --wh
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun, STORY, BY_HEART)
-    add_listing(add_verb(verbs, "list", show_list, "what is held now, and where something is armed"))
+    verb = add_listing(add_verb(verbs, "list", show_list, "what is held now, and where something is armed"))
+    add_filters(verb, sorts=("name", "state"))
+    add_watch(verb)
     _arming(verbs)
     shell.declare(verbs)
     replay.declare(verbs)
@@ -63,6 +84,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("key", metavar="WORKFLOW", help=KEY)
     verb.add_argument("seconds", nargs="?", type=duration, default=1800, metavar="DURATION", help="30m when left out")
     verb.add_argument("-m", "--why", default="", metavar="TEXT", help="for the records")
+    add_times(verb)
 
 
 def _arming(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -148,8 +170,16 @@ def _verdict(
     return parser
 
 
-def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, lambda operator: operator.breakpoints.all()), COLUMNS)
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: operator.breakpoints, LISTED)
+
+
+def _then(held: Document) -> str:
+    """What becomes of a hold: `fail in 29m`, or what was decided."""
+    if held["verdict"]:
+        return str(held["verdict"]["verb"])
+    left = (datetime.fromisoformat(held["deadline"]) - now()).total_seconds()
+    return f"{held['on_expiry']} in {show_age(left)}"
 
 
 def arm(chosen: argparse.Namespace) -> None:

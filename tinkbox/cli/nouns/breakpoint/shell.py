@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 USAGE = """\
-tinkbox breakpoint shell [-h] [--view | --take] [--user USER] [--folder DIR] [--env NAME=VALUE] [--record-input]
+tinkbox breakpoint shell [-h] [--view | --take] [--user USER] [--folder PATH] [--env NAME=VALUE] [--record-input]
                                 WORKFLOW [-- COMMAND ...]"""
 LOST = 255
 WITH_ITS_CONTAINER = (128 + signal.SIGHUP, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
@@ -42,7 +42,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     mode.add_argument("--view", action="store_const", const="view", dest="mode", help="look on, and open none")
     mode.add_argument("--take", action="store_const", const="take", dest="mode", help="take over the keyboard")
     verb.add_argument("--user", default="", metavar="USER", help="NAME, UID or UID:GID instead of the action's own")
-    verb.add_argument("--folder", default="", metavar="DIR", help="begin there")
+    verb.add_argument("--folder", default="", metavar="PATH", help="begin there")
     verb.add_argument(
         "--env",
         dest="environment",
@@ -68,26 +68,30 @@ def shell(chosen: argparse.Namespace) -> int:
             f"tinkbox breakpoint shell {chosen.key} -- COMMAND"
         )
     try:
-        return stay_connected(chosen, lambda operator: _interactive(operator, chosen))
+        return stay_connected(chosen, lambda operator: open_shell(operator, chosen.key, chosen.mode, _wish(chosen)))
     except Told as told:
         return 128 + told.number
 
 
-async def _interactive(operator: "Operator", chosen: argparse.Namespace) -> int:
+async def open_shell(operator: "Operator", key: str, mode: str = "drive", wish: Document | None = None) -> int:
+    """A shell in what a workflow is held at, in this terminal, until it ends or is left; what there was to see is said.
+
+    Returns the exit status.  Raises Told when a signal ends it.
+    """
     from tinkbox.cli.terminal.raw_terminal import Terminal
     from tinkbox.cli.terminal.shell_session import Session
     from tinkbox.settings import terminal_kind
 
-    standing = await operator.breakpoints.get(chosen.key)
+    standing = await operator.breakpoints.get(key)
     workflow_id, terminal = standing["id"], Terminal()
     rows, columns = terminal.size
-    asked = {"tty": True, "term": terminal_kind(), "rows": rows, "columns": columns, "mode": chosen.mode}
-    opened = await operator.shells.open(workflow_id, {**_wish(chosen), **asked})
+    asked = {"tty": True, "term": terminal_kind(), "rows": rows, "columns": columns, "mode": mode}
+    opened = await operator.shells.open(workflow_id, {**(wish or {}), **asked})
     _say(banner(standing))
     end, refusal = None, None
     async with terminal:
         try:
-            end = await Session(operator, workflow_id, opened, chosen.mode, terminal).run()
+            end = await Session(operator, workflow_id, opened, mode, terminal).run()
         except Refusal as error:
             refusal = error
     with suppress(Unavailable):

@@ -3,10 +3,25 @@
 import argparse
 
 from tinkbox.cli.flags import add_verbs
-from tinkbox.cli.nouns.hardware import add, discovery, documents, identity, leases, listing, removal
+from tinkbox.cli.labelling import declare_label
+from tinkbox.cli.nouns.hardware import (
+    add,
+    discovery,
+    documents,
+    edit,
+    identity,
+    importing,
+    leases,
+    listing,
+    notes,
+    removal,
+    retirement,
+)
+from tinkbox.model.key_kinds import KeyKind
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
-    for verb in (add, listing, documents, removal, leases, discovery, identity):
+    for verb in (add, importing, listing, documents, edit, notes, retirement, removal, leases, discovery, identity):
         verb.declare(verbs)
+    declare_label(verbs, KeyKind.MACHINE, lambda operator: operator.hardware)

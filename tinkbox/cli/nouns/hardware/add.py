@@ -2,13 +2,17 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_verb, filled
+from tinkbox.cli.flags import Verbs, add_labels, add_verb, filled
 from tinkbox.cli.input_documents import read_ssh_keys
+from tinkbox.cli.nouns.hardware.flag_values import disk
+from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Invalid
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -37,18 +41,18 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="public key that may log in to what is installed there; may be repeated",
     )
     verb.add_argument(
-        "--disk", action="append", default=[], type=_disk, metavar="DEVICE", help="a disk of it, such as /dev/sda"
+        "--disk", action="append", default=[], type=disk, metavar="DEVICE", help="a disk of it, such as /dev/sda"
     )
-
-
-def _disk(text: str) -> str:
-    """An argument that is the path of a disk."""
-    from tinkbox.model.disk_selection import parse_path
-
-    try:
-        return parse_path(text)
-    except Invalid as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    add_labels(verb, "a label", "-l")
+    verb.add_argument(
+        "--note",
+        dest="notes",
+        action="append",
+        default=[],
+        type=filled,
+        metavar="TEXT",
+        help="a note about it; may be repeated",
+    )
 
 
 def add(chosen: argparse.Namespace) -> None:
@@ -60,8 +64,16 @@ def add(chosen: argparse.Namespace) -> None:
         "interface_macs": chosen.interface_mac,
         "ssh_keys": read_ssh_keys(chosen.ssh_key),
         "disks": chosen.disk,
+        "labels": dict(chosen.labels),
     }
     asked = {"mac": chosen.mac, **{name: value for name, value in wanted.items() if value}}
-    added = ask(chosen, lambda operator: operator.hardware.add(asked))
+
+    async def registered(operator: "Operator") -> Document:
+        machine = await operator.hardware.add(asked)
+        for each in chosen.notes:
+            await operator.hardware.note(machine["id"], each)
+        return machine
+
+    added = ask(chosen, registered)
     first = added["interfaces"][0]
     print(clean(" ".join(each for each in (first["hostname"], first["mac"], first["address"]) if each)))

@@ -7,24 +7,24 @@ from typing import Any
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import Verbs, add_confirmation, add_listing, add_verb, filled
 from tinkbox.cli.input_documents import read_devices
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.printable import clean, moment
-from tinkbox.cli.output.tables import fields
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
+from tinkbox.cli.output.printable import age, clean, moment
+from tinkbox.cli.output.tables import Fit
 from tinkbox.model.errors import Invalid
 from tinkbox.model.inventory import Device
 from tinkbox.model.pci_vendors import named
 
 _GIB = 2**30
 COLUMNS: Sequence[Column] = (
-    Column("MAC Address", "mac"),
-    Column("Standing", "standing"),
-    Column("From", "port"),
-    Column("Last Seen", "last_seen", moment),
-    Column("Machine", lambda found: _machine(_told(found))),
-    Column("Serial", lambda found: _told(found).get("serial", "")),
-    Column("Processors", lambda found: _told(found).get("processors", "")),
-    Column("Memory", lambda found: _size(_told(found).get("memory", 0))),
-    Column("Disks", lambda found: _disks(_told(found))),
+    Column("MAC", "mac"),
+    Column("State", "standing"),
+    Column("From", "port", fit=Fit(least=6, rank=2)),
+    Column("Seen", "last_seen", age),
+    Column("Machine", lambda found: _machine(_told(found)), fit=Fit(least=10)),
+    Column("Serial", lambda found: _told(found).get("serial", ""), wide=True),
+    Column("CPUs", lambda found: _told(found).get("processors", ""), fit=Fit(rank=1)),
+    Column("Memory", lambda found: _size(_told(found).get("memory", 0)), fit=Fit(rank=3)),
+    Column("Disks", lambda found: _disks(_told(found)), fit=Fit(least=12)),
 )
 
 
@@ -61,7 +61,7 @@ def discovered(chosen: argparse.Namespace) -> None:
     """Who waits, and below it why a rule that holds for one has not accepted it."""
     strangers = ask(chosen, lambda operator: operator.discovered.all())
     show(chosen, strangers, COLUMNS, key="mac")
-    if chosen.format == "table" and not chosen.quiet:
+    if for_people(chosen):
         for each in strangers:
             if each["problem"]:
                 print(clean(f"{each['mac']}: {each['problem']}"))
@@ -88,7 +88,7 @@ def refuse(chosen: argparse.Namespace) -> None:
         print(f"Refused {refused['mac']}")
 
 
-def inventory_table(told: Mapping[str, Any]) -> str:
+def inventory_table(chosen: argparse.Namespace, told: Mapping[str, Any]) -> str:
     """What a machine is made of, for people; what it does not tell is left out."""
     pairs = [
         ("Machine", _machine(told)),
@@ -110,7 +110,7 @@ def inventory_table(told: Mapping[str, Any]) -> str:
         *(("Lacks", lacking) for each in told.get("devices", ()) if (lacking := _lacking(each))),
         ("Told At", moment(told["told_at"])),
     ]
-    return fields([(name, value) for name, value in pairs if value], ("Made Of", "Value"))
+    return fields(chosen, [(name, value) for name, value in pairs if value], ("Made Of", "Value"))
 
 
 def _lacking(device: Mapping[str, Any]) -> str:

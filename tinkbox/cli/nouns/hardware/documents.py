@@ -2,16 +2,19 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each, stay_connected
-from tinkbox.cli.flags import Verbs, add_keys, add_verb
+from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
 from tinkbox.cli.input_documents import read_input
-from tinkbox.cli.output.formats import Document, show_notes
-from tinkbox.cli.output.printable import logged
-from tinkbox.cli.output.tables import fields
+from tinkbox.cli.nouns.hardware.listing import LISTED
+from tinkbox.cli.output.formats import Document, fields, for_people, show_notes
+from tinkbox.cli.output.printable import clean, logged
+from tinkbox.cli.output.readers import check_reader
 from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -19,18 +22,24 @@ if TYPE_CHECKING:
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "push", push, "store a machine's hardware document, or replace it")
-    verb.add_argument("--file", type=Path, metavar="F", help="JSON, or kind: Hardware; without it, standard input")
-    add_keys(add_verb(verbs, "id", by_id, "documents by id"))
+    verb.add_argument("--file", type=Path, metavar="FILE", help="JSON, or kind: Hardware; without it, standard input")
+    add_keys(add_verb(verbs, "id", by_id, "documents by id"), KeyKind.MACHINE)
     for name, run in (("mac", by_mac), ("ip", by_ip)):
-        verb = add_keys(add_verb(verbs, name, run, f"machines by {name.upper()} address"))
+        verb = add_verb(verbs, name, run, f"machines by {name.upper()} address")
+        add_listing(verb, keys="+", kind=name.upper())
         verb.add_argument("-d", "--details", action="store_true", help="the whole document")
-    add_keys(add_verb(verbs, "watch", watch, "print a document whenever it changes"))
+    add_keys(add_verb(verbs, "watch", watch, "print a document whenever it changes"), KeyKind.MACHINE)
 
 
 def push(chosen: argparse.Namespace) -> None:
     text = read_input(chosen.file, "hardware document")
-    show_notes(ask(chosen, lambda operator: operator.hardware.push(text)))
-    print(logged("Hardware data pushed successfully"))
+    answer = ask(chosen, lambda operator: operator.hardware.push(text))
+    show_notes(answer)
+    if chosen.as_2020:
+        print(logged("Hardware data pushed successfully"))
+        return
+    for pushed in answer["pushed"]:
+        print(clean(f"{pushed['name']} ({pushed['mac']}) stored" if pushed["name"] else f"{pushed['mac']} stored"))
 
 
 def by_id(chosen: argparse.Namespace) -> None:
@@ -41,8 +50,11 @@ def by_id(chosen: argparse.Namespace) -> None:
 def by_mac(chosen: argparse.Namespace) -> None:
     from tinkbox.model.hardware import MacAddress
 
-    for key in chosen.keys:
-        _by_address(chosen, MacAddress(key), "MAC")
+    try:
+        addresses = [MacAddress(key) for key in chosen.keys]
+    except Invalid as error:
+        chosen.usage_error(str(error))
+    _by_address(chosen, addresses, "MAC")
 
 
 def by_ip(chosen: argparse.Namespace) -> None:
@@ -52,8 +64,8 @@ def by_ip(chosen: argparse.Namespace) -> None:
         try:
             IPv4Address(key)
         except AddressValueError:
-            raise Invalid(f"invalid ip: {key[:40]}") from None
-        _by_address(chosen, key, "IP")
+            chosen.usage_error(f"invalid ip: {key[:40]}")
+    _by_address(chosen, chosen.keys, "IP")
 
 
 def watch(chosen: argparse.Namespace) -> None:
@@ -68,27 +80,39 @@ def watch(chosen: argparse.Namespace) -> None:
                 if known.get(key) != document:
                     known[key] = document
                     print(json.dumps(document), flush=True)
+            check_reader()
             await asyncio.sleep(1)
 
     stay_connected(chosen, watched)
 
 
-def _by_address(chosen: argparse.Namespace, address: str, kind: str) -> None:
+def _by_address(chosen: argparse.Namespace, addresses: Sequence[str], kind: str) -> None:
+    machines = [_machine(chosen, address, kind) for address in addresses]
+    if chosen.details:
+        for machine in machines:
+            print(json.dumps(machine["document"]))
+    elif not for_people(chosen):
+        LISTED.show(chosen, machines)
+    else:
+        for machine, address in zip(machines, addresses, strict=True):
+            for interface in _matching(machine, address):
+                print(fields(chosen, _told(machine, interface)), end="")
+
+
+def _machine(chosen: argparse.Namespace, address: str, kind: str) -> Document:
     try:
-        machine = ask(chosen, lambda operator: operator.hardware.get(address))
+        return ask(chosen, lambda operator: operator.hardware.get(address))
     except NotFound:
         raise NotFound(f"{kind} address not found in the database {address}") from None
-    if chosen.details:
-        print(json.dumps(machine["document"]))
-        return
-    for interface in _matching(machine, address):
-        pairs = [
-            ("ID", machine["id"]),
-            ("MAC Address", interface["mac"]),
-            ("IP Address", interface["address"]),
-            ("Hostname", interface["hostname"]),
-        ]
-        print(fields(pairs), end="")
+
+
+def _told(machine: Document, interface: Document) -> Sequence[tuple[str, object]]:
+    return [
+        ("ID", machine["id"]),
+        ("MAC Address", interface["mac"]),
+        ("IP Address", interface["address"]),
+        ("Hostname", interface["hostname"]),
+    ]
 
 
 def _matching(machine: Document, address: str) -> list[Document]:

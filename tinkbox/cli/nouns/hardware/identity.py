@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_verb
-from tinkbox.cli.output.formats import Document
-from tinkbox.cli.output.tables import fields
+from tinkbox.cli.output.formats import Document, fields
+from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "credential", credential, "print a credential for a worker that you start by hand")
-    verb.add_argument("key", metavar="MAC")
+    verb.add_argument("key", metavar=KeyKind.MACHINE)
     verb.add_argument(
         "--rotate", action="store_true", help="end the machine's session and void its earlier credentials"
     )
     verb = add_verb(verbs, "tpm", tpm, "which TPM a machine has to show when it boots")
-    verb.add_argument("key", metavar="MAC")
+    verb.add_argument("key", metavar=KeyKind.MACHINE)
     change = verb.add_mutually_exclusive_group()
     change.add_argument("--accept", metavar="SHA256", help="have it show this one from its next boot on")
     change.add_argument("--forget", action="store_true", help="accept none any more: its next one counts as its first")
@@ -41,4 +41,4 @@ def tpm(chosen: argparse.Namespace) -> None:
         return await operator.hardware.get(chosen.key)
 
     found = ask(chosen, asked)["tpm"]
-    print(fields([("Accepted", found["accepted"] or "none"), ("Shown Last", found["shown"] or "none")]), end="")
+    print(fields(chosen, [("Accepted", found["accepted"] or "none"), ("Shown Last", found["shown"] or "none")]), end="")

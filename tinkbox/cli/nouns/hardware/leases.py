@@ -5,16 +5,18 @@ from collections.abc import Sequence
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, show
+from tinkbox.cli.output.formats import Column, short, show
 from tinkbox.cli.output.printable import moment
+from tinkbox.cli.output.tables import Fit
 
 COLUMNS: Sequence[Column] = (
-    Column("IP Address", "address"),
-    Column("MAC Address", "mac"),
+    Column("IP", "address"),
+    Column("MAC", "mac"),
     Column("State", "state"),
-    Column("Until", "until", moment),
-    Column("Hostname", "hostname"),
-    Column("Hardware", "hardware_id"),
+    Column("Until", "until", moment, Fit(rank=2)),
+    Column("Name", "hostname", fit=Fit(least=8)),
+    Column("Hardware", lambda lease: short(lease["hardware_id"]), fit=Fit(rank=1)),
+    Column("Hardware", "hardware_id", wide=True),
 )
 
 

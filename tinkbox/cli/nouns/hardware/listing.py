@@ -1,70 +1,164 @@
 """`tinkbox hardware list` and `get`: machines, and how far their boots came."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
 from tinkbox.cli.nouns.hardware.discovery import inventory_table
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.nouns.hardware.notes import noted
+from tinkbox.cli.output.formats import As2020, Column, Document, fields, for_people, show
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, clean, moment
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.wording.machines import seen_standing, standing, why
 from tinkbox.cli.wording.timelines import detail, timeline
 from tinkbox.model.errors import NotFound
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.labels import show_labels
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+    from tinkbox.model.machine_state import MachineState
 
-# Of `list` and `get`: a line for each interface.
+
+def _interfaces(machine: Document) -> Iterable[Document]:
+    """2020's lists have a line for each."""
+    return ({"id": machine["id"], **each} for each in machine["interfaces"])
+
+
+def _first(name: str) -> Column:
+    """Of the interface that a machine boots by."""
+    title = {"mac": "MAC", "address": "IP"}[name]
+    return Column(title, lambda machine: next((each[name] for each in machine["interfaces"]), ""))
+
+
+AS_2020 = As2020(
+    (
+        Column("ID", "id"),
+        Column("MAC Address", "mac"),
+        Column("IP Address", "address"),
+        Column("Hostname", "hostname"),
+    ),
+    _interfaces,
+)
 COLUMNS: Sequence[Column] = (
-    Column("ID", "id"),
-    Column("MAC Address", "mac"),
-    Column("IP Address", "address"),
-    Column("Hostname", "hostname"),
+    Column("ID", "id", wide=True),
+    Column("Name", "name", fit=Fit(least=8)),
+    _first("mac"),
+    _first("address"),
+    Column("State", standing, fit=Fit(least=12)),
+    Column("Age", lambda machine: machine["stage_at"] or machine["created_at"], age, called="since"),
+    Column("Labels", "labels", show_labels, Fit(least=8, rank=1)),
+    Column("Stage", "stage", wide=True),
+    Column("Why", why, wide=True),
 )
 
 # Of `list --seen`: a line for each machine.
 SEEN: Sequence[Column] = (
-    Column("MAC Address", "mac"),
-    Column("Hostname", lambda seen: seen["hostname"] or ("" if seen["hardware_id"] else "(nobody knows it)")),
-    Column("At", "at", moment),
-    Column("Stage", "stage"),
-    Column("Detail", detail),
-    Column("Stalled", "stalled"),
+    Column("MAC", "mac"),
+    Column("Name", lambda seen: seen["hostname"] or ("" if seen["hardware_id"] else "(unknown)"), fit=Fit(least=9)),
+    Column("State", seen_standing, fit=Fit(least=12)),
+    Column("Age", "at", age),
+    Column("Detail", detail, fit=Fit(least=8, rank=1)),
+    Column("Stage", "stage", wide=True),
+    Column("Stalled", "stalled", wide=True),
 )
+SEEN_AS_2020 = As2020(
+    (
+        Column("MAC Address", "mac"),
+        Column("Hostname", lambda seen: seen["hostname"] or ("" if seen["hardware_id"] else "(nobody knows it)")),
+        Column("At", "at", moment),
+        Column("Stage", "stage"),
+        Column("Detail", detail),
+        Column("Stalled", "stalled"),
+    )
+)
+LISTED = List(columns=COLUMNS, name=lambda machine: machine["name"] or machine["id"], as_2020=AS_2020, sort="name")
+SORTS = ("name", "state", "created_at", "updated_at", "stage_at", "last_contact")
+
+
+def _states() -> "type[MachineState]":
+    from tinkbox.model.machine_state import MachineState
+
+    return MachineState
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_listing(add_verb(verbs, "list", show_list, "one line per interface"))
+    verb = add_listing(add_verb(verbs, "list", show_list, "machines, and how far their boots came"))
     verb.add_argument("--seen", action="store_true", help="every machine that was seen, known or not")
-    add_listing(add_verb(verbs, "get", get, "machines with their boots' timelines, or the list"), keys="*")
+    add_filters(verb, "label", sorts=SORTS, states=_states)
+    verb.add_argument(
+        "--retired",
+        dest="state",
+        action="store_const",
+        const="retired",
+        help="the retired machines, which lists leave out",
+    )
+    add_watch(verb)
+    add_listing(
+        add_verb(verbs, "get", get, "machines with their boots' timelines, or the list"), keys="*", kind=KeyKind.MACHINE
+    )
 
 
-def show_list(chosen: argparse.Namespace) -> None:
+def show_list(chosen: argparse.Namespace) -> int:
     if chosen.seen:
-        show(chosen, ask(chosen, lambda operator: operator.seen.all()), SEEN, key="mac")
-    else:
-        _show_all(chosen, ask(chosen, lambda operator: operator.hardware.all()))
+        if filters_of(chosen) or chosen.watch:
+            chosen.usage_error("--seen lists all machines that were seen: leave the other flags out")
+        show(chosen, ask(chosen, lambda operator: operator.seen.all()), SEEN, key="mac", as_2020=SEEN_AS_2020)
+        return 0
+    return show_found(chosen, lambda operator: operator.hardware, LISTED)
 
 
 def get(chosen: argparse.Namespace) -> None:
     """The machines and how far their boots came, also of one that nobody knows; without keys the list."""
-    if not chosen.keys:
-        _show_all(chosen, ask(chosen, lambda operator: operator.hardware.all()))
+    machines = (
+        ask_each(chosen, _with_timeline) if chosen.keys else ask(chosen, lambda operator: operator.hardware.all())
+    )
+    if not (chosen.keys and for_people(chosen)):
+        LISTED.show(chosen, machines)
         return
-    machines = ask_each(chosen, _with_timeline)
-    _show_all(chosen, machines)
-    if chosen.format == "table" and not chosen.quiet:
-        for machine in machines:
-            if machine.get("habits"):
-                print(firmware(machine["habits"]), end="")
-            if machine.get("inventory"):
-                print(inventory_table(machine["inventory"]), end="")
-            if machine.get("lost_history"):
-                print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
-                print(clean(f"what to do: {machine['lost_history']['hint']}"))
-            print(timeline(machine["timeline"], machine["stalled"]), end="")
+    if chosen.as_2020:
+        LISTED.show(chosen, machines)
+    for number, machine in enumerate(machines):
+        if not chosen.as_2020:
+            print("\n" if number else "", fields(chosen, _told(machine)), sep="", end="")
+        if machine.get("habits"):
+            print(firmware(machine["habits"]), end="")
+        if machine.get("inventory"):
+            print(inventory_table(chosen, machine["inventory"]), end="")
+        if machine.get("lost_history"):
+            print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
+            print(clean(f"what to do: {machine['lost_history']['hint']}"))
+        print(noted(machine.get("notes") or ()), end="")
+        print(timeline(chosen, machine["timeline"], machine["stalled"]), end="")
+
+
+def _told(machine: Document) -> Sequence[tuple[str, object]]:
+    """What is known of a machine, for people; what is not is left out."""
+    cards = [" ".join(each for each in (card["mac"], card["address"]) if each) for card in machine["interfaces"]]
+    known = [
+        ("Name", machine["name"]),
+        ("ID", machine["id"]),
+        ("State", standing(machine)),
+        ("Why", why(machine)),
+        ("Retired", _retired(machine)),
+        ("Labels", show_labels(machine["labels"])),
+        *(("" if number else "Interfaces", card) for number, card in enumerate(cards)),
+        ("Last Contact", moment(machine["last_contact"])),
+        ("Created", moment(machine["created_at"])),
+    ]
+    return [(name, value) for name, value in known if value]
+
+
+def _retired(machine: Document) -> str:
+    told = machine.get("retired")
+    if not told:
+        return ""
+    return f"{moment(told['at'])} by {told['who']}" + (f": {told['reason']}" if told["reason"] else "")
 
 
 def firmware(firmware_traits: Mapping[str, Any]) -> str:
@@ -86,14 +180,16 @@ async def _with_timeline(operator: "Operator", key: str) -> Document:
 
 
 def _unregistered(seen: Document) -> Document:
-    """A machine that nobody knows, shown as those that are known: its MAC stands for the id that it does not have."""
+    """An unknown machine, shown as those that are known: its MAC stands for the id that it does not have."""
     interface = {"mac": seen["mac"], "address": "", "hostname": ""}
-    return {**seen, "id": seen["mac"], "interfaces": [interface]}
-
-
-def _show_all(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:
-    if chosen.format in ("table", "csv"):
-        lines = [{"id": each["id"], **interface} for each in machines for interface in each["interfaces"]]
-        show(chosen, lines, COLUMNS)
-    else:
-        show(chosen, machines, COLUMNS)
+    return {
+        **seen,
+        "id": seen["mac"],
+        "name": "",
+        "state": "unknown",
+        "labels": {},
+        "last_contact": None,
+        "created_at": None,
+        "stage_at": seen["at"],
+        "interfaces": [interface],
+    }

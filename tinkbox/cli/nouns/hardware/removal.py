@@ -3,22 +3,45 @@
 import argparse
 
 from tinkbox.cli.connection import ask_each
-from tinkbox.cli.flags import Verbs, add_keys, add_verb
-from tinkbox.cli.output.printable import logged
+from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes
+from tinkbox.cli.nouns.hardware.retirement import tell_canceled
+from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.printable import clean, logged
+from tinkbox.cli.selection import in_words
+from tinkbox.cli.terminal.questions import confirm
+from tinkbox.model.key_kinds import KeyKind
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    add_keys(add_verb(verbs, "delete", delete, "forget machines"))
+    story = "`hardware retire` keeps their record instead. At a terminal it asks first."
+    verb = add_keys(add_verb(verbs, "delete", delete, "forget machines", story), KeyKind.MACHINE)
+    verb.add_argument(
+        "--force",
+        action="store_true",
+        help="cancel workflows that are not over and need it, on their other machines as well",
+    )
+    add_yes(verb)
     add_keys(
         add_verb(
             verbs, "discard-history", discard_history, "let what a machine did that the store lost count for nothing"
-        )
+        ),
+        KeyKind.MACHINE,
     )
 
 
-def delete(chosen: argparse.Namespace) -> None:
-    for deleted in ask_each(chosen, lambda operator, key: operator.hardware.delete(key)):
-        print(logged(f"Hardware data with id {deleted['id']} deleted successfully"))
+def delete(chosen: argparse.Namespace) -> int:
+    line = f"tinkbox hardware delete {' '.join(chosen.keys)} --force" if chosen.force else ""
+    what = "Cancel what runs there, and forget" if chosen.force else "Forget"
+    confirm(chosen, f"{what} {in_words(chosen.keys, KeyKind.MACHINE)}", line=clean(line))
+
+    def told(deleted: Document) -> None:
+        if chosen.as_2020:
+            print(logged(f"Hardware data with id {deleted['id']} deleted successfully"), flush=True)
+        tell_deleted(chosen, "Hardware", " ".join(str(each) for each in (deleted["id"], deleted.get("name")) if each))
+        tell_canceled(deleted)
+
+    return change_each(chosen, lambda operator, key: operator.hardware.delete(key, force=chosen.force), told)
 
 
 def discard_history(chosen: argparse.Namespace) -> None:

@@ -33,6 +33,6 @@ def load(chosen: argparse.Namespace) -> None:
             except OSError as error:
                 raise NotFound(f"cannot read {path}: {error.strerror}") from None
             for name in names:
-                print(f"Loaded image: {name}", flush=True)
+                print(f"Loaded Image:  {name}", flush=True)
 
     stay_connected(chosen, loaded)

@@ -11,12 +11,13 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.nouns.image.fetch import add_files, catalogue_folders, chosen_catalogue
 from tinkbox.cli.nouns.image.show import PROOFS, latest_of
-from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.output.tables import fields
+from tinkbox.cli.output.tables import Fit
 from tinkbox.model.errors import NotFound, Refusal, Unavailable
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import Verified
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.entries import Entry
@@ -24,20 +25,27 @@ if TYPE_CHECKING:
 
 COLUMNS: Sequence[Column] = (
     Column("Image", "id"),
-    Column("Title", "title"),
-    Column("Architecture", "architecture"),
-    Column("Firmware", lambda entry: ", ".join(entry["firmware"])),
-    Column("Least Disk", "least_disk", show_size),
-    Column("Signed", "proof", lambda proof: "yes" if proof == Verified.SIGNED else f"no: {PROOFS[proof]}"),
-    Column("Kept", "kept"),
+    Column("Title", "title", fit=Fit(least=16, rank=2)),
+    Column("Arch", "architecture", fit=Fit(rank=4)),
+    Column("Firmware", lambda entry: ", ".join(entry["firmware"]), fit=Fit(rank=1)),
+    Column("Least Disk", "least_disk", show_size, Fit(rank=3)),
+    Column("Signed", lambda entry: "yes" if entry["proof"] == Verified.SIGNED else "no", fit=Fit(rank=5)),
+    Column("Proof", "proof", lambda proof: PROOFS[proof], wide=True),
+    Column("Kept", "kept", fit=Fit(least=8)),
 )
+
+
+def _size(size: int) -> str:
+    return show_size(size) if size else ""
+
+
 UPDATES: Sequence[Column] = (
     Column("Image", "id"),
-    Column("Kept", lambda each: each["kept"]["version"]),
-    Column("Newest", lambda each: each["newest"]["version"]),
-    Column("Size", lambda each: _size(each["newest"]["size"])),
-    Column("Verified", lambda each: PROOFS[each["newest"]["verified"]]),
-    Column("Digest", lambda each: each["newest"]["digest"]),
+    Column("Kept", lambda each: each["kept"]["version"], fit=Fit(least=8)),
+    Column("Newest", lambda each: each["newest"]["version"], fit=Fit(least=8)),
+    Column("Size", lambda each: each["newest"]["size"], _size),
+    Column("Verified", lambda each: PROOFS[each["newest"]["verified"]], fit=Fit(least=6)),
+    Column("Digest", lambda each: each["newest"]["digest"], wide=True),
 )
 
 
@@ -73,9 +81,9 @@ def catalogue(chosen: argparse.Namespace) -> None:
         kept = {}
         print(clean(f"tinkbox: what is kept is not shown: {error}"), file=sys.stderr)
     documents = [_entry_document(entry, kept) for entry in entries]
-    if chosen.ids and chosen.format == "table" and not chosen.quiet:
+    if chosen.ids and for_people(chosen):
         for document in documents:
-            print(fields(_told(document), ("Field Name", "Value")), end="")
+            print(fields(chosen, _told(document), ("Field Name", "Value")), end="")
     else:
         show(chosen, documents, COLUMNS)
 
@@ -86,14 +94,14 @@ def update(chosen: argparse.Namespace) -> int:
     found = chosen_catalogue(chosen)
     kept = latest_of(ask(chosen, lambda operator: operator.images.systems()))
     entries = [found.entry(each) for each in chosen.ids or [each for each in kept if each in found.entries]]
-    if not entries and chosen.format == "table" and not chosen.quiet:
+    if not entries and for_people(chosen):
         print("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched.")
         return 0
     newest, failed = run(_newest_of(entries))
     documents = [_update_document(each, kept.get(each.entry.id)) for each in newest]
     show(chosen, documents, UPDATES)
     changed = [each["id"] for each in documents if each["changed"]]
-    if changed and chosen.format == "table" and not chosen.quiet:
+    if changed and for_people(chosen):
         print(f"To fetch: tinkbox image fetch {' '.join(changed)}")
     for refusal in failed:
         print(clean(f"tinkbox: {refusal}"), file=sys.stderr)
@@ -125,7 +133,7 @@ def _install(place: str) -> None:
     content, signature = run(_issue(place))
     folders = catalogue_folders()
     issue = install(content, signature, folders, place)
-    print(f"Installed catalogue {issue.serial} with {len(issue.entries)} images in {folders.own}")
+    print(f"Installed catalogue {issue.serial} with {counted(len(issue.entries), 'image')} in {folders.own}")
 
 
 async def _issue(place: str) -> tuple[bytes, bytes]:
@@ -195,7 +203,3 @@ def _update_document(found: "Found", kept: Document | None) -> dict[str, Any]:
             "url": found.url,
         },
     }
-
-
-def _size(size: int) -> str:
-    return show_size(size) if size else ""

@@ -39,7 +39,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "a kernel with its ramdisk in /boot.  Each may be compressed by gzip, xz, bzip2 or zstd.",
     )
     verb.add_argument("file", metavar="FILE", type=Path)
-    verb.add_argument("--id", required=True, metavar="ID", help="what to call it, such as lab-debian")
+    verb.add_argument("--id", required=True, metavar="NAME", help="what to call it, such as lab-debian")
     verb.add_argument("--title", default="", help="its title for people (default: its id)")
     verb.add_argument("--version", default="", help="its version (default: today, such as 20261101)")
     verb.add_argument("--digest", default="", metavar="sha256:…", help="digest that the file must have; sha512 as well")

@@ -4,43 +4,54 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.printable import moment
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import Verbs, add_filters, add_keys, add_listing, add_verb
+from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.formats import Column, Document
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age
+from tinkbox.cli.output.tables import Fit
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.sizes import show_size
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 COLUMNS: Sequence[Column] = (
-    Column("Image", "reference"),
-    Column("Kind", lambda image: image.get("kind", "")),
-    Column("Digest", "digest"),
-    Column("Size", "size"),
-    Column("Created At", "pushed_at", moment),
+    Column("Image", "reference", fit=Fit(least=16)),
+    Column("Kind", "kind"),
+    Column("Digest", lambda image: _short_digest(image["digest"]), fit=Fit(rank=1)),
+    Column("Digest", "digest", wide=True),
+    Column("Size", "size", show_size),
+    Column("Age", "pushed_at", age),
 )
+LISTED = List(columns=COLUMNS, key="reference", sort="name")
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    add_listing(add_verb(verbs, "list", show_list, "every image"))
-    add_keys(add_verb(verbs, "delete", delete, "forget images"))
+    verb = add_listing(add_verb(verbs, "list", show_list, "images"))
+    add_filters(verb, sorts=("name", "size", "pushed_at"))
+    add_keys(add_verb(verbs, "delete", delete, "forget images"), KeyKind.IMAGE)
 
 
 def show_list(chosen: argparse.Namespace) -> None:
-    images = [
-        {"reference": _reference(image), **image} for image in ask(chosen, lambda operator: operator.images.all())
-    ]
-    show(chosen, images, COLUMNS, key="reference")
+    found, total = ask(chosen, lambda operator: operator.images.found(LISTED.filters(chosen)))
+    LISTED.show(chosen, [{"reference": _reference(image), **image} for image in found], total)
 
 
-def delete(chosen: argparse.Namespace) -> None:
-    async def deleted(operator: "Operator", key: str) -> None:
+def delete(chosen: argparse.Namespace) -> int:
+    async def deleted(operator: "Operator", key: str) -> str:
         await operator.images.delete(key)
-        print(f"Deleted image: {key}", flush=True)
+        return key
 
-    ask_each(chosen, deleted)
+    return change_each(chosen, deleted, lambda key: tell_deleted(chosen, "Image", key))
 
 
 def _reference(image: Document) -> str:
     """What `image delete` and a template call an image; one whose tag moved on has only its digest."""
     return f"{image['name']}:{image['tag']}" if image["tag"] else f"{image['name']}@{image['digest']}"
+
+
+def _short_digest(digest: str) -> str:
+    """The beginning of a digest, enough to compare two by eye."""
+    return digest.removeprefix("sha256:")[:12]

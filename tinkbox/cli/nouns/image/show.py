@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
 from tinkbox.cli.output.printable import moment
-from tinkbox.cli.output.tables import fields
 from tinkbox.model.errors import NotFound
+from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import LATEST, Compression, Format, Verified
 
@@ -30,21 +30,26 @@ KEPT: Sequence[Column] = (
     Column("Disk", lambda image: image["config"]["raw"]["size"]),
     Column("Size", "size"),
     Column("Verified", lambda image: image["config"]["source"]["verified"]),
-    Column("Digest", "digest"),
+    Column("Digest", "digest", wide=True),
 )
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_listing(add_verb(verbs, "show", show_kept, "a system image that is here"))
-    verb.add_argument("ids", metavar="ID[:VERSION]", nargs="+", help="its newest, or one version of it")
+    verb.add_argument(
+        "ids",
+        metavar=KeyKind.SYSTEM_IMAGE,
+        nargs="+",
+        help="its id, which is the newest, or one version: debian-13:20261101",
+    )
 
 
 def show_kept(chosen: argparse.Namespace) -> None:
     kept = ask(chosen, lambda operator: operator.images.systems())
     found = [_kept_one(kept, each) for each in chosen.ids]
-    if chosen.format == "table" and not chosen.quiet:
+    if for_people(chosen):
         for image in found:
-            print(fields(_kept_fields(image)), end="")
+            print(fields(chosen, _kept_fields(image)), end="")
     else:
         show(chosen, found, KEPT, key="id")
 

@@ -284,7 +284,7 @@ def _check(settings: "Settings", file: Path) -> None:
     from tinkbox.app import check
 
     lines: list[str] = []
-    if asyncio.run(check(settings, lines.append, file, draft=True)):
+    if asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True)):
         for each in lines:
             if each.startswith("warning:"):
                 print(clean(each))

@@ -12,6 +12,7 @@ from tinkbox.cli.terminal.questions import Questions
 from tinkbox.client.operator import Operator
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.settings import CONFIG
+from tinkbox.settings.doors import GROUP
 from tinkbox.settings.environment import default_data
 from tinkbox.setup.release_files import ReleaseFiles, find, place_osie, usual_folders
 
@@ -20,6 +21,8 @@ START_SECONDS = 30.0
 
 def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) -> bool:
     """Have the executable and the unit installed; returns whether the unit is what starts the appliance."""
+    from tinkbox.cli.nouns.init.reference_files import place_reference
+    from tinkbox.cli.reference.declarations import declared
     from tinkbox.setup import unit
     from tinkbox.setup.host import has_systemd
     from tinkbox.setup.placing import PROGRAM, put_program, running_program
@@ -33,6 +36,7 @@ def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) 
     if put_program(program):
         changed.append(str(PROGRAM))
         print(f"program         {PROGRAM}")
+    place_reference(declared(chosen.whole()), changed)
     if not has_systemd():
         print("unit            not installed: systemd does not run here")
         return False
@@ -42,6 +46,9 @@ def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) 
     files = unit.install(unit.run)
     changed += files
     print(clean(f"unit            {', '.join(files) or 'tinkbox.service is there already'}"))
+    print(
+        f"operators       root, and the group {GROUP}: `usermod -aG {GROUP} NAME` adds a colleague, from their next login on"
+    )
     return True
 
 

@@ -120,7 +120,7 @@ async def _machine(operator: "Operator", key: str) -> "Document":
     if busy:
         raise Conflict(
             f"{name_of(machine)} has workflow {busy[0]}, which is not over: `tinkbox workflow watch {busy[0][:8]}` follows it, "
-            f"`tinkbox workflow cancel {busy[0][:8]}` ends it"
+            f"`tinkbox workflow cancel {busy[0][:8]}` ends it, with --force also when the machine does not answer"
         )
     return machine
 

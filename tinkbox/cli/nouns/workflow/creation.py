@@ -1,20 +1,37 @@
 """`tinkbox workflow create`."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_confirmation, add_verb
+from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb
 from tinkbox.cli.input_documents import read_devices, read_text
+from tinkbox.cli.nouns.workflow import for_machines
 from tinkbox.cli.output.formats import show_notes
+
+MISSING = (
+    'what is to be done is missing: give -t TEMPLATE and MACHINE…, -t TEMPLATE and -r \'{"device_1": "08:00:27:00:00:01"}\', or '
+    "--file FILE with kind: Workflow"
+)
+
+STORY = (
+    "With MACHINE each machine gets a workflow of its own: the template's one device is the machine. Several machines are a "
+    "rollout, which `tinkbox rollout` follows, pauses and resumes."
+)
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_verb(verbs, "create", create, "bind a template to machines")
+    verb = add_verb(verbs, "create", create, "bind a template to machines", STORY)
     verb.add_argument("-t", "--template", metavar="TEMPLATE")
-    verb.add_argument("-r", "--hardware", metavar="JSON", help='{"device_1": "08:00:27:00:00:01"}')
-    verb.add_argument("--file", type=Path, metavar="F", help="instead of -t and -r, documents of kind: Workflow")
+    verb.add_argument(
+        "-r",
+        "--hardware",
+        metavar="JSON",
+        help='the template\'s devices and parameters: {"device_1": "08:00:27:00:00:01"}; with MACHINE, all but the machine',
+    )
+    verb.add_argument("--file", type=Path, metavar="FILE", help="instead of -t and -r, documents of kind: Workflow")
     verb.add_argument(
         "--breakpoint",
         dest="breakpoints",
@@ -25,6 +42,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="on-failure, before=ACTION or after=ACTION; may be repeated (see `tinkbox breakpoint`)",
     )
     add_confirmation(verb)
+    add_labels(verb, "a label of the workflow")
+    for_machines.add_flags(verb)
 
 
 def _place(text: str) -> tuple[str, str]:
@@ -42,19 +61,31 @@ def _armed(wanted: Sequence[tuple[str, str]]) -> dict[str, object]:
     return change | {word: names for word, names in named.items() if names}
 
 
-def create(chosen: argparse.Namespace) -> None:
+def create(chosen: argparse.Namespace) -> int:
+    if for_machines.is_meant(chosen):
+        return for_machines.create(chosen, _armed(chosen.breakpoints))
     if (chosen.template is None) is not (chosen.hardware is None):
-        chosen.usage_error("-t and -r go together, or neither of them with a file of Kubernetes documents")
-    armed, confirmed = _armed(chosen.breakpoints), chosen.confirm_wipe
+        missing = "-t TEMPLATE" if chosen.template is None else "MACHINE or -r JSON"
+        chosen.usage_error(f"{missing} is missing: -t and -r go together, or neither of them with a file of documents")
+    if chosen.template is chosen.file is None and (sys.stdin is None or sys.stdin.isatty()):
+        chosen.usage_error(MISSING)
+    armed, confirmed, labels = _armed(chosen.breakpoints), chosen.confirm_wipe, dict(chosen.labels)
     if chosen.template is None:
         text = read_text(chosen.file, "kind: Workflow")
-        answer = ask(chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed))
+        if not text.strip():
+            chosen.usage_error(MISSING)
+        answer = ask(
+            chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed, labels=labels)
+        )
         show_notes(answer)
     else:
         devices = read_devices(chosen.hardware)
         answer = ask(
             chosen,
-            lambda operator: operator.workflows.create(chosen.template, devices, armed, confirm_wipe=confirmed),
+            lambda operator: operator.workflows.create(
+                chosen.template, devices, armed, confirm_wipe=confirmed, labels=labels
+            ),
         )
     for created in answer.get("created", [answer]):
         print("Created Workflow: ", created["id"])
+    return 0

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.formats import TABLES, Column, Document, show
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.text import counted
 
 
 def _kind(file: Document) -> str:
@@ -34,7 +36,9 @@ VERSIONS: Sequence[Column] = (
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_listing(add_keys(add_verb(verbs, "data", data, "a workflow's ephemeral data")))
+    verb = add_listing(
+        add_keys(add_verb(verbs, "data", data, "a workflow's ephemeral data"), KeyKind.WORKFLOW, by_labels=False)
+    )
     verb.add_argument("-v", "--version", type=int, default=0, dest="data_version", metavar="N", help="0: the newest")
     what = verb.add_mutually_exclusive_group()
     what.add_argument("-m", "--metadata", action="store_true", help="about the data")
@@ -89,7 +93,7 @@ def _print_data(found: Document) -> None:
 def _show_versions(chosen: argparse.Namespace) -> None:
     for versions in ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key)):
         wanted = [each for each in versions if chosen.data_version in (0, each["version"])]
-        if chosen.format in ("table", "csv") and not chosen.quiet:
+        if not chosen.quiet and chosen.format in (*TABLES, "csv"):
             lines = [
                 {"version": each["version"], "at": each["at"], **file}
                 for each in wanted
@@ -126,5 +130,5 @@ def _save(chosen: argparse.Namespace) -> int:
     left_out = save(entries, chosen.save)
     for each in left_out:
         print(f"tinkbox: not saved: {clean(each)}", file=sys.stderr)
-    print(f"Saved {len(entries) - len(left_out)} files of version {found['version']} to {chosen.save}")
+    print(f"Saved {counted(len(entries) - len(left_out), 'file')} of version {found['version']} to {chosen.save}")
     return 1 if left_out else 0

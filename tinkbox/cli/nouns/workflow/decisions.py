@@ -1,46 +1,76 @@
 """`tinkbox workflow cancel`, `retry`, `takeover` and `delete`."""
 
 import argparse
+import sys
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask_each
-from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb
+from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_yes
+from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.selection import in_words
+from tinkbox.cli.terminal.questions import confirm
+from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    add_keys(add_verb(verbs, "cancel", cancel, "stop workflows that are not over"))
-    verb = add_keys(add_verb(verbs, "retry", retry, "resume failed workflows at the failed action"))
+    verb = add_keys(add_verb(verbs, "cancel", cancel, "stop workflows that are not over"), KeyKind.WORKFLOW)
+    verb.add_argument(
+        "--force",
+        action="store_true",
+        help="also end it when its machine does not answer; what it began may still run there",
+    )
+    add_yes(verb)
+    verb = add_keys(add_verb(verbs, "retry", retry, "resume failed workflows at the failed action"), KeyKind.WORKFLOW)
     verb.add_argument(
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )
     add_confirmation(verb)
-    add_keys(add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost"))
-    add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run"))
+    add_keys(
+        add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost"), KeyKind.WORKFLOW
+    )
+    story = "Their events, logs and data go with them. At a terminal it asks first."
+    add_yes(add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run", story), KeyKind.WORKFLOW))
 
 
-def cancel(chosen: argparse.Namespace) -> None:
-    for canceled in ask_each(chosen, lambda operator, key: operator.workflows.cancel(key)):
+def cancel(chosen: argparse.Namespace) -> int:
+    confirm(chosen, f"Cancel {in_words(chosen.keys, KeyKind.WORKFLOW)}")
+
+    def told(canceled: Document) -> None:
         # What runs is told to stop first.
-        print("Canceled Workflow: " if canceled["state"] == "CANCELED" else "Canceling Workflow: ", canceled["id"])
+        done = "Canceling Workflow: " if canceled["state"] == "STOPPING" else "Canceled Workflow: "
+        print(done, canceled["id"], flush=True)
+        if canceled["state"] == "STOPPING":
+            short = canceled["id"][:8]
+            way = f"if it is off, `tinkbox workflow cancel --force {short}` does not wait for it"
+            print(clean(f"tinkbox: the machine is told to stop what runs; {way}"), file=sys.stderr, flush=True)
+
+    return change_each(chosen, lambda operator, key: operator.workflows.cancel(key, force=chosen.force), told)
 
 
-def retry(chosen: argparse.Namespace) -> None:
+def retry(chosen: argparse.Namespace) -> int:
     def once_more(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
 
-    for retried in ask_each(chosen, once_more):
-        print("Retried Workflow: ", retried["id"])
+    return change_each(chosen, once_more, lambda retried: print("Retried Workflow: ", retried["id"], flush=True))
 
 
-def takeover(chosen: argparse.Namespace) -> None:
-    for taken in ask_each(chosen, lambda operator, key: operator.workflows.take_over(key)):
-        print("Took Over Workflow: ", taken["id"])
+def takeover(chosen: argparse.Namespace) -> int:
+    return change_each(
+        chosen,
+        lambda operator, key: operator.workflows.take_over(key),
+        lambda taken: print("Took Over Workflow: ", taken["id"], flush=True),
+    )
 
 
-def delete(chosen: argparse.Namespace) -> None:
-    ask_each(chosen, lambda operator, key: operator.workflows.delete(key))
+def delete(chosen: argparse.Namespace) -> int:
+    confirm(chosen, f"Forget {in_words(chosen.keys, KeyKind.WORKFLOW)}")
+    return change_each(
+        chosen,
+        lambda operator, key: operator.workflows.delete(key),
+        lambda deleted: tell_deleted(chosen, "Workflow", deleted["id"]),
+    )

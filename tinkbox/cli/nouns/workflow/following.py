@@ -1,49 +1,62 @@
 """`tinkbox workflow events`, `logs` and `watch`: what happens in a workflow."""
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask_each, stay_connected
-from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.flags import Verbs, add_listing, add_times, add_verb
+from tinkbox.cli.nouns.workflow.companions import Companions
 from tinkbox.cli.output.followed_output import follow, name_of_attempt
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.printable import clean
-from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
-from tinkbox.model.breakpoint import VERDICTS, Kind
+from tinkbox.cli.output.formats import As2020, Column, Document, show
+from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.output.readers import check_reader
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.wording.events import action_status, concerned, concerns_action, line_of, told, took, undecided
+from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 EVENTS: Sequence[Column] = (
-    Column("Worker ID", "worker"),
-    Column("Task Name", "task"),
-    Column("Action Name", "action"),
-    Column("Execution Time", lambda event: int(event.get("seconds", 0))),
-    Column("Message", told),
-    Column("Action Status", action_status),
+    Column("Number", "number", wide=True),
+    Column("Time", "at", moment),
+    Column("Event", "kind"),
+    Column("Action", lambda event: event.get("action") or event.get("service", ""), fit=Fit(least=12, rank=2)),
+    Column("Action", concerned, wide=True),
+    Column("Took", lambda event: event.get("seconds"), took, Fit(rank=1)),
+    Column("Message", told, fit=Fit(least=16)),
+    Column("Worker", lambda event: event.get("worker", ""), wide=True),
+)
+AS_2020 = As2020(
+    (
+        Column("Worker ID", "worker"),
+        Column("Task Name", "task"),
+        Column("Action Name", "action"),
+        Column("Execution Time", lambda event: int(event.get("seconds", 0))),
+        Column("Message", told),
+        Column("Action Status", action_status),
+    ),
+    lambda event: (event,) if concerns_action(event) else (),
 )
 
 ENDS = {f"workflow.{end}": end for end in ("succeeded", "failed", "timeout", "canceled")}
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    add_listing(add_verb(verbs, "events", events, "what happened to a workflow"), keys="+")
+    add_listing(add_verb(verbs, "events", events, "what happened to a workflow"), keys="+", kind=KeyKind.WORKFLOW)
     verb = add_verb(verbs, "logs", logs, "what a workflow's actions printed")
     verb.add_argument("key", metavar="WORKFLOW")
     verb.add_argument("-f", "--follow", action="store_true", help="go on until the workflow is over")
     verb = add_verb(verbs, "watch", watch, "follow a workflow; exit status 0 only when it succeeds")
+    add_times(verb)
     verb.add_argument("key", metavar="WORKFLOW")
 
 
 def events(chosen: argparse.Namespace) -> None:
     for happened in ask_each(chosen, lambda operator, key: operator.workflows.events(key)):
-        shown = happened
-        if chosen.format in ("table", "csv"):
-            shown = [event for event in happened if concerns_action(event)]
-        show(chosen, shown, EVENTS, key="number")
+        show(chosen, happened, EVENTS, key="number", as_2020=AS_2020)
 
 
 def logs(chosen: argparse.Namespace) -> None:
@@ -64,21 +77,28 @@ def watch(chosen: argparse.Namespace) -> int:
 
     async def watched(operator: "Operator") -> int:
         workflow_id = (await operator.workflows.get(chosen.key))["id"]
+        beside = Companions(chosen, operator, workflow_id)
+        await beside.introduce()
         shown = 0
         while True:
             try:
                 happened = await operator.workflows.events(workflow_id, shown)
+                for event in happened:
+                    shown = event["number"]
+                    beside.make_room()
+                    print(line_of(event), flush=True)
+                if (held := undecided(happened)) is not None:
+                    beside.held(held)
+                if (end := _end(happened)) is not None:
+                    if end != "succeeded":
+                        await beside.failed()
+                    return 0 if end == "succeeded" else 1
+                await beside.look()
+                check_reader()
             except Unavailable as error:
                 print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
                 await asyncio.sleep(2)
                 continue
-            for event in happened:
-                shown = event["number"]
-                print(line_of(event), flush=True)
-            if sys.stdout.isatty() and (held := undecided(happened)) is not None:
-                print(_way_on(chosen, held), flush=True)
-            if (end := _end(happened)) is not None:
-                return 0 if end == "succeeded" else 1
             await asyncio.sleep(0.5)
 
     return stay_connected(chosen, watched)
@@ -88,14 +108,3 @@ def _end(happened: Sequence[Document]) -> str | None:
     """How the workflow ended; None when it did not, or was taken up again since.  What becomes of its services follows."""
     newest = [event["kind"] for event in happened if event["kind"].startswith("workflow.")][-1:]
     return ENDS.get(newest[0]) if newest else None
-
-
-def _way_on(chosen: argparse.Namespace, held: Document) -> str:
-    """What to type when something is held."""
-    program = f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
-    first, *others = VERDICTS[Kind(held["breakpoint"])]
-    key = held["workflow_id"][:8]
-    return (
-        f"    look into it:  {program} breakpoint shell {key}\n"
-        f"    decide:        {program} breakpoint {first} {key}   (or {', '.join(others)}, extend)"
-    )

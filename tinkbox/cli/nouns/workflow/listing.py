@@ -3,14 +3,26 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, show, show_texts
-from tinkbox.cli.output.printable import moment
-from tinkbox.model.text import briefly
+from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch
+from tinkbox.cli.output.formats import As2020, Column, Document, id_columns, show_texts
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, moment
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.wording.machines import machine_name
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.labels import show_labels
+from tinkbox.model.text import briefly, counted
+
+if TYPE_CHECKING:
+    from tinkbox.model.workflow import State
 
 PARAMETER = 40  # letters of each
+NEWEST = 100  # lines of a table where nothing else is asked
+SORTS = ("created_at", "updated_at", "name", "state")
 
 
 def _parameters(devices: Mapping[str, str]) -> str:
@@ -18,26 +30,77 @@ def _parameters(devices: Mapping[str, str]) -> str:
     return json.dumps({name: briefly(value, PARAMETER) for name, value in devices.items()}, ensure_ascii=False)
 
 
+def _machine(workflow: Document) -> str:
+    """The name of the only one, else how many they are."""
+    machines = workflow["machines"]
+    return machine_name(machines[0]) if len(machines) == 1 else counted(len(machines), "machine") if machines else ""
+
+
+def _machines(workflow: Document) -> str:
+    return ",".join(map(machine_name, workflow["machines"]))
+
+
 COLUMNS: Sequence[Column] = (
-    Column("Workflow ID", "id"),
-    Column("Template ID", "template_id"),
-    Column("Hardware Device", "devices", _parameters),
-    Column("Created At", "created_at", moment),
-    Column("Updated At", "updated_at", moment),
+    *id_columns(),
+    Column("Name", "name", fit=Fit(least=8, rank=1)),
+    Column("Machine", _machine, fit=Fit(least=8)),
+    Column("Machine", _machines, wide=True),
+    Column("Template", "template_name", fit=Fit(least=8, rank=3)),
+    Column("State", "state"),
+    Column("Progress", lambda workflow: f"{workflow['actions_done']}/{workflow['actions_total']}", fit=Fit(rank=4)),
+    Column("Reason", "reason", fit=Fit(least=8)),
+    Column("Age", "created_at", age),
+    Column("Labels", "labels", show_labels, wide=True),
+    Column("Message", "message", wide=True),
+    Column("Action", "current_action", wide=True),
 )
+AS_2020 = As2020(
+    (
+        Column("Workflow ID", "id"),
+        Column("Template ID", "template_id"),
+        Column("Hardware Device", "devices", _parameters),
+        Column("Created At", "created_at", moment),
+        Column("Updated At", "updated_at", moment),
+    )
+)
+# Of `get`, for programs: the documents of single workflows have everything but what lists make of it.
+ONE: Sequence[Column] = (
+    Column("ID", "id"),
+    Column("Name", "name"),
+    Column("State", "state"),
+    Column("Template ID", "template_id"),
+    Column("Devices", "devices", _parameters),
+    Column("Created At", "created_at"),
+    Column("Updated At", "updated_at"),
+)
+LISTED = List(columns=COLUMNS, as_2020=AS_2020, sort="-created_at", limit=NEWEST)
+
+
+def _states() -> "type[State]":
+    from tinkbox.model.workflow import State
+
+    return State
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    add_listing(add_verb(verbs, "list", show_list, "every workflow"))
-    add_listing(add_verb(verbs, "get", get, "a workflow's rendered template, or the list"), keys="*")
+    verb = add_listing(
+        add_verb(verbs, "list", show_list, "workflows", f"A table has the newest {NEWEST}, newest first.")
+    )
+    add_filters(verb, "machine", "template", "label", "since", sorts=SORTS, states=_states)
+    add_watch(verb)
+    add_listing(
+        add_verb(verbs, "get", get, "a workflow's rendered template, or the list"), keys="*", kind=KeyKind.WORKFLOW
+    )
 
 
-def show_list(chosen: argparse.Namespace) -> None:
-    show(chosen, ask(chosen, lambda operator: operator.workflows.all()), COLUMNS)
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: operator.workflows, LISTED)
 
 
 def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
-        show_list(chosen)
+        LISTED.show(chosen, *ask(chosen, lambda operator: operator.workflows.found(LISTED.filters(chosen))))
         return
-    show_texts(chosen, ask_each(chosen, lambda operator, key: operator.workflows.get(key)), COLUMNS, "text")
+    show_texts(
+        chosen, ask_each(chosen, lambda operator, key: operator.workflows.get(key)), ONE, "text", as_2020=AS_2020
+    )

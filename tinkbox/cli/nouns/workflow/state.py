@@ -1,18 +1,23 @@
 """`tinkbox workflow state`: where a workflow stands."""
 
 import argparse
+import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, show
-from tinkbox.cli.output.tables import fields
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import held_fields
+from tinkbox.cli.wording.machines import machine_name
 from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.workflow import FINAL, State
 
 WIDTH = 100
+# What stands for a workflow in hints; here it is one that can be typed.
+PLACEHOLDER = re.compile(r"\bWORKFLOW\b")
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -22,42 +27,85 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 def state(chosen: argparse.Namespace) -> None:
     stands = ask(chosen, lambda operator: operator.workflows.state(chosen.key))
-    if chosen.format != "table" or chosen.quiet:
+    if not for_people(chosen):
         plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list | dict)]
-        show(chosen, [stands], [Column(name, name) for name in plain], key="state")
+        show(chosen, [stands], [Column(name, name) for name in plain], key="state", name="workflow_id")
         return
-    pairs: list[tuple[str, object]] = [
-        ("Workflow ID", stands["workflow_id"]),
-        ("Workflow Progress", f"{stands['progress']}%"),
-        ("Current Task", stands["current_task"]),
-        ("Current Action", stands["current_action"]),
-        ("Current Worker", stands["current_worker"]),
-        ("Current Action State", ACTION_STATES[stands["current_action_state"]]),
-        *([("Action Progress", in_words(Progress(**far)))] if (far := stands.get("action_progress")) else ()),
-        *(held_fields(stands["held"]) if stands["held"] else ()),
-        *_explained(stands),
-    ]
-    print(fields(pairs, ("Field Name", "Values")), end="")
+    told = _as_2020(stands) if chosen.as_2020 else _told(stands)
+    print(fields(chosen, list(told), ("Field Name", "Values")), end="")
 
 
-def _explained(stands: Document) -> Iterator[tuple[str, object]]:
+def _as_2020(stands: Document) -> Iterator[tuple[str, object]]:
+    """The fields that 2020's `tink` had, and behind them those that it did not."""
+    yield "Workflow ID", stands["workflow_id"]
+    yield "Workflow Progress", f"{stands['progress']}%"
+    yield "Current Task", stands["current_task"]
+    yield "Current Action", stands["current_action"]
+    yield "Current Worker", stands["current_worker"]
+    yield "Current Action State", ACTION_STATES[stands["current_action_state"]]
+    if far := stands.get("action_progress"):
+        yield "Action Progress", in_words(Progress(**far))
+    yield from held_fields(stands["held"]) if stands["held"] else ()
+    yield from _explained(stands, WIDTH)
+
+
+def _told(stands: Document) -> Iterator[tuple[str, object]]:
+    """What a person wants to know, without what contradicts itself: an action that never began has no state."""
+    identity = stands["workflow_id"]
+    yield "Workflow", f"{stands['name']} ({identity})"
+    yield "Template", stands["template_name"]
+    yield from _block("Machine", ([_called(each)] for each in stands["machines"]))
+    yield "State", stands["state"]
+    yield "Progress", f"{stands['actions_done']} of {stands['actions_total']} actions done"
+    if action := " / ".join(each for each in (stands["current_task"], stands["current_action"]) if each):
+        yield "Action", f"{action}{_action_state(stands)}"
+    if far := stands.get("action_progress"):
+        yield "Action Progress", in_words(Progress(**far))
+    yield from (_typable(each, identity) for each in held_fields(stands["held"])) if stands["held"] else ()
+    yield from (_typable(each, identity) for each in _explained(stands, sys.maxsize))
+    key = short(identity)
+    if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
+        yield "What Next", f"tinkbox workflow logs {key}: what it printed"
+        yield "", f"tinkbox workflow retry {key}: once more from this action on"
+
+
+def _called(machine: Document) -> str:
+    name = machine_name(machine)
+    return name if name == machine["mac"] or not machine["mac"] else f"{name} ({machine['mac']})"
+
+
+def _action_state(stands: Document) -> str:
+    """Where the action stands that the workflow has come to."""
+    reached = stands["current_action_state"]
+    if reached != State.PENDING:
+        return f": {reached}"
+    return ": never began" if stands["state"] in FINAL else ": not begun yet"
+
+
+def _typable(field: tuple[str, object], identity: str) -> tuple[str, object]:
+    """A field with the workflow's id where its text says WORKFLOW."""
+    title, value = field
+    return title, PLACEHOLDER.sub(short(identity), str(value))
+
+
+def _explained(stands: Document, width: int) -> Iterator[tuple[str, object]]:
     """What keeps a workflow from beginning, and what there is to say of an action that did not succeed, as further fields.
 
-    Long text goes on below its field.
+    Text of more than `width` letters goes on below its field.
     """
     waiting = [each["message"] for each in stands["conditions"] if each["reason"] == "WaitingForServices"]
-    yield from _block("Waiting", (textwrap.wrap(message, WIDTH) for message in waiting))
+    yield from _block("Waiting", (textwrap.wrap(message, width) for message in waiting))
     if stands["failures"] and stands["retries"]:
         yield "Failed Attempts", f"{stands['failures']} of {stands['retries'] + 1}"
     for title in ("Reason", "Message", "Hint"):
-        yield from _block(title, (textwrap.wrap(line, WIDTH) for line in stands[title.lower()].splitlines()))
+        yield from _block(title, (textwrap.wrap(line, width) for line in stands[title.lower()].splitlines()))
     if stands["reason"] or stands["current_action_state"] != "SUCCESS":
         yield from _block("Exit Code", [[] if stands["exit_code"] is None else [str(stands["exit_code"])]])
         yield from _block("Signal", [[stands["signal"]] if stands["signal"] else []])
         yield from _block("Last Output", ([line[: 2 * WIDTH]] for line in stands["last_output"]))
     for each in stands.get("first_boots", ()):
         failures = [f"{one['module']} {one['result']}: {one['message']}" for one in each["failures"]]
-        yield from _block("Cloud-init", (textwrap.wrap(line, WIDTH) for line in failures))
+        yield from _block("Cloud-init", (textwrap.wrap(line, width) for line in failures))
 
 
 def _block(title: str, parts: Iterable[Sequence[str]]) -> Iterator[tuple[str, object]]:

@@ -1,0 +1,122 @@
+"""Lists and the terminal view of a large appliance: 10,000 machines and 50,000 finished workflows.
+
+A list with a filter, from the start of the program to its end, stands beside the program's own start (`tinkbox version`),
+which is the least that any command can take.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from tests.bench.figures import Comparison
+from tests.bench.lab import TINKBOX, folder, need, on_loopback
+from tests.bench.start import milliseconds
+from tinkbox.model.action import Action
+from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.labels import LabelKind
+from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.templates import Template
+from tinkbox.store.workflows import Attempt
+
+TOOLS = {"ip": "iproute2"}
+MACHINES = 10_000
+WORKFLOWS = 50_000
+AT_ONCE = 500
+RUNS = 10
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+TEMPLATE = str(UUID(int=7))
+TEXT = "# what stands in a template\n" * 40
+FILTERED = (
+    ("workflow", "list", "--state", "FAILED"),
+    ("workflow", "list", "--machine", "node4711"),
+    ("workflow", "list", "--label", "batch=b7"),
+    ("workflow", "list", "--since", "2h"),
+    ("hardware", "list", "--label", "rack=r7"),
+    ("hardware", "list", "--state", "parked"),
+)
+
+
+def compare() -> Iterator[Comparison]:
+    need(TOOLS)
+    with folder() as work, on_loopback(work, prepare=fill) as (_, configuration):
+        for words in FILTERED:
+            figure = Comparison(what=f"tinkbox {' '.join(words)}", unit="ms", peer="tinkbox version", better="less")
+            for _ in range(RUNS):
+                ours = milliseconds(TINKBOX, "--data", configuration.data, *words)
+                figure.add(ours, milliseconds(TINKBOX, "version"))
+            yield figure
+
+
+def fill(data: Path, machines: int = MACHINES, workflows: int = WORKFLOWS) -> None:
+    """Put them into the store of an appliance that does not run."""
+    asyncio.run(_fill(data / "tinkbox.sqlite", machines, workflows))
+
+
+async def _fill(path: Path, machines: int, workflows: int) -> None:
+    store = await Store.open(path)
+    try:
+        template = Template(id=TEMPLATE, name="ubuntu", data=TEXT, created_at=BEGAN, updated_at=BEGAN)
+        await store.write(lambda tables: tables.templates.put(template))
+        for begin in range(0, machines, AT_ONCE):
+            await store.write(
+                lambda tables, begin=begin: _machines(tables, range(begin, min(begin + AT_ONCE, machines)))
+            )
+        for begin in range(0, workflows, AT_ONCE):
+            numbers = range(begin, min(begin + AT_ONCE, workflows))
+            await store.write(lambda tables, numbers=numbers: _workflows(tables, numbers, machines))
+    finally:
+        await store.close()
+
+
+def _machines(tables: Tables, numbers: range) -> None:
+    for number in numbers:
+        octets = f"{number:06x}"
+        dhcp = {
+            "mac": f"02:00:00:{octets[:2]}:{octets[2:4]}:{octets[4:]}",
+            "hostname": f"node{number}",
+            "ip": {"address": f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", "netmask": "255.0.0.0"},
+        }
+        document = {"id": str(UUID(int=number + 1)), "network": {"interfaces": [{"dhcp": dhcp}]}}
+        tables.hardware.upsert(hardware_from_document(document), BEGAN)
+        tables.labels.replace(
+            LabelKind.MACHINE, str(document["id"]), {"rack": f"r{number % 250}", "row": f"{number % 7}"}
+        )
+
+
+def _workflows(tables: Tables, numbers: range, machines: int) -> None:
+    for number in numbers:
+        state = State.FAILED if number % 500 == 0 else State.SUCCESS
+        worker, identity = str(UUID(int=number % machines + 1)), str(UUID(int=(7 << 100) + number))
+        at = datetime.now(UTC) - timedelta(minutes=WORKFLOWS - number)
+        actions = tuple(
+            ActionStatus(
+                action=PlannedAction(
+                    index=index, task="os", worker=worker, address="m",
+                    spec=Action(name=name, image=f"actions/{name}", timeout=600),
+                ),
+                state=state if index == 2 else State.SUCCESS,
+            )
+            for index, name in enumerate(("image", "configuration", "reboot"))
+        )  # fmt: skip
+        tables.workflows.insert(
+            Workflow(
+                id=identity, name="ubuntu", template_id=TEMPLATE, devices={"device_1": "m"}, text=TEXT, state=state,
+                actions=actions, created_at=at, updated_at=at,
+            )
+        )  # fmt: skip
+        tables.labels.replace(LabelKind.WORKFLOW, identity, {"batch": f"b{number // 100}"})
+        for index in range(3):
+            token = f"{identity}-{index}"
+            ended = state if index == 2 else State.SUCCESS
+            tables.workflows.begin_attempt(
+                Attempt(
+                    token=token, workflow_id=identity, position=index, worker=worker, boot_id="b", state=State.RUNNING,
+                    started_at=at,
+                )
+            )  # fmt: skip
+            reason = ("Timeout", "it took too long") if ended is State.FAILED else ("", "")
+            tables.workflows.end_attempt(token, Outcome(state=ended, reason=reason[0], message=reason[1]), at)
+            tables.workflows.set_action_state(identity, index, ended)

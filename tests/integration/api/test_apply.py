@@ -1,0 +1,116 @@
+"""`/v1/apply`, `/v1/export` and `/v1/workflows/plan` at the operator door."""
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import mac
+from tests.integration.engine.applying.documents import machine, site, template
+from tinkbox.api.routes import apply
+from tinkbox.model.applying import MAX_FILES
+
+
+def asked(*texts: str, **how: object) -> dict[str, object]:
+    return {"files": [{"name": f"{number}.yaml", "text": text} for number, text in enumerate(texts)], **how}
+
+
+async def test_documents_are_applied_exported_and_applied_again(door: Door) -> None:
+    answer = await door.done("POST", "/v1/apply", asked(site(2)))
+    assert [(each["kind"], each["name"], each["outcome"]) for each in answer["results"]] == [
+        ("hardware", "node1", "created"),
+        ("hardware", "node2", "created"),
+        ("template", "hello", "created"),
+        ("workflow", "install-1", "created"),
+        ("workflow", "install-2", "created"),
+    ]
+    assert answer["results"][0]["id"] == door.box.machines.known.find("node1").hardware.id
+    assert "old" not in answer["results"][0]
+    exported = await door.done("GET", "/v1/export?what=hardware&label=rack=r1")
+    assert [each["name"] for each in exported["items"]] == ["node1", "node2"]
+    assert (await door.done("GET", "/v1/export?what=workflow/install-2"))["items"][0]["manifest"]["kind"] == "Workflow"
+    again = await door.done("POST", "/v1/apply", asked(site(2)))
+    assert {each["outcome"] for each in again["results"]} == {"unchanged"}
+
+
+async def test_a_dry_run_shows_what_each_was_and_would_be(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(machine(1)))
+    answer = await door.done("POST", "/v1/apply", asked(machine(1, rack="r2"), template(), dry_run=True, diff=True))
+    changed, new = answer["results"]
+    assert answer["dry_run"]
+    assert (changed["old"]["metadata"]["labels"], changed["new"]["metadata"]["labels"]) == (
+        {"rack": "r1"},
+        {"rack": "r2"},
+    )
+    assert (new["old"], new["id"]) == (None, "")
+    assert door.box.machines.known.find("node1").hardware.labels == {"rack": "r1"}
+
+
+async def test_pruning_takes_a_selector_and_what_was_agreed(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(machine(1), machine(2)))
+    status, answer = await door.ask("POST", "/v1/apply", asked(machine(1), prune="rack=r1", agreed=[]))
+    assert (status, "node2 would be pruned too" in answer["detail"]) == (409, True)
+    answer = await door.done("POST", "/v1/apply", asked(machine(1), prune="rack=r1"))
+    assert [each["outcome"] for each in answer["results"]] == ["unchanged", "pruned"]
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "told"),
+    [
+        ({}, 422, "files is a list"),
+        ({"files": []}, 422, "files is a list"),
+        ({"files": [1]}, 422, "an object with a name and a text"),
+        ({"files": [{"name": "a", "text": 7}]}, 422, "the text of each is text"),
+        ({"files": [{"name": "", "text": "x"}]}, 422, "name is required"),
+        ({"files": [{"name": "a", "text": ""}, {"name": "a", "text": ""}]}, 422, "two files have the same name"),
+        ({"files": [{"name": "a", "text": ""}]}, 422, "there are no documents"),
+        ({"files": [{"name": "a", "text": ""}], "prune": ""}, 422, "prune is required"),
+        ({"files": [{"name": "a", "text": ""}], "prune": "a=%"}, 422, "no value of a label"),
+        ({"files": [{"name": "a", "text": ""}], "forcee": True}, 422, "'forcee' means nothing here"),
+        ({"files": [{"name": "a", "text": "kind: [\n"}]}, 422, "there is 1 problem"),
+        ({"files": [{"name": "a", "text": "&a [*a, *a]\n"}]}, 422, "there is 1 problem"),
+        ({"files": [{"name": "a", "text": "x" * (1 << 20) + "x"}]}, 422, "there is 1 problem"),
+        ({"files": [{"name": str(each), "text": ""} for each in range(MAX_FILES + 1)]}, 413, "files: at most"),
+    ],
+    ids=lambda each: str(each)[:40],
+)
+async def test_what_is_no_list_of_files_is_refused(door: Door, document: object, status: int, told: str) -> None:
+    answered, answer = await door.ask("POST", "/v1/apply", document)
+    assert (answered, told in answer["detail"]) == (status, True), answer
+
+
+async def test_more_than_there_is_room_for_is_refused(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply, "MAX_APPLIED", 1000)
+    status, answer = await door.ask("POST", "/v1/apply", asked("# " + "x" * 600, "# " + "x" * 600))
+    assert (status, "apply them in parts" in answer["detail"]) == (413, True)
+
+
+async def test_an_unknown_filter_of_an_export_is_refused(door: Door) -> None:
+    assert (await door.ask("GET", "/v1/export?kind=hardware"))[0] == 422
+    assert (await door.ask("GET", "/v1/export?what=nodes"))[0] == 422
+    assert (await door.ask("GET", "/v1/export?what=hardware/nope"))[0] == 404
+
+
+async def test_who_may_only_look_applies_nothing(door: Door) -> None:
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
+        for dry_run in (True, False):
+            async with session.post(f"{door.url}/v1/apply", json=asked(machine(1), dry_run=dry_run)) as answer:
+                assert answer.status == 403
+        async with session.get(f"{door.url}/v1/export") as answer:
+            assert answer.status == 200
+
+
+async def test_a_plan_is_answered_for_a_machine_and_for_devices(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(machine(1), template()))
+    door.box.registry |= {"hello-world": "sha256:1", "tools/second:v1": "sha256:2"}
+    plan = await door.done("POST", "/v1/workflows/plan", {"template": "hello", "machine": "node1"})
+    assert plan["possible"]
+    assert [(each["action"], each["image"]["digest"]) for each in plan["actions"]] == [
+        ("hello_world", "sha256:1"),
+        ("second", "sha256:2"),
+    ]
+    plan = await door.done("POST", "/v1/workflows/plan", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    assert [each["name"] for each in plan["machines"]] == ["node1"]
+    for wrong in ({"template": "hello"}, {"template": "hello", "machin": "x"}, {"machine": "node1"}):
+        assert (await door.ask("POST", "/v1/workflows/plan", wrong))[0] == 422
+    assert (await door.ask("POST", "/v1/workflows/plan", {"template": "nope", "machine": "node1"}))[0] == 404
+    assert not await door.box.workflows.all()

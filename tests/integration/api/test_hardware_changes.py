@@ -1,0 +1,204 @@
+"""The routes by which machines are imported, edited, retired, deleted, and noted about."""
+
+import json
+import logging
+from typing import Any
+from uuid import UUID
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.model.machine_lists import MOST_LISTED
+
+MACHINE = str(UUID(int=1))
+
+
+def listed(number: int, **fields: object) -> dict[str, object]:
+    return {
+        "macs": [mac(number)],
+        "name": f"node{number}",
+        "address": f"172.30.0.{number}/24",
+        "line": number,
+        **fields,
+    }
+
+
+async def workflow(door: Door) -> str:
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    return str(made["id"])
+
+
+async def test_a_list_is_shown_stored_and_unchanged(door: Door) -> None:
+    machines = [listed(11, labels={"rack": "r1"}, notes=["loud"]), listed(12)]
+    for asked, outcome in (({"dry_run": True}, "made"), ({}, "made"), ({"update": True}, "unchanged")):
+        done = (await door.done("POST", "/v1/hardware/import", {"machines": machines, **asked}))["machines"]
+        assert [each["outcome"] for each in done] == [outcome] * 2
+    first = done[0]
+    assert (first["mac"], first["name"], first["address"], first["line"]) == (mac(11), "node11", "172.30.0.11", 11)
+    assert (first["changes"], first["why"], first["labels"]) == ([], "", {"rack": "r1"})
+    shown = await door.done("GET", "/v1/hardware/node11")
+    assert (shown["id"], shown["labels"], [each["text"] for each in shown["notes"]]) == (
+        first["id"],
+        {"rack": "r1"},
+        ["loud"],
+    )
+    assert len(await door.done("GET", "/v1/hardware")) == 2
+
+
+async def test_one_that_cannot_be_is_422_with_its_line_and_stores_nothing(door: Door) -> None:
+    machines = [listed(11), listed(12, address="172.30.0.11/24"), listed(13, name="Node_13")]
+    status, answer = await door.ask("POST", "/v1/hardware/import", {"machines": machines})
+    assert (status, [each["line"] for each in answer["problems"]]) == (422, [13])
+    status, answer = await door.ask("POST", "/v1/hardware/import", {"machines": machines[:2]})
+    assert (status, [each["line"] for each in answer["problems"]]) == (422, [12])
+    assert await door.done("GET", "/v1/hardware") == []
+    done = await door.done("POST", "/v1/hardware/import", {"machines": machines[:2], "skip_invalid": True})
+    assert [each["outcome"] for each in done["machines"]] == ["made", "refused"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"machines": {}},
+        {"machines": ["x"]},
+        {"machines": [{}]},
+        {"machines": [{"macs": "x"}]},
+        {"machines": [{"mac": mac(1)}]},
+        {"machines": [listed(1, labels={"a b": "c"})]},
+        {"machines": [listed(1, notes=["a\u001b[2J"])]},
+        {"machines": [listed(1, address=7)]},
+        {"machines": [listed(1, line="x")]},
+        {"machines": [listed(1)], "force": True},
+        {"machines": [listed(1)], "update": "yes"},
+    ],
+    ids=str,
+)
+async def test_what_is_no_list_is_422(door: Door, document: dict[str, Any]) -> None:
+    assert (await door.ask("POST", "/v1/hardware/import", document))[0] == 422
+    assert await door.done("GET", "/v1/hardware") == []
+
+
+async def test_a_list_is_bounded(door: Door) -> None:
+    machines = [{"macs": ["02:00:00:00:00:01"]}] * (MOST_LISTED + 1)
+    status, answer = await door.ask("POST", "/v1/hardware/import", {"machines": machines})
+    assert (status, answer["detail"]) == (413, f"{MOST_LISTED + 1} machines at once: at most {MOST_LISTED}")
+
+
+async def test_values_are_changed_and_a_document_is_replaced(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    changes = {"name": "node1", "add_macs": [mac(9)], "labels": {"set": {"rack": "r1"}}, "disks": ["/dev/sda"]}
+    changed = await door.done("PATCH", "/v1/hardware/machine-1", changes)
+    assert (changed["name"], changed["labels"], changed["interfaces"][1]["mac"]) == ("node1", {"rack": "r1"}, mac(9))
+    base = {"updated_at": changed["updated_at"], "labels": changed["labels"]}
+    written = {**changed["document"], "more": 1}
+    door.box.clock.forward(1)
+    replaced = await door.done("PUT", "/v1/hardware/node1", {"text": json.dumps(written), "base": base})
+    assert (replaced["document"], replaced["notes"]) == (written, [])
+    status, answer = await door.ask("PUT", "/v1/hardware/node1", {"text": json.dumps(written), "base": base})
+    assert (status, "was changed meanwhile" in answer["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "document"),
+    [
+        ("PATCH", {}),
+        ("PATCH", {"force": True}),
+        ("PATCH", {"nmae": "x"}),
+        ("PATCH", {"gateway": "x"}),
+        ("PATCH", {"add_macs": ["x"]}),
+        ("PATCH", {"labels": ["x"]}),
+        ("PATCH", {"labels": {"set": {}}}),
+        ("PATCH", {"disks": ["sda"]}),
+        ("PATCH", {"ssh_keys": ["x"]}),
+        ("PUT", {}),
+        ("PUT", {"text": "{}", "base": {}}),
+        ("PUT", {"text": "{}", "base": {"updated_at": "now"}}),
+        ("PUT", {"text": "{}", "base": {"updated_at": "2026-11-21T03:00:00+00:00"}}),
+        ("PUT", {"text": json.dumps(hardware(2)), "base": {"updated_at": "2026-11-21T03:00:00+00:00"}}),
+    ],
+    ids=str,
+)
+async def test_what_is_no_change_is_422_and_changes_nothing(door: Door, method: str, document: dict[str, Any]) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    assert (await door.ask(method, "/v1/hardware/machine-1", document))[0] == 422
+    assert (await door.done("GET", "/v1/hardware/machine-1"))["document"] == hardware(1)
+
+
+async def test_a_retired_machine_leaves_the_lists_and_stays_on_record(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    made = await workflow(door)
+    status, answer = await door.ask("POST", "/v1/hardware/machine-1/retire", {"reason": "broken"})
+    assert (status, made in answer["detail"]) == (409, True)
+    retired = await door.done("POST", "/v1/hardware/machine-1/retire", {"reason": "broken", "force": True})
+    assert (retired["state"], retired["retired"]["reason"], retired["canceled"]) == ("retired", "broken", [made])
+    assert await door.done("GET", "/v1/hardware") == []
+    (listed_one,) = await door.done("GET", "/v1/hardware?state=retired")
+    assert listed_one["id"] == MACHINE
+    assert (await door.done("GET", "/v1/hardware/machine-1"))["retired"]["who"] == retired["retired"]["who"]
+    assert (await door.done("GET", f"/v1/workflows/{made}"))["state"] == "CANCELED"
+    back = await door.done("POST", "/v1/hardware/machine-1/return", {})
+    assert back["retired"] is None
+    assert len(await door.done("GET", "/v1/hardware")) == 1
+
+
+async def test_a_machine_in_the_middle_of_something_is_deleted_with_force(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    made = await workflow(door)
+    assert (await door.ask("DELETE", "/v1/hardware/machine-1"))[0] == 409
+    deleted = await door.done("DELETE", "/v1/hardware/machine-1?force=1")
+    assert deleted == {"id": MACHINE, "name": "machine-1", "mac": mac(1), "canceled": [made]}
+
+
+async def test_notes_come_and_go(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    assert await door.done("GET", "/v1/hardware/machine-1/notes") == {"notes": []}
+    (note,) = (await door.done("POST", "/v1/hardware/machine-1/notes", {"text": "loud"}))["notes"]
+    assert (note["number"], note["text"], note["at"]) == (1, "loud", "2026-11-21T03:00:00+00:00")
+    for number in ("2", "x", "-1", "1" * 30):
+        assert (await door.ask("DELETE", f"/v1/hardware/machine-1/notes/{number}"))[0] == 404
+    assert await door.done("DELETE", "/v1/hardware/machine-1/notes/1") == {"notes": []}
+    for document in ({}, {"text": ""}, {"text": 7}, {"text": "x", "who": "y"}):
+        assert (await door.ask("POST", "/v1/hardware/machine-1/notes", document))[0] == 422
+
+
+async def test_who_may_only_look_changes_nothing(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    headers = {"Authorization": "Bearer look-token"}
+    asked = [
+        ("POST", "/v1/hardware/import", 403),
+        ("PATCH", "/v1/hardware/machine-1", 403),
+        ("PUT", "/v1/hardware/machine-1", 403),
+        ("DELETE", "/v1/hardware/machine-1", 403),
+        ("POST", "/v1/hardware/machine-1/retire", 403),
+        ("POST", "/v1/hardware/machine-1/return", 403),
+        ("POST", "/v1/hardware/machine-1/notes", 403),
+        ("DELETE", "/v1/hardware/machine-1/notes/1", 403),
+        ("GET", "/v1/hardware/machine-1/notes", 200),
+    ]
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for method, path, expected in asked:
+            async with session.request(method, f"{door.url}{path}", data=b"{}") as response:
+                assert response.status == expected, (method, path)
+
+
+async def test_every_change_is_in_the_log_with_who_did_it(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tinkbox.api.changes")
+    await door.done("POST", "/v1/hardware/import", {"machines": [listed(1)]})
+    await door.done("PATCH", "/v1/hardware/node1", {"name": "node2"})
+    await door.done("POST", "/v1/hardware/node2/notes", {"text": "loud"})
+    await door.done("POST", "/v1/hardware/node2/retire", {})
+    await door.done("POST", "/v1/hardware/node2/return", {})
+    await door.done("DELETE", "/v1/hardware/node2")
+    said = [record.message.partition(" by ")[0] for record in caplog.records]
+    assert said == [
+        "hardware made",
+        "hardware edited",
+        "hardware noted",
+        "hardware retired",
+        "hardware returned to service",
+        "hardware deleted",
+    ]

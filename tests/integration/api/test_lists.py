@@ -1,0 +1,210 @@
+"""Lists answer what their query asks, and labels change."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.api.listing import TOTAL
+from tinkbox.model.workflow import State
+
+
+async def machines(door: Door, number: int = 3) -> list[str]:
+    """Machines in two racks by turns; returns their ids."""
+    for each in range(1, number + 1):
+        await door.done("POST", "/v1/hardware", hardware(each))
+        labels = {"set": {"rack": f"r{each % 2 + 1}", "gpu": "yes" if each == 1 else "no"}}
+        await door.done("PATCH", f"/v1/hardware/machine-{each}/labels", labels)
+    return [each["id"] for each in await door.done("GET", "/v1/hardware")]
+
+
+async def workflows(door: Door) -> list[str]:
+    """One for each of three machines, with labels, of two templates; returns their ids, oldest first."""
+    await machines(door)
+    for name in ("hello", "other"):
+        await door.done("POST", "/v1/templates", {"name": name, "data": HELLO, "labels": {"kind": name}})
+    made = []
+    for number, template in ((1, "hello"), (2, "other"), (3, "hello")):
+        asked = {"template": template, "hardware": {"device_1": mac(number)}, "labels": {"batch": f"b{number}"}}
+        made.append((await door.done("POST", "/v1/workflows", asked))["id"])
+        door.box.clock.forward(60)
+    return made
+
+
+async def names(door: Door, path: str) -> list[str]:
+    return [each["name"] for each in await door.done("GET", path)]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", [1, 2, 3]),
+        ("?label=rack=r1", [2]),
+        ("?label=rack=r2", [1, 3]),
+        ("?label=rack=r2,gpu!=yes", [3]),
+        ("?label=rack=r2&label=gpu!=yes", [3]),
+        ("?label=missing", []),
+        ("?state=idle", [1, 2, 3]),
+        ("?state=WAITING", []),
+        ("?sort=-name&limit=2", [3, 2]),
+    ],
+)
+async def test_machines_are_listed_as_the_query_asks(door: Door, query: str, found: Sequence[int]) -> None:
+    await machines(door)
+    assert await names(door, f"/v1/hardware{query}") == [f"machine-{each}" for each in found]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", [0, 1, 2]),
+        ("?sort=-created_at", [2, 1, 0]),
+        ("?sort=-created_at&limit=2", [2, 1]),
+        ("?machine=machine-2", [1]),
+        (f"?machine={quote(mac(3))}", [2]),
+        ("?machine=172.30.0.11", [0]),
+        ("?template=hello", [0, 2]),
+        ("?label=batch in (b1,b3)", [0, 2]),
+        ("?label=batch notin (b1,b3)", [1]),
+        ("?label=!batch", []),
+        ("?label=batch", [0, 1, 2]),
+        ("?state=PENDING,RUNNING", [0, 1, 2]),
+        ("?state=pending&template=other", [1]),
+        ("?state=FAILED", []),
+        ("?since=90s", [2]),
+        ("?since=1h", [0, 1, 2]),
+    ],
+)
+async def test_workflows_are_listed_as_the_query_asks(door: Door, query: str, found: Sequence[int]) -> None:
+    made = await workflows(door)
+    listed = await door.done("GET", f"/v1/workflows{query.replace(' ', '%20')}")
+    assert [each["id"] for each in listed] == [made[each] for each in found]
+
+
+async def test_a_list_says_since_a_time_as_well(door: Door) -> None:
+    made = await workflows(door)
+    at = quote((door.box.clock() - timedelta(seconds=90)).isoformat())
+    assert [each["id"] for each in await door.done("GET", f"/v1/workflows?since={at}")] == [made[2]]
+
+
+async def test_a_listed_workflow_has_the_names_of_its_template_and_its_machines(door: Door) -> None:
+    await workflows(door)
+    (listed,) = await door.done("GET", "/v1/workflows?machine=machine-2")
+    assert (listed["template_name"], listed["labels"]) == ("other", {"batch": "b2"})
+    assert [each["name"] for each in listed["machines"]] == ["machine-2"]
+    await door.done("DELETE", "/v1/templates/other")
+    (listed,) = await door.done("GET", "/v1/workflows?machine=machine-2")
+    assert listed["template_name"] == ""
+
+
+async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
+    await workflows(door)
+    for path, total in (("/v1/workflows?limit=1", "3"), ("/v1/workflows?template=hello&limit=1", "2"),
+                        ("/v1/hardware?limit=1", "3"), ("/v1/hardware?limit=1&label=rack=r2", "2")):  # fmt: skip
+        async with door.local.get(f"http://tinkbox{path}") as response:
+            assert (len(await response.json()), response.headers[TOTAL]) == (1, total), path
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v1/workflows?stat=FAILED", "'stat' is no filter of /v1/workflows: did you mean state?"),
+        ("/v1/workflows?state=FALED", "'FALED' is no state: did you mean FAILED?"),
+        ("/v1/workflows?sort=age", "'age' is nothing to sort by: known here: created_at, updated_at, name, state"),
+        ("/v1/workflows?since=yesterday", "since 'yesterday' is no time: write 2h, 3d, or"),
+        ("/v1/workflows?since=2026-11-27T16:00:00", "is no time"),
+        ("/v1/workflows?limit=-1", "limit is a whole number"),
+        ("/v1/workflows?label=", "the label selector is empty"),
+        ("/v1/hardware?labels=rack", "'labels' is no filter of /v1/hardware: did you mean label?"),
+        ("/v1/templates?state=x", "'state' is no filter of /v1/templates"),
+        ("/v1/services?workflows=x", "did you mean workflow?"),
+        ("/v1/images?sort=digest", "'digest' is nothing to sort by"),
+        ("/v1/breakpoints?x", "'x' is no filter of /v1/breakpoints"),
+    ],
+)
+async def test_what_a_list_does_not_know_is_refused(door: Door, path: str, said: str) -> None:
+    status, problem = await door.ask("GET", path)
+    assert (status, said in problem["detail"]) == (422, True), problem["detail"]
+
+
+async def test_a_machine_that_is_unknown_is_no_empty_list(door: Door) -> None:
+    assert (await door.ask("GET", "/v1/workflows?machine=node9"))[0] == 404
+    assert (await door.ask("GET", "/v1/workflows?template=nothing"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/hardware/machine-1", "/v1/templates/hello", "/v1/workflows/hello_world_workflow"]
+)
+async def test_labels_are_set_and_taken_away(door: Door, path: str) -> None:
+    await workflows(door)
+    before = (await door.done("GET", path))["labels"]
+    changed = await door.done("PATCH", f"{path}/labels", {"set": {"a": "1", "b": ""}, "remove": list(before)})
+    assert changed["labels"] == (await door.done("GET", path))["labels"] == {"a": "1", "b": ""}
+    for wrong in ({}, {"set": {"a b": "c"}}, {"add": {}}, {"set": {"a": "1"}, "remove": ["a"]}, {"set": {"a": 1}}):
+        assert (await door.ask("PATCH", f"{path}/labels", wrong))[0] == 422, wrong
+    assert (await door.done("GET", path))["labels"] == {"a": "1", "b": ""}
+
+
+def labelled(number: int, **labels: Any) -> str:
+    """A `kind: Hardware` with labels."""
+    listed = "".join(f"    {key}: {value}\n" for key, value in labels.items())
+    return (
+        f"apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata:\n  name: node{number}\n"
+        + (f"  labels:\n{listed}" if labels else "")
+        + f"spec:\n  interfaces:\n  - dhcp:\n      mac: {mac(number)}\n"
+    )
+
+
+async def test_a_document_that_declares_labels_replaces_them_and_another_leaves_them(door: Door) -> None:
+    async def labels() -> dict[str, str]:
+        found: dict[str, str] = (await door.done("GET", "/v1/hardware/node5"))["labels"]
+        return found
+
+    await door.done("POST", "/v1/hardware", labelled(5, rack="r1", gpu='"no"').encode())
+    await door.done("PATCH", "/v1/hardware/node5/labels", {"set": {"row": "a"}})
+    assert await labels() == {"rack": "r1", "gpu": "no", "row": "a"}
+    await door.done("POST", "/v1/hardware", labelled(5).encode())
+    assert await labels() == {"rack": "r1", "gpu": "no", "row": "a"}
+    await door.done("POST", "/v1/hardware", labelled(5, rack="r2").encode())
+    assert await labels() == {"rack": "r2"}
+    status, problem = await door.ask("POST", "/v1/hardware", labelled(5, rack="7").encode())
+    assert (status, "the value of rack is no text" in str(problem["problems"])) == (422, True)
+    assert await labels() == {"rack": "r2"}
+
+
+async def test_a_template_sees_the_labels_that_its_machine_has_now(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", labelled(5, rack="r1").encode())
+    await door.done("PATCH", "/v1/hardware/node5/labels", {"set": {"rack": "r7"}})
+    text = HELLO.replace("second", "second-{{ .hardware.metadata.labels.rack }}", 1)
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": text})
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(5)}})
+    assert [each["name"] for each in (await door.done("GET", f"/v1/workflows/{made['id']}"))["actions"]][
+        1
+    ] == "second-r7"
+
+
+async def test_what_is_deleted_takes_its_labels_with_it(door: Door) -> None:
+    made = await workflows(door)
+    for each in made:
+        await door.done("DELETE", f"/v1/workflows/{each}")
+    for number in (1, 2, 3):
+        await door.done("DELETE", f"/v1/hardware/machine-{number}")
+    for name in ("hello", "other"):
+        await door.done("DELETE", f"/v1/templates/{name}")
+    assert await door.box.store.read(lambda tables: tables.labels._sql.execute("SELECT * FROM label").fetchall()) == []
+
+
+async def test_a_machine_means_its_newest_workflow(door: Door) -> None:
+    made = await workflows(door)
+    again = await door.done("POST", "/v1/workflows", {"template": "other", "hardware": {"device_1": mac(1)}})
+    for key in ("machine-1", mac(1), "172.30.0.11"):
+        assert (await door.done("GET", f"/v1/workflows/{key}"))["id"] == again["id"]
+    assert (await door.done("GET", f"/v1/workflows/{made[0]}"))["id"] == made[0]
+    await door.done("POST", "/v1/hardware", hardware(4))
+    status, problem = await door.ask("GET", "/v1/workflows/machine-4")
+    assert (status, problem["detail"][:34]) == (404, "machine machine-4 has no workflow:")
+    assert [each["state"] for each in await door.done("GET", "/v1/workflows")] == [State.PENDING] * 4

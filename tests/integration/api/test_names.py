@@ -1,0 +1,21 @@
+"""`/v1/names`: what completions ask the operator door."""
+
+from tests.integration.api.door import Door, image_archive
+from tests.integration.engine.appliance import HELLO, hardware
+
+
+async def test_names_of_each_kind_are_answered(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    await door.done("POST", "/v1/images", image_archive("a/b:v1"))
+    machine = {"name": "machine-1", "about": "08:00:27:00:00:01 172.30.0.11"}
+    assert await door.done("GET", "/v1/names/machine?prefix=mach") == [machine]
+    assert [each["name"] for each in await door.done("GET", "/v1/names/template?prefix=hel")] == ["hello"]
+    assert await door.done("GET", "/v1/names/image?prefix=a/b:") == [{"name": "a/b:v1", "about": ""}]
+    for kind in ("workflow", "service", "rollout", "system-image"):
+        assert await door.done("GET", f"/v1/names/{kind}") == []
+
+
+async def test_an_unknown_kind_is_told_with_the_nearest(door: Door) -> None:
+    status, problem = await door.ask("GET", "/v1/names/machin")
+    assert (status, "did you mean machine?" in problem["detail"]) == (404, True)

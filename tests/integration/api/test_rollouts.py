@@ -1,0 +1,141 @@
+"""`/v1/rollouts` over a real engine and store."""
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.model.workflow import State
+
+
+async def prepared(door: Door, machines: int = 3) -> None:
+    for number in range(1, machines + 1):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+
+
+def wanted(*machines: str, **more: object) -> dict[str, object]:
+    return {"template": "hello", "machines": list(machines), **more}
+
+
+async def test_a_rollouts_life(door: Door) -> None:
+    await prepared(door)
+    made = await door.done("POST", "/v1/rollouts", wanted("machine-1", mac(2), "machine-3", max_parallel=1))
+    key = made["id"]
+    assert (made["state"], made["total"], made["counts"]["WAITING"]) == ("WAITING", 3, 3)
+    assert [each["name"] for each in made["waiting"]] == ["machine-1", "machine-2", "machine-3"]
+    await door.box.progression.look()
+    standing = await door.done("GET", f"/v1/rollouts/{key[:8]}")
+    (first,) = standing["under_way"]
+    assert (first["name"], first["state"], first["action"], first["progress"]) == (
+        "machine-1",
+        "PENDING",
+        "hello world/hello_world",
+        0,
+    )
+    (listed,) = await door.done("GET", "/v1/workflows?label=rollout%3D" + key[:8])
+    assert listed["id"] == first["workflow"]
+    offer = await door.box.offer(first["machine"])
+    assert offer is not None
+    await door.box.report(first["machine"], offer, State.FAILED, message="no\x1bdisk")
+    failed = await door.done("GET", f"/v1/rollouts/{key}")
+    assert failed["failures"][0]["message"].startswith("hello world/hello_world: no"), "also before it was noted"
+    await door.box.progression.look()
+    ended = await door.done("GET", f"/v1/rollouts/{key}")
+    assert (ended["state"], ended["counts"]["FAILED"], ended["counts"]["WAITING"]) == ("FAILED", 1, 2)
+    assert (await door.done("POST", f"/v1/rollouts/{key}/retry"))["state"] == "RUNNING"
+    assert (await door.done("POST", f"/v1/rollouts/{key}/pause"))["state"] == "PAUSED"
+    assert (await door.ask("POST", f"/v1/rollouts/{key}/pause"))[0] == 409
+    assert (await door.done("POST", f"/v1/rollouts/{key}/resume"))["state"] == "RUNNING"
+    assert (await door.ask("DELETE", f"/v1/rollouts/{key}"))[0] == 409
+    assert (await door.done("POST", f"/v1/rollouts/{key}/cancel"))["state"] == "STOPPING"
+    while await door.box.progression.look():
+        pass
+    members = await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert [each["state"] for each in members] == ["WAITING"] * 3
+    assert await door.done("DELETE", f"/v1/rollouts/{key}") == {"id": key}
+    assert (await door.ask("GET", f"/v1/rollouts/{key}"))[0] == 404
+
+
+async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door) -> None:
+    await prepared(door)
+    plan = await door.done(
+        "POST", "/v1/rollouts", wanted("machine-2", "nosuch", dry_run=True, max_parallel=2, hardware={"image": "x"})
+    )
+    machine = {"id": "00000000-0000-0000-0000-000000000002", "name": "machine-2", "mac": mac(2)}
+    assert (plan["machines"], plan["device"], plan["hardware"]) == ([machine], "device_1", {"image": "x"})
+    assert [(each["name"], each["id"]) for each in plan["refused"]] == [("nosuch", "")]
+    assert [each["action"] for each in plan["actions"]] == ["hello_world", "second"]
+    assert (plan["wipes"], plan["max_parallel"], plan["on_failure"]) == ([], 2, "stop")
+    assert await door.done("GET", "/v1/rollouts") == []
+    assert await door.done("GET", "/v1/workflows") == []
+
+
+async def test_the_list_is_filtered_and_sorted(door: Door) -> None:
+    await prepared(door)
+    first = await door.done("POST", "/v1/rollouts", wanted("machine-1", labels={"team": "a"}))
+    second = await door.done("POST", "/v1/rollouts", wanted("machine-2"))
+    await door.done("POST", f"/v1/rollouts/{second['id']}/pause")
+    ids = {
+        query: [each["id"] for each in await door.done("GET", f"/v1/rollouts?{query}")]
+        for query in ("state=paused", "label=team%3Da", "template=hello", "template=x", "sort=-created_at&limit=1")
+    }
+    assert ids["state=paused"] == [second["id"]]
+    assert ids["label=team%3Da"] == [first["id"]]
+    assert ids["template=hello"] == [first["id"], second["id"]]
+    assert ids["template=x"] == []
+    assert len(ids["sort=-created_at&limit=1"]) == 1
+    assert (await door.ask("GET", "/v1/rollouts?stat=paused"))[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, "template is required"),
+        (wanted(), "no machine is named"),
+        (wanted("machine-1", maxparallel=2), "did you mean max_parallel?"),
+        (wanted("machine-1", max_parallel=-1), "max_parallel"),
+        (wanted("machine-1", max_parallel=10**9), "max_parallel"),
+        (wanted("machine-1", max_parallel="2"), "max_parallel"),
+        (wanted("machine-1", on_failure="retry"), "on_failure is one of stop, continue"),
+        (wanted("machine-1", selector="=="), "label"),
+        (wanted("machine-1", labels={"rack": "no good"}), "label"),
+        (wanted("machine-1", hardware=[]), "hardware is a map"),
+        (wanted("machine-1", hardware={"Hardware": "x"}), "cannot be the name of a device"),
+        (wanted("machine-1", machines="machine-1"), "machines is a list of texts"),
+        (wanted("machine-1", breakpoints={"before": ["nosuch"]}), "nothing was begun"),
+        (wanted("nosuch", skip_refused=True), "nothing was begun"),
+        (wanted("machine-1", template="nosuch"), "not found"),
+    ],
+)
+async def test_bad_input_is_refused_and_nothing_is_made(door: Door, document: dict[str, object], said: str) -> None:
+    await prepared(door, 1)
+    status, answer = await door.ask("POST", "/v1/rollouts", document)
+    assert status in (400, 404, 422)
+    assert said in str(answer)
+    assert await door.done("GET", "/v1/rollouts") == []
+
+
+async def test_only_operators_change_rollouts_and_everybody_who_may_look_sees_them(door: Door) -> None:
+    await prepared(door, 1)
+    made = await door.done("POST", "/v1/rollouts", wanted("machine-1"))
+
+    async def status(method: str, path: str, token: str) -> int:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.request(method, f"{door.url}{path}", json=wanted("machine-1")) as response,
+        ):
+            return response.status
+
+    key = made["id"]
+    assert await status("GET", f"/v1/rollouts/{key}", "look-token") == 200
+    assert await status("GET", "/v1/rollouts", "wrong") == 401
+    for method, path in (
+        ("POST", "/v1/rollouts"),
+        ("POST", f"/v1/rollouts/{key}/cancel"),
+        ("POST", f"/v1/rollouts/{key}/retry"),
+        ("DELETE", f"/v1/rollouts/{key}"),
+    ):
+        assert await status(method, path, "look-token") == 403
+    assert (await door.done("GET", f"/v1/rollouts/{key}"))["state"] == "WAITING"

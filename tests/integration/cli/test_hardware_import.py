@@ -1,0 +1,70 @@
+"""Forty machines from a CSV, into an appliance of its own process."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.serving import Configuration, Ended, run_here
+
+MACHINES = 40
+
+
+def lines(network: int = 30) -> str:
+    rows = [
+        f"08:00:27:00:01:{number:02x},node{number:02},172.{network}.0.{number}/24,r{number % 4};"
+        for number in range(1, MACHINES + 1)
+    ]
+    return "mac,name,ip,label:rack\n" + "".join(row.rstrip(";") + "\n" for row in rows)
+
+
+@pytest.fixture
+def run(appliance: Configuration):
+    def run(*words: str, stdin: str = "") -> Ended:
+        return run_here("--data", str(appliance.data), *words, stdin=stdin.encode())
+
+    return run
+
+
+def test_forty_machines_are_imported_kept_and_changed(run, tmp_path: Path) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(lines())
+    assert run("hardware", "import", str(path), "--dry-run").out.endswith("40 machines: 40 would be made\n")
+    assert run("hardware", "list", "-q").out == ""
+    assert run("hardware", "import", str(path), "-l", "site=ber").out.endswith("40 machines: 40 made\n")
+    assert run("hardware", "import", str(path), "-l", "site=ber").out == "40 machines: 40 unchanged\n"
+    assert len(run("hardware", "list", "-q", "-l", "rack=r1,site=ber").out.splitlines()) == 10
+    moved = run("hardware", "import", "-", stdin=lines(31))
+    assert (moved.status, moved.out.splitlines()[-1]) == (
+        0,
+        "40 machines: 40 different, left alone (--update changes them)",
+    )
+    assert run("hardware", "import", "-", "--update", stdin=lines(31)).out.endswith("40 machines: 40 updated\n")
+    wrong = lines(31).replace("08:00:27:00:01:03", "08:00:27:00:01:3").replace("node05", "Node 5")
+    refused = run("hardware", "import", "-", stdin=wrong)
+    assert (refused.status, [line.split(":")[0].strip() for line in refused.err.splitlines()[1:]]) == (
+        1,
+        ["line 4", "line 6"],
+    )
+    back = json.loads(run("hardware", "get", "node07", "-o", "json").out)[0]
+    assert back["interfaces"][0]["address"] == "172.31.0.7"
+
+
+def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("hardware", "add", "08:00:27:00:02:01", "--name", "box1", "-l", "a=b", "--note", "loud").status == 0
+    script = tmp_path / "editor.sh"
+    script.write_text("#!/bin/sh\nsed -i 's/name: box1/name: box2/; s/a: b/a: c/' \"$1\"\n")
+    script.chmod(0o755)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(script))
+    assert run("hardware", "edit", "box1").out == "Edited box2 08:00:27:00:02:01\n"
+    told = run("hardware", "get", "box2").out
+    assert "a=c" in told
+    assert ": loud" in told
+    assert run("hardware", "retire", "box2", "--reason", "board broken").out == "Retired box2\n"
+    assert "board broken" in run("hardware", "get", "box2").out
+    assert "box2" in run("hardware", "list", "--retired").out
+    assert "box2" not in run("hardware", "list").out
+    assert run("hardware", "return", "box2").out == "Returned to service: box2\n"
+    assert "was retired from" in run("hardware", "note", "box2").out
+    assert run("hardware", "delete", "box2").status == 0

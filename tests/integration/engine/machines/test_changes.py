@@ -1,0 +1,166 @@
+"""A known machine that people change, and their notes about it."""
+
+import json
+from collections.abc import AsyncIterator
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, address, appliance, hardware, mac
+from tinkbox.engine.machines.changes import Base, Change
+from tinkbox.engine.machines.hardware_document import Added
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, parse_hardware, primary
+from tinkbox.model.labels import LabelChange
+from tinkbox.model.notes import MAX_NOTE, MAX_NOTES
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as made:
+        yield made
+
+
+async def added(box: Appliance, number: int = 7) -> str:
+    made = await box.additions.add(Added(macs=(mac(number),), name=f"node{number}"), f"172.30.0.{number}/24")
+    return made.id
+
+
+def base(box: Appliance, key: str) -> Base:
+    record = box.machines.known.find(key)
+    return Base(updated_at=record.updated_at, labels=record.hardware.labels)
+
+
+async def test_values_change_and_the_machine_stays_the_same(box: Appliance) -> None:
+    machine = await added(box)
+    box.clock.forward(1)
+    wanted = Change(
+        name="node8",
+        address="172.30.0.8/24",
+        gateway=IPv4Address("172.30.0.1"),
+        added_macs=(mac(8),),
+        disks=("/dev/sda",),
+        labels=LabelChange(set=(("rack", "r1"),)),
+    )
+    status = await box.machine_changes.change("node7", wanted)
+    assert (status.hardware.id, status.hardware.name, status.hardware.labels) == (machine, "node8", {"rack": "r1"})
+    first, second = status.hardware.interfaces
+    assert (str(first.address), str(first.gateway), first.hostname, second.mac) == (
+        "172.30.0.8",
+        "172.30.0.1",
+        "node8",
+        mac(8),
+    )
+    assert status.hardware.document["spec"]["disks"] == [{"device": "/dev/sda"}]
+    assert box.machines.known.find("172.30.0.8").hardware.id == machine
+    with pytest.raises(NotFound):
+        await box.machines.get("node7")
+
+
+async def test_a_renamed_machine_keeps_its_id_over_restarts_and_pushes(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        machine = await added(box)
+        await box.machine_changes.change("node7", Change(name="node8"))
+    async with appliance(tmp_path / "db") as box:
+        stored = (await box.machines.get("node8")).hardware
+        assert (stored.id, stored.document["metadata"]["annotations"]) == (machine, {ID_ANNOTATION: machine})
+        await box.machines.push(hardware_from_document(stored.document))
+        assert len(box.machines.known.all()) == 1
+        with pytest.raises(Conflict, match="machine node8 was called node7 before"):
+            await box.additions.add(Added(macs=(mac(9),), name="node7"))
+        document = {**stored.document, "metadata": {"name": "node7"}}
+        with pytest.raises(Conflict, match="tinkbox hardware edit node8 --name node7"):
+            await box.machines.push(hardware_from_document(document))
+        await box.machine_changes.change("node8", Change(name="node7"))
+        assert (await box.machines.get("node7")).hardware.id == machine
+
+
+async def test_what_another_machine_has_is_refused_with_its_name(box: Appliance) -> None:
+    await added(box, 7)
+    await added(box, 8)
+    for change, said in (
+        (Change(name="node8"), "there is a machine called node8 already"),
+        (Change(address="172.30.0.8/24"), r"172\.30\.0\.8 belongs to machine node8 already"),
+        (Change(added_macs=(mac(8),)), f"{mac(8)} belongs to machine node8 already"),
+    ):
+        with pytest.raises(Conflict, match=said):
+            await box.machine_changes.change("node7", change)
+
+
+async def test_what_a_workflow_knows_a_machine_by_changes_only_with_force(box: Appliance) -> None:
+    await added(box, 1)
+    workflow = await box.workflow()
+    labelled = await box.machine_changes.change("node1", Change(labels=LabelChange(set=(("a", "b"),)), name="node2"))
+    assert labelled.hardware.name == "node2"
+    for change in (Change(address="172.30.0.9/24"), Change(added_macs=(mac(9),))):
+        with pytest.raises(Conflict, match=f"workflow {workflow} is not over"):
+            await box.machine_changes.change("node2", change)
+    forced = await box.machine_changes.change("node2", Change(address="172.30.0.9/24"), force=True)
+    assert str(primary(forced.hardware).address) == "172.30.0.9"
+
+
+async def test_a_whole_document_is_stored_with_its_labels(box: Appliance) -> None:
+    machine = await added(box)
+    document = json.loads(json.dumps((await box.machines.get("node7")).hardware.document))
+    document["metadata"] = {"name": "node9", "labels": {"rack": "r2"}}
+    written = hardware_from_document(document)
+    status = await box.machine_changes.replace("node7", written, base(box, "node7"))
+    assert (status.hardware.id, status.hardware.name, status.hardware.labels) == (machine, "node9", {"rack": "r2"})
+
+
+async def test_no_change_is_lost_when_two_edit_at_once(box: Appliance) -> None:
+    await box.machine(1)
+    began = base(box, "machine-1")
+    written = parse_hardware(json.dumps({**hardware(1), "metadata": {"a": 1}}))
+    box.clock.forward(1)
+    await box.machine_changes.change("machine-1", Change(address="172.30.0.77/24"))
+    with pytest.raises(Conflict, match="was changed meanwhile"):
+        await box.machine_changes.replace("machine-1", written, began)
+    began = base(box, "machine-1")
+    await box.machines.label("machine-1", LabelChange(set=(("rack", "r1"),)))
+    with pytest.raises(Conflict, match="was changed meanwhile"):
+        await box.machine_changes.replace("machine-1", written, began)
+    status = await box.machine_changes.replace("machine-1", written, base(box, "machine-1"))
+    assert (str(primary(status.hardware).address), status.hardware.labels) == (address(1), {"rack": "r1"})
+
+
+async def test_the_document_of_another_machine_is_refused(box: Appliance) -> None:
+    await box.machine(1)
+    with pytest.raises(Invalid, match="this is the document of another machine"):
+        await box.machine_changes.replace("machine-1", parse_hardware(json.dumps(hardware(2))), base(box, "machine-1"))
+
+
+async def test_the_same_again_stores_nothing(box: Appliance) -> None:
+    await added(box)
+    before = box.machines.known.find("node7").updated_at
+    box.clock.forward(1)
+    await box.machine_changes.change("node7", Change(name="node7", address="172.30.0.7/24"))
+    assert box.machines.known.find("node7").updated_at == before
+
+
+async def test_notes_are_numbered_and_stay_until_they_are_removed(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await added(box)
+        await box.machine_changes.note("node7", "  loud\n fan ", "ann")
+        await box.machine_changes.note("node7", "on loan", "bob")
+    async with appliance(tmp_path / "db") as box:
+        notes = await box.machine_changes.notes(mac(7))
+        assert [(each.number, each.who, each.text) for each in notes] == [(1, "ann", "loud fan"), (2, "bob", "on loan")]
+        assert [each.number for each in await box.machine_changes.remove_note("node7", 1)] == [2]
+        with pytest.raises(NotFound, match="machine node7 has no note 1"):
+            await box.machine_changes.remove_note("node7", 1)
+        for text in ("", "   ", "a\x1b[2J", "x" * (MAX_NOTE + 1)):
+            with pytest.raises(Invalid, match="a note"):
+                await box.machine_changes.note("node7", text, "ann")
+        await box.machines.delete("node7")
+        await added(box)
+        assert await box.machine_changes.notes("node7") == []
+
+
+async def test_notes_are_bounded(box: Appliance) -> None:
+    await added(box)
+    for number in range(MAX_NOTES):
+        await box.machine_changes.note("node7", f"note {number}", "ann")
+    with pytest.raises(Conflict, match=f"the machine has {MAX_NOTES} notes already"):
+        await box.machine_changes.note("node7", "one more", "ann")

@@ -1,0 +1,255 @@
+"""Machines that a list has: new ones are made, known ones compared, all or none of them stored."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
+from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
+from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.hardware import primary
+from tinkbox.model.leases import Subnet
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
+
+NETWORK = Subnet(
+    network=IPv4Network("172.30.0.0/24"),
+    interface="eth1",
+    gateway=IPv4Address("172.30.0.1"),
+    name_servers=(IPv4Address("172.30.0.1"),),
+)
+ADDRESSING = Addressing(mode="reservation", subnets=[NETWORK], own=[IPv4Address("172.30.0.1")])
+MADE, UPDATED, UNCHANGED = ImportOutcome.MADE, ImportOutcome.UPDATED, ImportOutcome.UNCHANGED
+DIFFERENT, RETIRED, REFUSED = ImportOutcome.DIFFERENT, ImportOutcome.RETIRED, ImportOutcome.REFUSED
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as made:
+        yield made
+
+
+def imports(box: Appliance, *answering: str, asked: list[str] | None = None, mode: str = "reservation") -> Imports:
+    async def answers(address: IPv4Address) -> bool:
+        await asyncio.sleep(0)
+        if asked is not None:
+            asked.append(str(address))
+        return str(address) in answering or "all" in answering
+
+    addressing = Addressing(mode=mode, subnets=ADDRESSING.subnets, own=ADDRESSING.own)
+    additions = Additions(box.store, box.machines, addressing, answers, box.clock)
+    return Imports(box.store, box.machines, additions, box.clock)
+
+
+def listed(number: int, address: str = "", **fields: object) -> ListedMachine:
+    """Machine `number` as line `number` has it."""
+    known = {
+        "macs": (mac(number),),
+        "name": f"node{number}",
+        "address": IPv4Address(address) if address else None,
+        "line": number,
+    }
+    return ListedMachine(**{**known, **fields})  # type: ignore[arg-type]
+
+
+def outcomes(done: list[Imported]) -> list[ImportOutcome]:
+    return [each.outcome for each in done]
+
+
+async def test_a_list_is_imported_once_and_unchanged_the_second_time(box: Appliance) -> None:
+    asked: list[str] = []
+    made = imports(box, asked=asked)
+    machines = [
+        listed(1, "172.30.0.11", prefix=24, labels={"rack": "r1"}, notes=("loud",)),
+        listed(2, gateway=None),
+        listed(3, "172.30.0.2"),
+    ]
+    assert outcomes(await made.store(machines, "ann")) == [MADE] * 3
+    first, second, third = (box.machines.known.find(f"node{number}").hardware for number in (1, 2, 3))
+    assert (str(primary(first).address), first.labels) == ("172.30.0.11", {"rack": "r1"})
+    assert str(primary(second).address) == "172.30.0.3", "the lowest that neither the network nor the list has"
+    assert asked == ["172.30.0.3"], "an address that is named is not probed"
+    assert {str(primary(each).gateway) for each in (first, second, third)} == {"172.30.0.1"}
+    (note,) = await box.machine_changes.notes("node1")
+    assert (note.number, note.who, note.text) == (1, "ann", "loud")
+    updated_at = box.machines.known.find("node1").updated_at
+    box.clock.forward(60)
+    assert outcomes(await made.store(machines, "bob", update=True)) == [UNCHANGED] * 3
+    assert box.machines.known.find("node1").updated_at == updated_at
+    assert len(await box.machine_changes.notes("node1")) == 1
+
+
+async def test_what_differs_is_told_and_left_alone_unless_it_is_to_be_updated(box: Appliance) -> None:
+    made = imports(box)
+    await made.store([listed(1, "172.30.0.11", labels={"rack": "r1", "gpu": "no"})], "ann")
+    new = listed(
+        1,
+        "172.30.0.12",
+        name="node9",
+        macs=(mac(1), mac(9)),
+        labels={"rack": "r2"},
+        notes=("moved",),
+    )
+    (told,) = await made.store([new], "ann")
+    assert told.outcome is DIFFERENT
+    assert told.changes == (
+        "name node1 -> node9",
+        "ip 172.30.0.11 -> 172.30.0.12",
+        f"mac +{mac(9)}",
+        "label rack=r2 (was r1)",
+        "note 'moved'",
+    )
+    before = box.machines.known.find("node1").hardware
+    assert (str(primary(before).address), before.labels["rack"]) == ("172.30.0.11", "r1")
+    (done,) = await made.store([new], "ann", update=True)
+    assert (done.outcome, done.changes) == (UPDATED, told.changes)
+    after = box.machines.known.find("node9").hardware
+    assert (after.id, str(primary(after).address)) == (before.id, "172.30.0.12")
+    assert after.labels == {"rack": "r2", "gpu": "no"}, "a label that the list does not have stays"
+    assert [each.mac for each in after.interfaces] == [mac(1), mac(9)]
+    assert outcomes(await made.store([new], "ann", update=True)) == [UNCHANGED]
+
+
+async def test_machines_of_2020s_form_are_compared_and_updated_too(box: Appliance) -> None:
+    await box.machine(1)
+    new = listed(1, "172.30.0.55", name="machine-1", labels={"rack": "r1"})
+    assert outcomes(await imports(box).store([listed(1, name="machine-1")], "ann")) == [UNCHANGED]
+    assert outcomes(await imports(box).store([new], "ann", update=True)) == [UPDATED]
+    status = await box.machines.get("machine-1")
+    assert status.hardware.id == hardware(1)["id"]
+    assert (str(primary(status.hardware).address), status.hardware.labels) == ("172.30.0.55", {"rack": "r1"})
+
+
+async def test_nothing_is_stored_when_one_cannot_be_and_every_reason_is_told(box: Appliance) -> None:
+    await imports(box).store([listed(1, "172.30.0.11")], "ann")
+    wrong = [
+        listed(2, "172.30.0.12"),
+        listed(3, "172.30.0.11"),
+        listed(4, name="node1"),
+        listed(5, "172.30.0.12"),
+        listed(6, "172.30.0.1"),
+        listed(7, "10.0.0.7"),
+        listed(8, name="node2"),
+    ]
+    with pytest.raises(Invalid, match=r"6 of 7 machines cannot be imported, so nothing was stored") as refused:
+        await imports(box).store(wrong, "ann")
+    told = {each.line: each.text.partition(": ")[2] for each in refused.value.problems}
+    assert told[3] == "172.30.0.11 belongs to node1 already"
+    assert told[4] == "the name node1 belongs to node1 already"
+    assert told[5] == "172.30.0.12 belongs to line 2 of the list already"
+    assert told[6].startswith("172.30.0.1 is the appliance's own address")
+    assert told[7].startswith("no network known here has 10.0.0.7")
+    assert told[8] == "the name node2 belongs to line 2 of the list already"
+    assert len(box.machines.known.all()) == 1
+    done = await imports(box).store(wrong, "ann", skip_invalid=True)
+    assert outcomes(done) == [MADE, *[REFUSED] * 6]
+    assert {each.hardware.name for each in box.machines.known.all()} == {"node1", "node2"}
+
+
+async def test_machines_can_swap_their_addresses_and_names(box: Appliance) -> None:
+    await imports(box).store([listed(1, "172.30.0.11"), listed(2, "172.30.0.12")], "ann")
+    swapped = [listed(1, "172.30.0.12", name="node2"), listed(2, "172.30.0.11", name="node1")]
+    assert outcomes(await imports(box).store(swapped, "ann", update=True)) == [UPDATED] * 2
+    assert box.machines.known.find("172.30.0.12").hardware.interfaces[0].mac == mac(1)
+    assert box.machines.known.find("node1").hardware.interfaces[0].mac == mac(2)
+
+
+async def test_an_update_that_is_refused_keeps_what_it_had_from_others(box: Appliance) -> None:
+    await imports(box).store([listed(1, "172.30.0.11"), listed(2, "172.30.0.12"), listed(3, "172.30.0.13")], "ann")
+    moving = [listed(4, "172.30.0.11", name="node4"), listed(1, "172.30.0.13")]
+    done = await imports(box).store(moving, "ann", update=True, skip_invalid=True)
+    assert outcomes(done) == [REFUSED, REFUSED], "what 1 has becomes free only if it can move"
+
+
+async def test_two_lists_at_once_get_addresses_of_their_own(box: Appliance) -> None:
+    async with asyncio.TaskGroup() as group:
+        for first in (10, 20, 30):
+            group.create_task(imports(box).store([listed(first + each) for each in range(4)], "ann"))
+    addresses = [primary(each.hardware).address for each in box.machines.known.all()]
+    assert sorted(map(str, addresses), key=lambda each: int(each.rpartition(".")[2])) == [
+        f"172.30.0.{number}" for number in range(2, 14)
+    ]
+
+
+async def test_an_address_at_which_a_host_answers_is_given_to_none(box: Appliance) -> None:
+    done = await imports(box, "172.30.0.2", "172.30.0.4").store([listed(7), listed(8)], "ann")
+    assert [str(primary(each.hardware).address) for each in done if each.hardware] == ["172.30.0.3", "172.30.0.5"]
+    with pytest.raises(Unavailable, match="hosts that tinkbox does not know answer"):
+        await imports(box, "all").store([listed(each) for each in range(20, 20 + MOST_ANSWERING)], "ann")
+
+
+async def test_where_others_give_addresses_none_is_reserved(box: Appliance) -> None:
+    (done,) = await imports(box, mode="pool").store([listed(7)], "ann")
+    assert done.hardware is not None
+    assert primary(done.hardware).address is None
+
+
+async def test_a_network_that_is_full_stores_nothing(box: Appliance) -> None:
+    with pytest.raises(Unavailable, match="no free address"):
+        await imports(box).store([listed(number) for number in range(1, 256)], "ann")
+    assert not box.machines.known.all()
+
+
+async def test_a_retired_machine_is_left_alone(box: Appliance) -> None:
+    await imports(box).store([listed(1, "172.30.0.11")], "ann")
+    await box.departures.retire("node1", "ann")
+    (told,) = await imports(box).store([listed(1, "172.30.0.99")], "ann", update=True)
+    assert (told.outcome, told.why) == (
+        RETIRED,
+        "it is retired: `tinkbox hardware return node1` takes it back into service",
+    )
+    (refused,) = await imports(box).store([listed(2, "172.30.0.11")], "ann", skip_invalid=True)
+    assert refused.why == "172.30.0.11 belongs to node1 already", "its address stays its own"
+
+
+async def test_a_machine_in_the_middle_of_a_workflow_is_not_given_another_address(box: Appliance) -> None:
+    await imports(box).store([listed(1, "172.30.0.11")], "ann")
+    workflow = await box.workflow()
+    (told,) = await imports(box).store([listed(1, "172.30.0.12")], "ann", update=True, skip_invalid=True)
+    assert told.outcome is REFUSED
+    assert told.why.startswith(f"workflow {workflow} is not over and needs it as it is")
+    labelled = listed(1, "172.30.0.11", labels={"a": "b"})
+    assert outcomes(await imports(box).store([labelled], "ann", update=True)) == [UPDATED]
+
+
+async def test_cards_of_two_machines_are_no_machine(box: Appliance) -> None:
+    await imports(box).store([listed(1), listed(2)], "ann")
+    (told,) = await imports(box).store([listed(1, macs=(mac(1), mac(2)))], "ann", skip_invalid=True)
+    assert told.why == "its MACs belong to several machines: node1 and node2"
+
+
+async def test_a_preview_stores_nothing_and_probes_nothing(box: Appliance) -> None:
+    asked: list[str] = []
+    done = await imports(box, asked=asked).preview([listed(1), listed(2, "10.0.0.1")], update=False)
+    assert outcomes(done) == [MADE, REFUSED]
+    assert (asked, len(box.machines.known.all())) == ([], 0)
+
+
+async def test_what_was_imported_is_there_after_a_restart(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        await imports(box).store([listed(1, "172.30.0.11", labels={"rack": "r1"}, notes=("loud",))], "ann")
+    async with appliance(tmp_path / "db") as box:
+        assert box.machines.known.find("node1").hardware.labels == {"rack": "r1"}
+        assert [each.text for each in await box.machine_changes.notes("node1")] == ["loud"]
+        assert outcomes(await imports(box).store([listed(1, "172.30.0.11")], "ann")) == [UNCHANGED]
+
+
+async def test_an_address_that_is_taken_meanwhile_is_made_up_for_by_one_that_is_probed_too(box: Appliance) -> None:
+    asked: list[str] = []
+    other = imports(box)
+
+    async def answers(address: IPv4Address) -> bool:
+        if not asked:
+            await other.store([listed(50, str(address))], "bob")
+        asked.append(str(address))
+        return False
+
+    made = Imports(
+        box.store, box.machines, Additions(box.store, box.machines, ADDRESSING, answers, box.clock), box.clock
+    )
+    (done,) = await made.store([listed(7)], "ann")
+    assert done.hardware is not None
+    assert asked == ["172.30.0.2", str(primary(done.hardware).address)] == ["172.30.0.2", "172.30.0.3"]

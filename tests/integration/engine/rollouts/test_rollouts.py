@@ -1,0 +1,672 @@
+"""Rollouts over a real store: machines that succeed and fail, people who decide, and an appliance that is killed."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from itertools import count
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, Clock, appliance, hardware, mac
+from tinkbox.engine.rollouts import progression, rollouts
+from tinkbox.engine.rollouts.planning import Wanted
+from tinkbox.engine.rollouts.rollouts import Standing
+from tinkbox.engine.rules.arming import Change
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
+from tinkbox.model.notes import Retirement
+from tinkbox.model.rollout import Member, OnFailure, Place, RolloutState
+from tinkbox.model.workflow import FINAL, State, Workflow
+from tinkbox.store.database import Tables
+
+ONE = """\
+version: "0.1"
+name: one
+tasks:
+  - name: install
+    worker: "{{.device_1}}"
+    actions:
+      - {name: write, image: x, disk: smallest, wipes: [smallest]}
+      - {name: second, image: x}
+"""
+WITH_PARAMETER = ONE.replace("image: x}", "image: '{{.image}}'}")
+FIXED = ONE.replace("{{.device_1}}", mac(1))
+RENDERS_FOR_ONE = ONE.replace("name: one", 'name: {{ if eq .device_1 "08:00:27:00:00:02" }}{{ fail "no" }}{{ end }}one')
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
+    async with appliance(tmp_path / "db") as box:
+        await box.templates.create("one", ONE)
+        yield box
+
+
+async def prepared(box: Appliance, number: int) -> list[str]:
+    """So many machines; returns their ids."""
+    return [await box.machine(each) for each in range(1, number + 1)]
+
+
+def wanted(machines: Sequence[str] = (), **more: object) -> Wanted:
+    return Wanted(template="one", machines=machines, **more)
+
+
+async def go_on(box: Appliance) -> None:
+    """Let all rollouts do what they can do now."""
+    while await box.progression.look():
+        pass
+
+
+async def unfinished(box: Appliance) -> list[Workflow]:
+    return [each for each in await box.workflows.all() if each.state not in FINAL]
+
+
+async def carry_out(box: Appliance, failing: Sequence[str] = ()) -> int:
+    """Every machine does what it has to do, or fails; returns how many had something to do."""
+    begun = await unfinished(box)
+    for workflow in begun:
+        (worker,) = workflow.workers()
+        while (offer := await box.offer(worker)) is not None:
+            state = State.FAILED if worker in failing else State.SUCCESS
+            await box.report(worker, offer, state, message="no disk" if worker in failing else "")
+    return len(begun)
+
+
+async def to_its_end(box: Appliance, failing: Sequence[str] = ()) -> list[int]:
+    """Let rollouts go on until they do no more; returns how many machines were under way each time."""
+    rounds = []
+    await go_on(box)
+    while number := await carry_out(box, failing):
+        rounds.append(number)
+        await go_on(box)
+    return rounds
+
+
+async def standing(box: Appliance, key: str) -> Standing:
+    found = await box.rollouts.get(key)
+    counts = found.counts
+    assert counts.total == sum(counts.of(each) for each in Place)
+    return found
+
+
+async def places(box: Appliance, key: str) -> dict[str, Place]:
+    return {each.name: each.place for each in await box.rollouts.members(key)}
+
+
+async def each_machine_once(box: Appliance, machines: Sequence[str]) -> None:
+    """No workflow is lost or doubled."""
+    workers = [worker for each in await box.workflows.all() for worker in each.workers()]
+    assert sorted(workers) == sorted(machines)
+
+
+async def test_forty_machines_eight_at_a_time_and_three_that_fail_are_carried_through(box: Appliance) -> None:
+    ids = await prepared(box, 40)
+    made = await box.rollouts.create(wanted(ids, max_parallel=8, on_failure=OnFailure.CONTINUE), "ann")
+    key = made.rollout.id
+    assert made.rollout.state is RolloutState.WAITING
+    assert made.counts.waiting == 40
+    assert await to_its_end(box, failing=ids[3:6]) == [8, 8, 8, 8, 8]
+    end = await standing(box, key)
+    assert end.rollout.state is RolloutState.FAILED
+    assert (end.counts.succeeded, end.counts.unsuccessful, end.counts.waiting) == (37, 3, 0)
+    assert [(each.name, each.place, each.message) for each in end.unsuccessful] == [
+        (f"machine-{number}", Place.FAILED, "install/write: no disk") for number in (4, 5, 6)
+    ]
+    await each_machine_once(box, ids)
+
+
+async def test_a_failure_stops_it_and_those_under_way_end(box: Appliance) -> None:
+    ids = await prepared(box, 40)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=8), "ann")).rollout.id
+    await go_on(box)
+    offer = await box.offer(ids[3])
+    assert offer is not None
+    await box.report(ids[3], offer, State.FAILED)
+    await go_on(box)
+    stopping = await standing(box, key)
+    assert stopping.rollout.state is RolloutState.STOPPING
+    assert (stopping.counts.under_way, stopping.counts.waiting) == (7, 32)
+    assert await to_its_end(box) == [7]
+    end = await standing(box, key)
+    assert end.rollout.state is RolloutState.FAILED
+    assert (end.counts.succeeded, end.counts.unsuccessful, end.counts.waiting) == (7, 1, 32)
+    assert [each.name for each in end.waiting][:2] == ["machine-9", "machine-10"]
+
+
+async def test_a_retry_resumes_what_failed_and_goes_on_with_the_rest(box: Appliance) -> None:
+    ids = await prepared(box, 12)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=4), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:2])
+    assert (await standing(box, key)).counts.waiting == 8
+    assert (await box.rollouts.retry(key)).rollout.state is RolloutState.RUNNING
+    assert await to_its_end(box) == [4, 4, 2]
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.SUCCESS, 12)
+    await each_machine_once(box, ids)
+    with pytest.raises(Conflict, match="is SUCCESS"):
+        await box.rollouts.retry(key)
+
+
+async def test_a_rollout_that_a_failure_stopped_can_go_on_without_the_machine(box: Appliance) -> None:
+    ids = await prepared(box, 6)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=2), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    assert (await standing(box, key)).rollout.state is RolloutState.FAILED
+    await box.rollouts.resume(key)
+    assert await to_its_end(box) == [2, 2]
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 5)
+    with pytest.raises(Conflict, match="rollout retry"):
+        await box.rollouts.resume(key)
+
+
+async def test_a_workflow_that_is_retried_by_hand_counts_again(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids[1:2])
+    (failed,) = (await standing(box, key)).unsuccessful
+    await box.workflows.retry(failed.workflow_id)
+    again = await standing(box, key)
+    assert (again.rollout.state, again.counts.under_way) == (RolloutState.FAILED, 1)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_a_pause_lets_those_under_way_end_and_no_other_begin(box: Appliance) -> None:
+    ids = await prepared(box, 8)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=3), "ann")).rollout.id
+    await go_on(box)
+    await box.rollouts.pause(key)
+    assert await to_its_end(box) == [3]
+    paused = await standing(box, key)
+    assert (paused.rollout.state, paused.counts.succeeded, paused.counts.waiting) == (RolloutState.PAUSED, 3, 5)
+    with pytest.raises(Conflict, match="is PAUSED: it cannot be paused"):
+        await box.rollouts.pause(key)
+    await box.rollouts.resume(key)
+    assert await to_its_end(box) == [3, 2]
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_a_pause_counts_for_a_machine_that_is_about_to_begin(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    create = box.workflows.create
+
+    async def pausing(*given: object, **named: object) -> str:
+        if (await box.rollouts.get(key)).rollout.state is not RolloutState.PAUSED:
+            await box.rollouts.pause(key)
+        return await create(*given, **named)
+
+    monkeypatch.setattr(box.workflows, "create", pausing)
+    await go_on(box)
+    assert (await standing(box, key)).counts.waiting == 2
+    assert await box.workflows.all() == []
+
+
+async def test_a_failure_counts_for_a_machine_that_is_about_to_begin(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    create = box.workflows.create
+
+    async def failing(*given: object, **named: object) -> str:
+        await carry_out(box, failing=ids)
+        return await create(*given, **named)
+
+    monkeypatch.setattr(box.workflows, "create", failing)
+    await go_on(box)
+    await go_on(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.unsuccessful, end.counts.waiting) == (RolloutState.FAILED, 1, 2)
+
+
+async def test_a_cancel_ends_the_workflows_under_way(box: Appliance) -> None:
+    ids = await prepared(box, 6)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=3), "ann")).rollout.id
+    await go_on(box)
+    offer = await box.offer(ids[0])
+    assert offer is not None
+    assert (await box.rollouts.cancel(key)).rollout.state is RolloutState.STOPPING
+    await go_on(box)
+    stopping = await standing(box, key)
+    assert (stopping.rollout.state, stopping.counts.of(Place.STOPPING)) == (RolloutState.STOPPING, 1)
+    await box.report(ids[0], offer, State.CANCELED)
+    await go_on(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.of(Place.CANCELED), end.counts.waiting) == (RolloutState.CANCELED, 3, 3)
+    with pytest.raises(Conflict, match="is CANCELED"):
+        await box.rollouts.cancel(key)
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+    await each_machine_once(box, ids)
+
+
+async def test_a_rollout_of_which_nothing_has_begun_is_canceled_at_once(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    await box.rollouts.cancel(key)
+    await go_on(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.CANCELED
+    assert await box.workflows.all() == []
+
+
+async def test_a_workflow_that_a_person_cancels_stops_no_rollout(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=2), "ann")).rollout.id
+    await go_on(box)
+    first = (await standing(box, key)).under_way[0]
+    await box.workflows.cancel(first.workflow_id)
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 3)
+    assert [(each.place, each.reason) for each in end.unsuccessful] == [(Place.CANCELED, "Canceled")]
+
+
+@pytest.mark.parametrize("policy", OnFailure)
+async def test_every_machine_has_one_workflow_wherever_the_appliance_is_killed(
+    tmp_path: Path, policy: OnFailure
+) -> None:
+    numbers, clock, name = count(1), Clock(), ""
+    machines: list[str] = []
+
+    async def life(step: int) -> bool:
+        """From one start to a kill; True at the end."""
+        nonlocal name, machines
+        async with appliance(tmp_path / "db", clock, numbers) as box:
+            if not name:
+                machines = await prepared(box, 10)
+                await box.templates.create("one", ONE)
+                made = await box.rollouts.create(wanted(machines, max_parallel=3, on_failure=policy), "ann")
+                name = made.rollout.id
+            died = await until_killed(box, step)
+            for each in await unfinished(box):
+                assert each.name == "one"
+            if died:
+                return False
+            await to_its_end(box)
+            return (await box.rollouts.get(name)).rollout.state is RolloutState.SUCCESS
+
+    for step in range(40):
+        if await life(step):
+            break
+    else:
+        pytest.fail("it came to no end")
+    async with appliance(tmp_path / "db", clock, numbers) as box:
+        await each_machine_once(box, machines)
+
+
+async def until_killed(box: Appliance, step: int) -> bool:
+    """Go on until transaction `step` of it, before or after which the process dies; False when there are fewer."""
+    write, left = box.store.write, iter(range(step // 2, -1, -1))
+
+    async def dying(use_case: object) -> object:
+        if next(left, -1) == 0:
+            if step % 2:
+                await write(use_case)
+            raise Unavailable("killed")
+        return await write(use_case)
+
+    box.store.write = dying  # type: ignore[method-assign]
+    try:
+        await to_its_end(box)
+    except Unavailable:
+        return True
+    finally:
+        box.store.write = write  # type: ignore[method-assign]
+    return False
+
+
+async def test_two_rollouts_share_no_machine_that_waits_or_works(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    first = (await box.rollouts.create(wanted(ids[:3], max_parallel=1), "ann")).rollout
+    await go_on(box)
+    with pytest.raises(Invalid, match="2 machines of 3 cannot begin; --skip-refused") as refused:
+        await box.rollouts.create(wanted([ids[0], ids[2], ids[3]]), "bob")
+    reasons = {each.key: each.text for each in refused.value.problems}
+    assert "is not over: `tinkbox workflow watch" in reasons["machine-1"]
+    assert reasons["machine-3"].startswith(f"it waits in rollout {first.short}")
+    second = (await box.rollouts.create(wanted([ids[0], ids[2], ids[3]]), "bob", skip_refused=True)).rollout
+    assert list(await places(box, second.id)) == ["machine-4"]
+    await to_its_end(box)
+    for each in (first, second):
+        assert (await standing(box, each.id)).rollout.state is RolloutState.SUCCESS
+    await each_machine_once(box, ids)
+
+
+async def test_two_rollouts_that_are_made_at_the_same_time_share_no_machine(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 1)
+    plan = box.rollouts.plan
+
+    async def overtaken(*given: object) -> object:
+        made = await plan(*given)
+        monkeypatch.setattr(box.rollouts, "plan", plan)
+        await box.rollouts.create(wanted(ids), "bob")
+        return made
+
+    monkeypatch.setattr(box.rollouts, "plan", overtaken)
+    with pytest.raises(Invalid, match="nothing was begun"):
+        await box.rollouts.create(wanted(ids), "ann")
+    assert len(await box.rollouts.all()) == 1
+
+
+async def test_a_machine_that_is_busy_by_then_waits_and_others_come_first(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    other = await box.workflow(HELLO, device_1=2)
+    await go_on(box)
+    await box.finish(ids[0])
+    await go_on(box)
+    assert await places(box, key) == {
+        "machine-1": Place.SUCCESS,
+        "machine-2": Place.WAITING,
+        "machine-3": Place.PENDING,
+    }
+    await box.finish(ids[2])
+    await go_on(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.RUNNING
+    await box.workflows.cancel(other)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_a_machine_that_gets_another_workflow_when_it_is_about_to_begin_waits(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 1)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    create = box.workflows.create
+
+    async def overtaken(*given: object, **named: object) -> str:
+        monkeypatch.setattr(box.workflows, "create", create)
+        await box.workflow(HELLO, device_1=1)
+        return await create(*given, **named)
+
+    monkeypatch.setattr(box.workflows, "create", overtaken)
+    await go_on(box)
+    assert (await standing(box, key)).counts.waiting == 1
+    assert [each.name for each in await box.workflows.all()] == ["hello_world_workflow"]
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_a_failure_that_was_not_noted_yet_stops_a_rollout_that_is_resumed(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await go_on(box)
+    await box.rollouts.pause(key)
+    await carry_out(box, failing=ids)
+    await box.rollouts.resume(key)
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.waiting) == (RolloutState.FAILED, 2)
+
+
+async def test_a_machine_that_is_retired_is_refused_and_canceled_when_that_happens_before_its_turn(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    retirement = Retirement(at=box.clock(), who="ann")
+    await box.store.write(lambda tables: tables.retirements.put(ids[1], retirement))
+    await box.machines.refresh(ids[1:2])
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 2)
+    assert [(each.place, each.message) for each in end.unsuccessful] == [
+        (Place.CANCELED, "the machine was retired before its turn")
+    ]
+    (refused,) = (await box.rollouts.plan(wanted(ids))).refused
+    assert refused.why.startswith("it is retired: `tinkbox hardware return machine-2`")
+
+
+async def test_why_a_retry_cannot_make_another_workflow_is_told(box: Appliance) -> None:
+    ids = await prepared(box, 1)
+    await box.templates.create("fixed", FIXED)
+    key = (await box.rollouts.create(Wanted(template="fixed", machines=ids), "ann")).rollout.id
+    await go_on(box)
+    await box.workflows.delete((await standing(box, key)).under_way[0].workflow_id)
+    await go_on(box)
+    await box.machines.delete(ids[0])
+    await box.machines.push(_moved(hardware(1), mac(9)))
+    await box.rollouts.retry(key)
+    await go_on(box)
+    (failed,) = (await standing(box, key)).unsuccessful
+    assert failed.place is Place.FAILED
+    assert "push its hardware document first" in failed.message
+
+
+async def test_a_machine_that_is_deleted_before_its_turn_is_canceled(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await go_on(box)
+    await box.machines.delete(ids[1])
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 2)
+    assert [(each.name, each.place, each.message) for each in end.unsuccessful] == [
+        ("machine-2", Place.CANCELED, "the machine was deleted before its turn")
+    ]
+
+
+async def test_a_workflow_that_is_deleted_leaves_its_machine_canceled_and_a_retry_makes_another(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    await go_on(box)
+    await box.workflows.delete((await standing(box, key)).under_way[0].workflow_id)
+    await to_its_end(box)
+    (gone,) = (await standing(box, key)).unsuccessful
+    assert (gone.place, gone.message) == (Place.CANCELED, "its workflow was deleted")
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+    await each_machine_once(box, ids)
+
+
+async def test_a_rollout_keeps_how_its_machines_ended_when_their_workflows_are_gone(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    for each in await box.workflows.all():
+        await box.workflows.delete(each.id)
+    await go_on(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 1)
+    assert end.unsuccessful[0].message == "install/write: no disk"
+
+
+async def test_a_template_that_is_changed_or_deleted_changes_nothing_for_machines_that_wait(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    await box.rollouts.create(wanted(ids, max_parallel=1), "ann")
+    await go_on(box)
+    await box.templates.update("one", data=ONE.replace("name: one", "name: another"))
+    await box.finish(ids[0])
+    await go_on(box)
+    await box.templates.delete("one")
+    await to_its_end(box)
+    assert [each.name for each in await box.workflows.all()] == ["one"] * 3
+
+
+async def test_what_cannot_be_made_any_more_when_it_is_its_turn_is_a_failure(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    await box.templates.create("with", WITH_PARAMETER)
+    await box.templates.create("fixed", FIXED)
+    made = await box.rollouts.create(
+        Wanted(template="fixed", machines=ids[:1], on_failure=OnFailure.CONTINUE, max_parallel=1), "ann"
+    )
+    await box.machines.delete(ids[0])
+    await box.machines.push(_moved(hardware(1), mac(9)))
+    await go_on(box)
+    (failed,) = (await standing(box, made.rollout.id)).unsuccessful
+    assert failed.place is Place.FAILED
+    assert "push its hardware document first" in failed.message
+    assert failed.workflow_id == ""
+    assert (await standing(box, made.rollout.id)).rollout.state is RolloutState.FAILED
+
+
+def _moved(document: dict[str, object], to: str) -> Hardware:
+    """The machine with another MAC."""
+    return parse_hardware(json.dumps(document).replace(mac(1), to))
+
+
+async def test_machines_begin_in_the_order_of_their_names_or_as_they_are_named(box: Appliance) -> None:
+    ids = await prepared(box, 12)
+    for each in ids:
+        await box.machines.label(each, LabelChange(set=(("rack", "r1" if each != ids[4] else "r2"),)))
+    plan = await box.rollouts.plan(wanted(selector=parse_selector("rack=r1")))
+    assert [each.name for each in plan.machines] == [f"machine-{number}" for number in range(1, 13) if number != 5]
+    plan = await box.rollouts.plan(wanted(["machine-10", mac(2), ids[4], ids[1]]))
+    assert [each.name for each in plan.machines] == ["machine-10", "machine-2", "machine-5"]
+    plan = await box.rollouts.plan(wanted(["machine-3"], selector=parse_selector("rack=r1")))
+    assert [each.name for each in plan.machines][:2] == ["machine-3", "machine-1"]
+
+
+async def test_a_preview_makes_nothing_and_tells_what_would_be_wiped(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    plan = await box.rollouts.plan(wanted(ids))
+    assert [(each.action, each.disk, each.wipes) for each in plan.steps] == [
+        ("write", "smallest", ("smallest",)),
+        ("second", "", ()),
+    ]
+    assert plan.wipes == {"smallest": 2}
+    assert (plan.device, plan.machines[0].mac, plan.parameters) == ("device_1", mac(1), {})
+    assert await box.workflows.all() == []
+    assert await box.rollouts.all() == []
+
+
+async def test_machines_that_cannot_begin_are_refused_with_their_reasons_before_anything_begins(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 3)
+    await box.templates.create("some", RENDERS_FOR_ONE)
+    plan = await box.rollouts.plan(Wanted(template="some", machines=[*ids, "nowhere"]))
+    assert [each.name for each in plan.machines] == ["machine-1", "machine-3"]
+    assert [each.name for each in plan.refused] == ["nowhere", "machine-2"]
+    assert "not found" in plan.refused[0].why
+    await box.templates.create("fixed", FIXED)
+    plan = await box.rollouts.plan(Wanted(template="fixed", machines=ids))
+    assert [each.name for each in plan.machines] == ["machine-1"]
+    assert "has nothing to do for this machine: its tasks are for 08:00:27:00:00:01" in plan.refused[0].why
+    with pytest.raises(Invalid, match="nothing was begun"):
+        await box.rollouts.create(Wanted(template="fixed", machines=ids), "ann")
+    with pytest.raises(Invalid, match="nothing was begun"):
+        await box.rollouts.create(Wanted(template="one", machines=["nowhere"]), "ann", skip_refused=True)
+    assert await box.rollouts.all() == []
+
+
+async def test_a_template_for_several_machines_needs_the_others_by_name(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    await box.templates.create("relay", RELAY)
+    with pytest.raises(Invalid, match="for 2 machines, a, b"):
+        await box.rollouts.plan(Wanted(template="relay", machines=ids))
+    with pytest.raises(Invalid, match="-r says already which machine a is"):
+        await box.rollouts.plan(Wanted(template="relay", machines=ids, parameters={"a": mac(1), "b": mac(2)}))
+    plan = await box.rollouts.plan(Wanted(template="relay", machines=ids[1:], parameters={"b": mac(1)}))
+    assert (plan.device, plan.machines[0].mac, plan.parameters) == ("a", mac(2), {"b": mac(1)})
+    with pytest.raises(NotFound):
+        await box.rollouts.plan(Wanted(template="none", machines=ids))
+    with pytest.raises(Invalid, match="no machine has the labels rack=r9"):
+        await box.rollouts.plan(wanted(selector=parse_selector("rack=r9")))
+    with pytest.raises(Invalid, match="no machine is named"):
+        await box.rollouts.plan(wanted())
+
+
+async def test_parameters_breakpoints_and_labels_are_for_every_workflow(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    await box.templates.create("with", WITH_PARAMETER)
+    asked = Wanted(
+        template="with",
+        machines=ids,
+        parameters={"image": "y"},
+        labels={"team": "a"},
+        breakpoints=Change(on_failure=True, before=("second",), timeout=60),
+        confirm_wipe=True,
+    )
+    rollout = (await box.rollouts.create(asked, "ann")).rollout
+    await go_on(box)
+    made = await box.workflows.all()
+    assert [each.actions[1].action.spec.image for each in made] == ["y", "y"]
+    assert [each.wipe_confirmed for each in made] == [True, True]
+
+    def question(tables: Tables) -> list[object]:
+        return [(tables.labels.of(LabelKind.WORKFLOW, each.id), tables.holds.armed(each.id)) for each in made]
+
+    for labels, armed in await box.store.read(question):  # type: ignore[misc]
+        assert labels == {"team": "a", "rollout": rollout.short}
+        assert (armed.on_failure, armed.before, armed.timeout) == (True, ("install/second",), 60)
+    with pytest.raises(Invalid, match="nothing was begun") as refused:
+        await box.rollouts.create(
+            Wanted(template="one", machines=ids, breakpoints=Change(before=("nosuch",))), "ann", skip_refused=True
+        )
+    assert "nosuch" in refused.value.problems[0].text
+
+
+async def test_a_rollout_is_known_by_its_id_the_beginning_of_it_and_its_template(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    first = (await box.rollouts.create(wanted(ids[:1]), "ann")).rollout
+    second = (await box.rollouts.create(wanted(ids[1:]), "ann")).rollout
+    for key in (first.id, first.short):
+        assert (await box.rollouts.get(key)).rollout.id == first.id
+    assert (await box.rollouts.get("one")).rollout.id == second.id
+    with pytest.raises(Conflict):
+        await box.rollouts.get("0000")
+    with pytest.raises(NotFound):
+        await box.rollouts.get("nosuch")
+
+
+async def test_a_rollout_is_deleted_when_it_is_over_and_its_workflows_stay(box: Appliance) -> None:
+    ids = await prepared(box, 1)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    with pytest.raises(Conflict, match="it can be deleted when it is over"):
+        await box.rollouts.delete(key)
+    await to_its_end(box)
+    assert await box.rollouts.delete(key) == key
+    assert await box.rollouts.all() == []
+    assert len(await box.workflows.all()) == 1
+
+
+async def test_the_oldest_that_are_over_go_when_there_are_too_many(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 4)
+    monkeypatch.setattr(rollouts, "KEPT", 2)
+    waiting = (await box.rollouts.create(wanted(ids[:1]), "ann")).rollout.id
+    made = []
+    for each in ids[1:]:
+        made.append((await box.rollouts.create(wanted([each]), "ann")).rollout.id)
+        await go_on(box)
+        await box.finish(each)
+        await go_on(box)
+    assert [each.rollout.id for each in await box.rollouts.all()] == [waiting, made[-1]]
+    monkeypatch.setattr(rollouts, "MAX_UNFINISHED", 1)
+    with pytest.raises(Conflict, match="1 rollouts are not over"):
+        await box.rollouts.create(wanted(ids[1:2]), "ann")
+
+
+async def test_the_part_goes_on_by_itself(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progression, "PAUSE", 0.0)
+    ids = await prepared(box, 3)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as parts:
+        part = parts.create_task(box.progression.run())
+        key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+        while (await box.rollouts.get(key)).rollout.state is not RolloutState.SUCCESS:
+            for each in ids:
+                await box.finish(each)
+            await asyncio.sleep(0)
+        part.cancel()
+
+
+async def test_members_are_told_with_their_places(box: Appliance) -> None:
+    await prepared(box, 2)
+    key = (await box.rollouts.create(wanted([str(UUID(int=2)), str(UUID(int=1))]), "ann")).rollout.id
+    assert await box.rollouts.members(key) == [
+        Member(position=0, machine=str(UUID(int=2)), name="machine-2"),
+        Member(position=1, machine=str(UUID(int=1)), name="machine-1"),
+    ]

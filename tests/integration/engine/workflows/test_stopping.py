@@ -1,0 +1,105 @@
+"""Workflows that were told to stop, and whose machine is off."""
+
+import pytest
+
+from tests.integration.engine.appliance import HELLO, Appliance
+from tinkbox.model.errors import Conflict
+from tinkbox.model.reasons import Reason
+from tinkbox.model.workflow import State
+from tinkbox.wire.messages.worker import Offer
+
+
+async def begun(box: Appliance, text: str = HELLO) -> tuple[str, Offer]:
+    worker = await box.machine(1)
+    await box.workflow(text)
+    offer = await box.offer(worker)
+    assert offer is not None
+    return worker, offer
+
+
+async def state_of(box: Appliance, offer: Offer) -> State:
+    return (await box.workflows.get(offer.workflow_id)).state
+
+
+async def test_one_whose_machine_is_silent_ends_by_force_and_stays_dead(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.workflows.cancel(offer.workflow_id)
+    assert await state_of(box, offer) is State.STOPPING
+    box.clock.forward(6)
+    await box.workflows.cancel(offer.workflow_id, "anna", force=True)
+    assert await state_of(box, offer) is State.CANCELED
+    (attempt,) = await box.workflows.attempts(offer.workflow_id)
+    assert attempt.outcome is not None
+    assert attempt.outcome.reason == Reason.CANCELED
+    assert "did not answer, and anna did not wait: what it began may still run there" in attempt.outcome.message
+    # The machine comes back: it is told to stop, its report counts for nothing, and it begins nothing again.
+    orders = await box.breakpoints.orders(worker, offer.attempt)
+    assert orders.stop is not None
+    with pytest.raises(Conflict):
+        await box.report(worker, offer, State.SUCCESS)
+    assert await state_of(box, offer) is State.CANCELED
+    assert await box.offer(worker) is None
+
+
+async def test_force_alone_stops_and_ends(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.engine.workflows.workflows.SILENCE", 0.0)
+    _, offer = await begun(box)
+    box.clock.forward(1)
+    await box.workflows.cancel(offer.workflow_id, force=True)
+    assert await state_of(box, offer) is State.CANCELED
+
+
+async def test_a_machine_that_answers_is_waited_for(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(6)
+    box.machines.progress.heard(worker)
+    with pytest.raises(Conflict, match=r"its machine answers, and stops what runs there. It ends by itself in 1m24s"):
+        await box.workflows.cancel(offer.workflow_id, force=True)
+    assert await state_of(box, offer) is State.STOPPING
+    await box.report(worker, offer, State.CANCELED)
+    assert await state_of(box, offer) is State.CANCELED
+
+
+async def test_force_waits_for_a_machine_that_had_no_time_to_answer(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, offer = await begun(box)
+    told = box.wakeups.wait
+
+    async def answers(name: str, timeout: float) -> None:
+        monkeypatch.setattr(box.wakeups, "wait", told)
+        await box.report(worker, offer, State.CANCELED)
+
+    monkeypatch.setattr(box.wakeups, "wait", answers)
+    await box.workflows.cancel(offer.workflow_id, force=True)
+    (attempt,) = await box.workflows.attempts(offer.workflow_id)
+    assert attempt.outcome is not None
+    assert "did not answer" not in attempt.outcome.message
+
+
+async def test_what_is_over_or_never_began_needs_no_force(box: Appliance) -> None:
+    await box.machine(1)
+    waiting = await box.workflow(HELLO)
+    await box.workflows.cancel(waiting, force=True)
+    assert (await box.workflows.get(waiting)).state is State.CANCELED
+    with pytest.raises(Conflict, match="over already"):
+        await box.workflows.cancel(waiting, force=True)
+
+
+async def test_what_stands_in_the_way_says_how_it_ends(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    short = offer.workflow_id[:8]
+    with pytest.raises(Conflict, match=f"is running, .*: `tinkbox workflow cancel {short}` ends it$"):
+        await box.workflows.delete(offer.workflow_id)
+    with pytest.raises(Conflict, match=f"`tinkbox workflow cancel {short}` ends it, with --force also when"):
+        await box.machines.delete(worker)
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(30)
+    with pytest.raises(
+        Conflict, match=f"by itself in 1m at the latest; `tinkbox workflow cancel --force {short}` ends it now"
+    ):
+        await box.workflows.delete(offer.workflow_id)
+    await box.workflows.cancel(offer.workflow_id, force=True)
+    assert await box.workflows.delete(offer.workflow_id) == offer.workflow_id
+    assert await box.machines.delete(worker) == worker

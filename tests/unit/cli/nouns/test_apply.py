@@ -1,0 +1,176 @@
+"""`tinkbox apply`, `tinkbox export` and `tinkbox workflow plan` on the command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.terminal import questions
+
+Tinkbox = Callable[..., Printed]
+MANIFEST = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
+
+
+def result(
+    outcome: str, name: str = "node7", kind: str = "hardware", why: str = "", **more: object
+) -> dict[str, object]:
+    return {"kind": kind, "name": name, "id": f"id-{name}", "outcome": outcome, "why": why, **more}
+
+
+def answer(*results: dict[str, object], dry_run: bool = False, notes: tuple[object, ...] = ()) -> dict[str, object]:
+    return {"dry_run": dry_run, "results": list(results), "notes": list(notes)}
+
+
+def sent(appliance: FakeAppliance) -> list[dict[str, Any]]:
+    return [json.loads(body) for _, body in appliance.asked]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "a.yaml").write_text("kind: x\n")
+    return tmp_path
+
+
+def test_each_thing_is_a_line_as_kubectl_has_it(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    note = {"text": "Namespace x is left out", "line": None, "key": "a.yaml:1"}
+    appliance.answers["POST /v1/apply"] = answer(
+        result("created"), result("unchanged", "hello", "template"), notes=(note,)
+    )
+    done = tinkbox("apply", "-f", str(site))
+    assert (done.status, done.out) == (0, "hardware/node7 created\ntemplate/hello unchanged\n")
+    assert done.err == "tinkbox: a.yaml:1: Namespace x is left out\n"
+    assert sent(appliance) == [{"files": [{"name": f"{site}/a.yaml", "text": "kind: x\n"}]}]
+
+
+def test_formats_are_for_scripts(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("created"))
+    assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/node7\n"
+    assert json.loads(tinkbox("apply", "-f", str(site), "-o", "json").out)[0]["outcome"] == "created"
+    assert "outcome: created\n" in tinkbox("apply", "-f", str(site), "-o", "yaml").out
+
+
+def test_a_refused_workflow_is_status_1_and_told(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("refused", "w\x1b[2J", "workflow", "it differs"))
+    failed = tinkbox("apply", "-f", str(site))
+    assert (failed.status, failed.out) == (1, "workflow/w [2J refused\n")
+    assert failed.err == "tinkbox: workflow/w [2J refused: it differs\n"
+
+
+def test_a_difference_is_status_1_and_none_is_0(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    changed = {**MANIFEST, "spec": {"userData": "a\x1b[2J\nb\n"}}
+    appliance.answers["POST /v1/apply"] = answer(result("configured", old=MANIFEST, new=changed), dry_run=True)
+    differs = tinkbox("apply", "-f", str(site), "--diff")
+    assert differs.status == 1
+    assert differs.out.startswith("--- a/hardware/node7\n+++ b/hardware/node7\n@@")
+    assert "\x1b" not in differs.out
+    assert sent(appliance)[0]["dry_run"] is sent(appliance)[0]["diff"] is True
+    appliance.answers["POST /v1/apply"] = answer(result("unchanged", old=MANIFEST, new=MANIFEST), dry_run=True)
+    assert tinkbox("apply", "-f", str(site), "--diff") == Printed(0, "", "")
+
+
+def test_a_dry_run_says_that_it_is_one(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("created"), dry_run=True)
+    assert tinkbox("apply", "-f", str(site), "--dry-run").out == "hardware/node7 created (dry run)\n"
+
+
+def test_pruning_without_a_terminal_needs_yes(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("pruned"), dry_run=True)
+    refused = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
+    assert (refused.status, "--yes" in refused.err) == (1, True)
+    assert [each["dry_run"] for each in sent(appliance)] == [True]
+    tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1", "--yes")
+    assert sent(appliance)[1] == {**sent(appliance)[1], "prune": "rack=r1"}
+    assert "agreed" not in sent(appliance)[1]
+
+
+def test_pruning_asks_and_deletes_what_was_shown(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("pruned"), result("kept", "node8", why="busy"), dry_run=True)
+    monkeypatch.setattr(questions.Questions, "can_ask", True)
+    for typed, asked, status in (("no", 1, 1), ("yes", 3, 1)):
+        monkeypatch.setattr("builtins.input", lambda _, typed=typed: typed)
+        done = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
+        assert (done.status, len(appliance.asked)) == (status, asked)
+        assert "hardware/node7 is in no file" in done.out
+    assert sent(appliance)[-1]["agreed"] == ["id-node7"]
+
+
+@pytest.mark.parametrize("flags", [["--prune"], ["-l", "rack=r1"], ["--prune", "-l", "rack=%"]])
+def test_pruning_and_a_selector_go_together(tinkbox: Tinkbox, site: Path, flags: list[str]) -> None:
+    assert tinkbox("apply", "-f", str(site), *flags).status == 2
+    assert tinkbox("apply").status == 2
+
+
+def test_an_export_is_yaml_or_one_list(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    items = [{"kind": "hardware", "name": "node7", "manifest": MANIFEST}]
+    appliance.answers["GET /v1/export?"] = {"items": items * 2, "notes": []}
+    shown = tinkbox("export").out
+    assert shown.count("kind: Hardware\n") == 2
+    assert shown.count("---\n") == 1
+    listed = json.loads(tinkbox("export", "-o", "json").out)
+    assert (listed["kind"], listed["items"]) == ("List", [MANIFEST, MANIFEST])
+
+
+def test_an_export_asks_for_what_is_named(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    for arguments in (["hardware/node7", "template", "-l", "rack=r1"], ["--workflows"]):
+        tinkbox("export", *arguments)
+    assert [each.partition("?")[2] for each, _ in appliance.asked] == [
+        "what=hardware%2Fnode7&what=template&label=rack%3Dr1",
+        "what=hardware&what=template&what=workflow",
+    ]
+
+
+def test_a_folder_gets_a_file_for_each(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    items = [{"kind": "hardware", "name": "node7", "manifest": MANIFEST}]
+    appliance.answers["GET /v1/export?"] = {"items": items, "notes": []}
+    path = tmp_path / "out" / "hardware" / "node7.yaml"
+    assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} written\n"
+    assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} unchanged\n"
+    assert path.read_text().startswith("apiVersion:")
+
+
+def plan(**changed: object) -> dict[str, object]:
+    image = {"name": "write:v1", "digest": "sha256:" + "a" * 64, "elsewhere": False}
+    step = {
+        "number": 1, "task": "all", "action": "write", "machine": "node7", "image": image, "timeout": 90, "retries": 2,
+        "skipped": False, "reboots": False, "disk": "smallest", "wipes": ["smallest"],
+    }  # fmt: skip
+    machine = {
+        "id": "i", "name": "node7", "mac": "08:00:27:00:00:01", "address": "", "architecture": "x86_64", "ticket": False,
+        "netboots": ["08:00:27:00:00:01"],
+    }  # fmt: skip
+    breakpoints = {"on_failure": True, "before": [], "after": [], "timeout": 1, "on_expiry": "fail"}
+    return {
+        "template": {"id": "t", "name": "install"}, "name": "install", "possible": True, "obstacles": [], "machines": [machine],
+        "devices": {"device_1": "08:00:27:00:00:01"}, "unused": ["odd"], "actions": [step], "services": [],
+        "breakpoints": breakpoints, "global_timeout": 0, **changed,
+    }  # fmt: skip
+
+
+def test_a_plan_is_shown_with_what_would_be_wiped(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["POST /v1/workflows/plan"] = plan()
+    done = tinkbox("workflow", "plan", "-t", "install", "node7", "--set", "odd=x")
+    assert done.status == 0
+    assert "Wipes:        smallest of node7, by write\n" in done.out
+    assert "Unused:       odd\n" in done.out
+    assert "sha256:aaaaaaaaaaaa " in done.out
+    assert sent(appliance) == [{"template": "install", "hardware": {"odd": "x"}, "machine": "node7"}]
+
+
+def test_a_plan_that_cannot_work_is_status_1(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    problem = {"text": "no value", "line": 3, "key": "x"}
+    obstacle = {"text": "invalid template\x1b[2J", "blocks": True, "problems": [problem]}
+    appliance.answers["POST /v1/workflows/plan"] = plan(possible=False, obstacles=[obstacle], actions=[], machines=[])
+    failed = tinkbox("workflow", "plan", "-t", "install", "node7", "node8")
+    assert failed.status == 1
+    assert failed.out.count("In the way:\n  invalid template [2J\n    line 3, x: no value\n") == 2
+    assert len(json.loads(tinkbox("workflow", "plan", "-t", "install", "node7", "-o", "json").out)) == 1
+
+
+def test_a_plan_needs_machines_or_devices(tinkbox: Tinkbox) -> None:
+    assert tinkbox("workflow", "plan", "-t", "install").status == 2
+    assert tinkbox("workflow", "plan", "node7").status == 2

@@ -1,0 +1,166 @@
+"""`tinkbox hardware import`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.nouns.hardware.importing import KINDS, MOST_TOLD, SAID
+from tinkbox.model.machine_lists import ImportOutcome
+from tinkbox.wire.machine_lists.reading import Kind
+
+Tinkbox = Callable[..., Printed]
+MAC, OTHER = "08:00:27:00:00:01", "08:00:27:00:00:02"
+ROUTE = "POST /v1/hardware/import"
+LIST = f"mac,name,ip,labels\n{MAC},node1,172.30.0.11,rack=r1\n{OTHER},node2,,\n"
+
+
+def done(outcome: str, number: int = 1, **fields: object) -> dict[str, object]:
+    known = {
+        "outcome": outcome,
+        "mac": MAC,
+        "name": f"node{number}",
+        "address": f"172.30.0.1{number}",
+        "labels": {},
+        "id": "x",
+        "changes": [],
+        "why": "",
+        "line": number + 1,
+        "key": "",
+    }
+    return {**known, **fields}
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> str:
+    path = tmp_path / "machines.csv"
+    path.write_text(LIST)
+    return str(path)
+
+
+def asked(appliance: FakeAppliance) -> dict[str, Any]:
+    ((route, body),) = appliance.asked
+    assert route == ROUTE
+    found: dict[str, Any] = json.loads(body)
+    return found
+
+
+def test_every_kind_and_every_outcome_is_known_here() -> None:
+    assert set(KINDS) == set(Kind)
+    assert set(SAID) == set(ImportOutcome)
+
+
+def test_a_list_is_read_here_and_sent_parsed(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str) -> None:
+    appliance.answers = {ROUTE: {"machines": [done("made"), done("unchanged", 2)]}}
+    ended = tinkbox("hardware", "import", listed, "--label", "dc=ber", "-l", "rack=r2")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out == (
+        "LINE  MAC                NAME   IP           OUTCOME  CHANGES\n"
+        "2     08:00:27:00:00:01  node1  172.30.0.11  made\n"
+        "2 machines: 1 made, 1 unchanged\n"
+    )
+    assert asked(appliance) == {
+        "machines": [
+            {
+                "macs": [MAC],
+                "name": "node1",
+                "address": "172.30.0.11",
+                "labels": {"rack": "r2", "dc": "ber"},
+                "line": 2,
+            },
+            {"macs": [OTHER], "name": "node2", "labels": {"rack": "r2", "dc": "ber"}, "line": 3},
+        ],
+        "update": False,
+        "skip_invalid": False,
+        "dry_run": False,
+    }
+
+
+def test_standard_input_is_a_dash(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {ROUTE: {"machines": [done("unchanged")]}}
+    assert tinkbox("hardware", "import", "-", stdin=LIST.encode()).out == "1 machine: 1 unchanged\n"
+    assert len(asked(appliance)["machines"]) == 2
+
+
+def test_the_second_run_has_no_table(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str) -> None:
+    appliance.answers = {ROUTE: {"machines": [done("unchanged"), done("unchanged", 2)]}}
+    assert tinkbox("hardware", "import", listed).out == "2 machines: 2 unchanged\n"
+    documents = json.loads(tinkbox("hardware", "import", listed, "-o", "json").out)
+    assert [each["outcome"] for each in documents] == ["unchanged"] * 2
+
+
+def test_a_dry_run_says_what_would_be_and_fails_where_something_is_refused(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    different = done("different", changes=["ip 172.30.0.11 -> 172.30.0.12"])
+    appliance.answers = {ROUTE: {"machines": [different, done("refused", 2, why="node2\x1b[2J is taken")]}}
+    ended = tinkbox("hardware", "import", listed, "--dry-run")
+    assert ended.status == 1
+    assert "different  ip 172.30.0.11 -> 172.30.0.12" in ended.out
+    assert "node2 [2J is taken" in ended.out
+    assert ended.out.endswith("2 machines: 1 different, left alone (--update changes them), 1 refused\n")
+    assert asked(appliance)["dry_run"] is True
+
+
+def test_a_wrong_line_stores_nothing_and_asks_no_appliance(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(LIST + "08:00,node\x1b3,,\n")
+    ended = tinkbox("hardware", "import", str(path))
+    assert (ended.status, ended.out, appliance.asked) == (1, "", [])
+    assert ended.err.splitlines()[0].startswith("tinkbox: the list has 2 problems, so nothing was stored")
+    assert "  line 4: invalid mac: '08:00'" in ended.err
+    assert "\x1b" not in ended.err
+
+
+def test_what_is_wrong_is_skipped_when_that_is_said(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(LIST + f"08:00,node3,,\n{MAC},node4,,\n")
+    appliance.answers = {ROUTE: {"machines": [done("made"), done("refused", 2, why="taken")]}}
+    ended = tinkbox("hardware", "import", str(path), "--skip-invalid", "--update")
+    assert ended.status == 0
+    assert ended.out.endswith("2 machines: 1 made, 1 refused, skipped; 2 problems in the list\n")
+    assert ended.err.splitlines()[0].startswith("tinkbox: wrong: line 4: invalid mac: '08:00'")
+    sent = asked(appliance)
+    assert [each["line"] for each in sent["machines"]] == [2, 3], "of a MAC that is listed twice the first is taken"
+    assert (sent["update"], sent["skip_invalid"]) == (True, True)
+
+
+def test_a_file_of_rubbish_is_told_in_few_lines(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text("mac\n" + "x\n" * 5000)
+    ended = tinkbox("hardware", "import", str(path))
+    assert ended.status == 1
+    assert len(ended.err.splitlines()) == MOST_TOLD + 2
+    assert ended.err.splitlines()[-1] == f"  and {5000 - MOST_TOLD} more"
+
+
+@pytest.mark.parametrize("content", ["", "hello\n", "mac\n", "dhcp-host=08:00:27:00:00:01,ignore\n"])
+def test_a_list_without_machines_is_refused(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "list"
+    path.write_text(content)
+    ended = tinkbox("hardware", "import", str(path))
+    assert (ended.status, appliance.asked) == (1, [])
+    assert str(path) in ended.err
+
+
+def test_a_list_is_printed_as_csv_without_an_appliance(tinkbox: Tinkbox, tmp_path: Path) -> None:
+    path = tmp_path / "hosts.conf"
+    path.write_text("dhcp-host=08:00:27:00:00:01,set:gpu,node1,172.30.0.11\n")
+    ended = tinkbox("hardware", "import", str(path), "--as-csv", "--label", "rack=r1")
+    assert ended.out == (f"mac,name,ip,gateway,other_macs,labels,notes\n{MAC},node1,172.30.0.11,,,gpu=yes;rack=r1,\n")
+
+
+def test_what_is_no_label_or_kind_or_file_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str) -> None:
+    assert tinkbox("hardware", "import", listed, "--label", "rack").status == 2
+    assert tinkbox("hardware", "import", listed, "--label", "rack-").status == 2
+    assert tinkbox("hardware", "import", listed, "--kind", "excel").status == 2
+    assert tinkbox("hardware", "import").status == 2
+    assert "cannot read" in tinkbox("hardware", "import", "/nowhere").err
+    assert appliance.asked == []

@@ -1,0 +1,254 @@
+"""`tinkbox rollout`, and the rollouts that `workflow create` makes."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.rollout_documents import ID, member, plan, standing
+from tinkbox.cli.nouns import rollout as noun
+from tinkbox.cli.terminal import questions
+
+Tinkbox = Callable[..., Printed]
+
+
+@pytest.fixture
+def rollouts(appliance: FakeAppliance) -> FakeAppliance:
+    """Has two machines for a template, and answers what is made of them."""
+    made = standing("WAITING", counts={"WAITING": 2})
+
+    def answer() -> object:
+        asked = json.loads(appliance.asked[-1][1])
+        return plan("node7", "node8") if asked.get("dry_run") else made
+
+    appliance.answers = {"POST /v1/rollouts": answer, "POST /v1/workflows": {"id": "w1"}}
+    return appliance
+
+
+def asked(appliance: FakeAppliance) -> list[dict[str, Any]]:
+    return [json.loads(body) for _, body in appliance.asked]
+
+
+def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
+    words = ["-t", "ubuntu", "node7", "-l", "rack=r1", "--max-parallel", "2", "--on-failure", "continue"]
+    made = tinkbox(
+        "workflow", "create", *words, "-r", '{"a": "1", "b": "2"}', "--set", "b=3", "--confirm-wipe", "--yes"
+    )
+    assert made.status == 0, made.err
+    assert made.out.splitlines()[0] == f"Created Rollout:  {ID}"
+    assert "tinkbox rollout watch 5d3f0a11" in made.out
+    looked, created = asked(rollouts)
+    assert looked == {
+        "template": "ubuntu",
+        "machines": ["node7"],
+        "selector": "rack=r1",
+        "hardware": {"a": "1", "b": "3"},
+        "max_parallel": 2,
+        "on_failure": "continue",
+        "confirm_wipe": True,
+        "dry_run": True,
+    }
+    kept = {name: value for name, value in looked.items() if name not in ("selector", "dry_run")}
+    assert created == {**kept, "machines": ["id-of-node7", "id-of-node8"]}
+
+
+def test_a_dry_run_makes_nothing(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
+    shown = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--dry-run")
+    assert (shown.status, shown.err) == (0, "")
+    assert "Wiped disks:  smallest (2 machines)" in shown.out
+    assert "node7, node8" in shown.out
+    assert [each["dry_run"] for each in asked(rollouts)] == [True]
+    documents = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--dry-run", "-o", "json")
+    assert json.loads(documents.out)["machines"][0]["name"] == "node7"
+
+
+def test_without_a_terminal_a_rollout_needs_a_yes(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
+    refused = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8")
+    assert (refused.status, refused.out) == (1, "")
+    assert "2 machines would begin, and there is no terminal to ask on" in refused.err
+    assert len(rollouts.asked) == 1
+
+
+@pytest.mark.parametrize(("typed", "status", "made"), [("yes", 0, 2), ("no", 1, 1), ("", 1, 1)])
+def test_a_person_at_a_terminal_is_asked(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch, typed: str, status: int, made: int
+) -> None:
+    monkeypatch.setattr(questions.Questions, "can_ask", True)
+    monkeypatch.setattr(questions, "_line", lambda _: typed)
+    answered = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8")
+    assert answered.status == status
+    assert "smallest (2 machines)" in answered.out
+    assert len(rollouts.asked) == made
+
+
+def test_one_machine_is_a_workflow_without_a_question(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {"POST /v1/rollouts": plan("node7"), "POST /v1/workflows": {"id": "w1"}}
+    made = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "--breakpoint", "on-failure")
+    assert (made.status, made.out) == (0, "Created Workflow:  w1\n")
+    assert asked(appliance)[1] == {
+        "template": "ubuntu",
+        "hardware": {"device_1": "mac-of-node7", "image": "x"},
+        "breakpoints": {"on_failure": True},
+    }
+
+
+@pytest.mark.parametrize(
+    "flags", [["-l", "rack=r1"], ["--max-parallel", "1"], ["--on-failure", "stop"], ["--skip-refused"]]
+)
+def test_one_machine_is_a_rollout_where_that_is_asked(
+    tinkbox: Tinkbox, appliance: FakeAppliance, flags: list[str]
+) -> None:
+    made = standing("WAITING", counts={"WAITING": 1})
+    appliance.answers = {"POST /v1/rollouts": lambda: plan("node7") if len(appliance.asked) == 1 else made}
+    assert tinkbox("workflow", "create", "-t", "ubuntu", "node7", *flags, "--yes").out.startswith("Created Rollout:")
+
+
+def test_machines_that_are_refused_are_told_with_their_reasons(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers = {"POST /v1/rollouts": plan("node7", refused=("node8",))}
+    words = ("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes")
+    refused = tinkbox(*words)
+    assert refused.status == 1
+    assert refused.err == (
+        "tinkbox: nothing was begun: 1 machine of 2 cannot begin; --skip-refused goes on without them\n"
+        "  node8: it is  [31mretired\n"
+    )
+    assert len(appliance.asked) == 1
+    dry = tinkbox(*words, "--dry-run")
+    assert (dry.status, "\x1b" in dry.out) == (1, False)
+    assert tinkbox(*words, "--dry-run", "--skip-refused").status == 0
+    appliance.answers = {"POST /v1/rollouts": plan(refused=("node8",))}
+    assert "nothing was begun" in tinkbox("workflow", "create", "-t", "ubuntu", "node8", "--skip-refused", "--yes").err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["node7"], "-t TEMPLATE"),
+        (["-t", "ubuntu", "-r", "{}", "--wait"], "--wait is for machines that you name"),
+        (["-t", "ubuntu", "-r", "{}", "--max-parallel", "2"], "--max-parallel is for machines"),
+        (["-t", "ubuntu", "-r", "{}", "--set", "a=b"], "--set is for machines"),
+        (["-t", "ubuntu", "-r", "{}", "--dry-run"], "--dry-run is for machines"),
+        (["-t", "ubuntu", "a", "--max-parallel", "0"], "is no number of machines"),
+        (["-t", "ubuntu", "a", "--max-parallel", "9" * 5000], "is no number of machines"),
+        (["-t", "ubuntu", "a", "--on-failure", "retry"], "'retry'"),
+        (["-t", "ubuntu", "a", "-l", "="], "label"),
+        (["-t", "ubuntu"], "MACHINE or -r JSON is missing"),
+    ],
+)
+def test_a_wrong_command_line_is_told_before_the_appliance_is_asked(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, words: list[str], said: str
+) -> None:
+    wrong = tinkbox("workflow", "create", *words)
+    assert wrong.status == 2
+    assert said in wrong.err
+    assert rollouts.asked == []
+
+
+def test_the_list_says_how_many_machines_stand_where(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/rollouts?sort=-created_at"] = [
+        standing(counts={"SUCCESS": 12, "FAILED": 1, "CANCELED": 1, "RUNNING": 8, "WAITING": 18})
+    ]
+    heading, line = tinkbox("rollout", "list").out.splitlines()
+    assert heading.split()[:7] == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "RUNNING", "WAITING"]
+    assert line.split()[:7] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "2", "8", "18"]
+    appliance.answers["GET /v1/rollouts?state=FAILED&sort=-created_at"] = []
+    appliance.answers["GET /v1/rollouts?sort=-created_at&state=FAILED"] = []
+    assert tinkbox("rollout", "list", "--state", "failed").status == 0
+
+
+def test_get_shows_what_failed_and_what_waits(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    waiting = [member(f"node{number}") for number in range(1, 31)]
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = standing(
+        counts={"SUCCESS": 1, "FAILED": 1, "RUNNING": 1, "WAITING": 30},
+        failures=[member("bad", "FAILED", workflow="a" * 36, reason="NoDisk", message="no \x1bdisk")],
+        under_way=[{**member("busy", "RUNNING", workflow="b" * 36), "action": "os/image", "progress": 50}],
+        waiting=waiting,
+    )
+    shown = tinkbox("rollout", "get", ID).out
+    assert "Progress:  1/33 done, 1 failed, 1 under way, 30 waiting" in shown
+    assert "node20, and 10 more" in shown
+    assert "NoDisk: no  disk" in shown
+    assert tinkbox("rollout", "get", ID, "-q").out == f"{ID}\n"
+    appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = waiting
+    assert len(tinkbox("rollout", "get", "--machines", ID).out.splitlines()) == 31
+
+
+def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    for state, status in (("SUCCESS", 0), ("FAILED", 1), ("CANCELED", 1)):
+        under_way = [{**member("node7", "RUNNING", workflow="w1"), "action": "os/image", "progress": 50}]
+        failures = [member("node7", "FAILED", workflow="w1", message="no disk")] if state == "FAILED" else []
+        steps = iter(
+            [
+                standing("PAUSED", counts={"RUNNING": 1}, under_way=under_way),
+                standing("RUNNING", counts={"RUNNING": 1}, under_way=under_way),
+                standing(state, counts={"FAILED" if failures else "SUCCESS": 1}, failures=failures),
+            ]
+        )
+        appliance.answers = {"GET /v1/rollouts/ubuntu": lambda steps=steps: next(steps)}
+        appliance.answers[f"GET /v1/rollouts/{ID}"] = appliance.answers["GET /v1/rollouts/ubuntu"]
+        watched = tinkbox("rollout", "watch", "ubuntu")
+        assert watched.status == status
+        lines = watched.out.splitlines()
+        assert lines[0] == "rollout 5d3f0a11 PAUSED: 0/1 done, 1 under way"
+        assert lines.count("  node7  RUNNING   os/image  50%") == 1, "it is printed when it changes"
+        if state == "FAILED":
+            assert "  node7  FAILED    no disk" in lines
+            assert lines[-1] == "try them again:  tinkbox rollout retry 5d3f0a11"
+
+
+def test_an_appliance_that_is_away_is_waited_for(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    steps: Any = iter([standing(counts={"RUNNING": 1}), {"status": 503, "detail": "the disk is full"}, None])
+
+    def answer() -> object:
+        step = next(steps)
+        if step is None:
+            appliance.problem = None
+            return standing("SUCCESS", counts={"SUCCESS": 1})
+        if "status" in step:
+            appliance.problem = step
+        return step
+
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = answer
+    watched = tinkbox("rollout", "watch", ID)
+    assert watched.status == 0
+    assert "tinkbox: the disk is full; trying again" in watched.err
+
+
+def test_ctrl_c_leaves_the_rollout_alone_and_says_how_to_go_on(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(noun, "_followed", interrupted)
+    stopped = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes", "--wait")
+    assert stopped.status == 130
+    for verb in ("watch", "pause", "cancel"):
+        assert f"tinkbox rollout {verb} 5d3f0a11" in stopped.err
+    assert [request for request, _ in rollouts.asked] == ["POST /v1/rollouts"] * 2
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [("pause", "Paused"), ("resume", "Resumed"), ("cancel", "Canceling"), ("retry", "Retried")],
+)
+def test_each_of_several_is_changed_though_one_is_refused(
+    tinkbox: Tinkbox, appliance: FakeAppliance, verb: str, said: str
+) -> None:
+    appliance.answers[f"POST /v1/rollouts/{ID}/{verb}"] = standing()
+    changed = tinkbox("rollout", verb, "nosuch", ID)
+    assert (changed.status, changed.out) == (1, f"{said} Rollout:  {ID}\n")
+    assert "no such thing here" in changed.err
+
+
+def test_a_rollout_is_deleted(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["DELETE /v1/rollouts/ubuntu"] = {"id": ID}
+    assert tinkbox("rollout", "delete", "ubuntu").out == f"Deleted Rollout:  {ID}\n"

@@ -1,0 +1,109 @@
+"""Files and folders that `apply` reads; a folder may come from a stranger."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tinkbox.cli import document_folders
+from tinkbox.cli.document_folders import read_sources
+from tinkbox.model.errors import Invalid, NotFound, TooLarge
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "site"
+    (made / "racks" / "one").mkdir(parents=True)
+    (made / ".git").mkdir()
+    for name in ("b.yaml", "a.yml", "c.json", "readme.md", ".hidden.yaml", "kustomization.yaml"):
+        (made / name).write_text(name)
+    for name in ("racks/d.yaml", "racks/one/e.yaml", ".git/f.yaml"):
+        (made / name).write_text(name)
+    return made
+
+
+def read(*sources: Path | str, recursive: bool = False) -> list[str]:
+    return list(read_sources([str(each) for each in sources], recursive=recursive).values())
+
+
+def test_a_folder_is_its_documents_in_order(folder: Path) -> None:
+    assert read(folder) == ["a.yml", "b.yaml", "c.json"]
+    assert read(folder, recursive=True) == ["a.yml", "b.yaml", "c.json", "racks/d.yaml", "racks/one/e.yaml"]
+
+
+def test_several_sources_are_read_each_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"piped")))
+    assert read(folder / "readme.md", "-", folder, folder / "a.yml") == [
+        "readme.md",
+        "piped",
+        "a.yml",
+        "b.yaml",
+        "c.json",
+    ]
+
+
+def test_a_link_within_the_folder_is_followed_and_one_that_leads_out_is_refused(folder: Path, tmp_path: Path) -> None:
+    (folder / "z.yaml").symlink_to("a.yml")
+    assert read(folder)[-1] == "a.yml"
+    (tmp_path / "secret").write_text("secret")
+    (folder / "y.yaml").symlink_to("../secret")
+    with pytest.raises(Invalid, match=r"y\.yaml is a link that leads out"):
+        read(folder)
+
+
+def test_a_folder_that_is_linked_to_is_not_entered(folder: Path) -> None:
+    (folder / "racks" / "around").symlink_to("..")
+    assert len(read(folder, recursive=True)) == 5
+
+
+def test_devices_and_pipes_without_a_writer_are_refused(folder: Path) -> None:
+    (folder / "x.yaml").symlink_to("/dev/zero")
+    with pytest.raises(Invalid):
+        read(folder)
+    (folder / "x.yaml").unlink()
+    os.mkfifo(folder / "x.yaml")
+    with pytest.raises(Invalid) as refused:
+        read(folder)
+    assert "pipe that nothing writes to" in str(refused.value.problems[0])
+    with pytest.raises(Invalid) as refused:
+        read("/dev/zero")
+    assert str(refused.value.problems[0]) == "cannot read /dev/zero: it is no file"
+
+
+def test_every_file_that_cannot_be_read_is_told(folder: Path) -> None:
+    (folder / "big.yaml").write_bytes(b"#" * (10 << 20))
+    (folder / "latin.yaml").write_bytes(b"name: \xfc\n")
+    (folder / "gone.yaml").symlink_to("nowhere")
+    with pytest.raises(Invalid, match="nothing was applied: 3 files cannot be read") as refused:
+        read(folder)
+    assert [str(each) for each in refused.value.problems] == [
+        f"{folder}/big.yaml: it has more than 1 MiB: split it",
+        f"cannot read {folder}/gone.yaml: No such file or directory",
+        f"{folder}/latin.yaml is not UTF-8 text",
+    ]
+
+
+def test_too_many_files_and_too_much_of_them_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_folders, "MAX_FILES", 2)
+    with pytest.raises(TooLarge, match="apply them in parts"):
+        read(folder)
+    monkeypatch.undo()
+    monkeypatch.setattr(document_folders, "MAX_APPLIED", 12)
+    with pytest.raises(TooLarge, match="apply them in parts"):
+        read(folder)
+
+
+def test_files_of_editors_on_windows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("ü", "utf-8-sig")
+    (tmp_path / "b.yaml").write_text("ü", "utf-16")
+    assert read(tmp_path) == ["ü", "ü"]
+
+
+def test_nothing_to_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="-R also reads the folders within"):
+        read(tmp_path)
+    with pytest.raises(Invalid) as refused:
+        read(tmp_path / "nope")
+    assert "No such file" in str(refused.value.problems[0])

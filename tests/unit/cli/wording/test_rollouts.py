@@ -1,0 +1,50 @@
+"""Rollouts in a person's words."""
+
+from typing import Any
+
+from tests.unit.cli.rollout_documents import member, plan, standing
+from tinkbox.cli.wording.rollouts import REFUSED, last_words, pace, plan_fields, progress, watched_lines
+
+
+def failed(number: int) -> list[dict[str, Any]]:
+    return [member(f"node{each}", "FAILED", workflow="w" * 36, message="no disk") for each in range(number)]
+
+
+def test_the_pace_says_what_a_failure_does_where_that_matters() -> None:
+    assert pace(standing()) == "8 at a time; a failure stops it"
+    assert pace(standing(on_failure="continue")) == "8 at a time; it goes on when one fails"
+    assert pace(standing(max_parallel=0)) == "all at once"
+
+
+def test_progress_names_only_what_there_is() -> None:
+    assert progress(standing(counts={"SUCCESS": 3})) == "3/3 done"
+    assert progress(standing(counts={"SUCCESS": 3, "TIMEOUT": 1, "FAILED": 1, "CANCELED": 1, "STOPPING": 1})) == (
+        "3/7 done, 2 failed, 1 canceled, 1 under way"
+    )
+
+
+def test_a_plan_of_many_refused_machines_ends() -> None:
+    names = tuple(f"node{number}" for number in range(REFUSED + 7))
+    told = plan_fields(plan(refused=names))
+    assert told[1] == ("Machines", "none")
+    assert told[-1] == ("", "and 7 more")
+    assert len(told) == 4 + REFUSED
+    assert ("Wiped disks", "none that the template names") in plan_fields({**plan("a"), "wipes": []})
+
+
+def test_what_is_watched_fits_into_the_room_there_is() -> None:
+    rollout = standing(counts={"FAILED": 30}, failures=failed(30))
+    assert len(watched_lines(rollout)) == 31
+    shown = watched_lines(rollout, 10)
+    assert len(shown) == 10
+    assert str(shown[-1]) == "  and 22 more machines"
+
+
+def test_the_last_words_say_what_to_type() -> None:
+    assert last_words(standing("SUCCESS", counts={"SUCCESS": 1}), "tinkbox") == []
+    said = last_words(standing("FAILED", counts={"FAILED": 1, "WAITING": 3}, failures=failed(1)), "tinkbox")
+    assert [each.split(":")[1].strip() for each in said] == [
+        "tinkbox workflow state wwwwwwww",
+        "tinkbox rollout retry 5d3f0a11",
+        "tinkbox rollout resume 5d3f0a11",
+    ]

@@ -1,0 +1,67 @@
+"""Files of all kinds at once: every document is taken, told as left out, or a problem."""
+
+import json
+
+import pytest
+
+from tinkbox.engine.documents.kubernetes import HARDWARE_2020, read_all
+from tinkbox.model.applying import MAX_FILE
+
+MACHINE = (
+    "apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata: {name: a}\nspec: {interfaces: [{dhcp: {mac: x}}]}\n"
+)
+OF_2020 = {"id": "x", "network": {"interfaces": [{"dhcp": {"mac": "y"}}]}, "metadata": "\U0001f600\t"}
+
+
+def kinds(text: str) -> list[str]:
+    return [each.kind for each in read_all(text).objects]
+
+
+def problems(text: str) -> list[str]:
+    return [str(each) for each in read_all(text).problems]
+
+
+def test_kinds_and_formats_stand_beside_each_other() -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [OF_2020, json.loads(json.dumps(OF_2020))]}
+    assert kinds(f"{MACHINE}---\n---\n{json.dumps(OF_2020)}\n") == ["Hardware", HARDWARE_2020]
+    assert kinds(json.dumps(listed, indent="\t")) == [HARDWARE_2020] * 2
+    assert read_all(json.dumps(listed)).objects[1].content == OF_2020
+    assert (kinds(""), kinds("---\n"), kinds("# nothing\n")) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    "version", ["v1", "apps/v1", "batch/v1", "rbac.authorization.k8s.io/v1", "kustomize.config.k8s.io/v1"]
+)
+def test_what_is_kubernetes_own_is_left_out_and_told(version: str) -> None:
+    read = read_all(f"apiVersion: {version}\nkind: Secret\nmetadata: {{name: x}}\n")
+    assert (read.objects, read.problems) == ((), ())
+    assert str(read.notes[0]) == "line 1: Secret x is of Kubernetes itself, and is left out"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machine\n", "kind: Machine of bmc.tinkerbell.org/v1alpha1 is unknown"),
+        ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown"),
+        ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown"),
+        ("apiVersion: v1\n", "kind: (none) of v1 is unknown"),
+        ("apiVersion: tinkerbell.org/v1beta1\nkind: Hardware\nmetadata: {name: x}\n", "only tinkerbell.org/v1alpha1 is"),
+        ("name: x\n", "neither a Kubernetes document"),
+        ("- 1\n", "neither a Kubernetes document"),
+        ("[]", "neither a Kubernetes document"),
+        ('{"id": NaN, "network": 1}', "NaN is no number in JSON"),
+        ('{"id": 1,\n "network" 1}', "line 2: invalid json"),
+        ("a: [\n", "not valid YAML"),
+        ("id: x\nnetwork: .nan\n", "no number in JSON"),
+        ("x" * (MAX_FILE + 1), "more than 1024 KiB"),
+    ],
+)  # fmt: skip
+def test_everything_else_is_a_problem(text: str, told: str) -> None:
+    (found,) = problems(text)
+    assert told in found
+
+
+def test_a_document_that_is_small_only_because_of_aliases_is_refused() -> None:
+    nested = "".join(f"x{each}: &x{each} [*x{each - 1}, *x{each - 1}]\n" for each in range(1, 40))
+    (found,) = problems(f"id: x\nnetwork: 1\nx0: &x0 [a, a]\n{nested}")
+    assert "more than" in found

@@ -1,0 +1,37 @@
+"""Problems by what they have in common."""
+
+import pytest
+
+from tests.unit.view.snapshots import ALL_KINDS, failed, machine, snapshot
+from tinkbox.view.groups import groups_of, in_ranges
+from tinkbox.view.rows import rows_of
+
+
+def test_the_worst_come_first_and_of_those_alike_the_largest() -> None:
+    told = snapshot(failed(1, "A"), failed(2, "B"), failed(3, "B"), machine(4, parked="x"), machine(5))
+    groups = groups_of(rows_of(told, {}).values())
+    assert [(each.standing.word, each.reason, each.names) for each in groups] == [
+        ("FAILED", "B", ("node2", "node3")),
+        ("FAILED", "A", ("node1",)),
+        ("PARKED", "", ("node4",)),
+    ]
+
+
+def test_only_problems_are_grouped() -> None:
+    assert all(each.standing.is_problem for each in groups_of(rows_of(ALL_KINDS, {}).values()))
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["node1", "node2", "node3", "node7"], ["node[1-3,7]"]),
+        (["a1", "b1", "b2"], ["a1", "b[1-2]"]),
+        (["gateway", "node9", "node10"], ["gateway", "node[9-10]"]),
+        (["n01", "n02"], ["n0[1-2]"]),
+        (["n1", "n1"], ["n1"]),
+        (["r1-n1", "r1-n2", "r2-n1"], ["r1-n[1-2]", "r2-n1"]),
+        ([], []),
+    ],
+)
+def test_names_in_a_row_are_told_as_ranges(names: list[str], shown: list[str]) -> None:
+    assert in_ranges(names) == shown

@@ -1,0 +1,192 @@
+"""The picture at every width, and on paper."""
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.golden import text as golden
+from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
+from tinkbox.model.breakpoint import Kind
+from tinkbox.model.limits import SHOWN_HOLDERS
+from tinkbox.model.workflow import State
+from tinkbox.view.columns import why
+from tinkbox.view.keys import Key
+from tinkbox.view.lines import line_width, plain
+from tinkbox.view.picture import picture, plain_picture
+from tinkbox.view.rows import rows_of
+from tinkbox.view.state import View, begun, pressed
+from tinkbox.wire.messages.status import (
+    DeletedLine,
+    DiskLine,
+    HeldBackLine,
+    LimitLine,
+    MachineLine,
+    Snapshot,
+    StoredLine,
+)
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are shown in the zone of the person."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+def shown(view: View) -> str:
+    return "".join(f"{plain(line)}\n" for line, _ in picture(view))
+
+
+def told(line: MachineLine) -> str:
+    """What a row says of a machine."""
+    (row,) = rows_of(snapshot(line), {}).values()
+    return why(row, NOW)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_list_at_every_width(width: int) -> None:
+    view = begun(ALL_KINDS, 24, width)
+    assert shown(view) == golden(f"cli/status-{width}.txt")
+    assert all(line_width(line) <= width for line, _ in picture(view))
+
+
+def test_the_picture_on_paper_cuts_nothing() -> None:
+    assert plain_picture(ALL_KINDS) == golden("cli/status-paper.txt")
+
+
+@pytest.mark.parametrize("width", [1, 20, 59, 75, 76, 111, 112, 128, 152, 170, 400])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    long = machine(
+        1, hostname="網" * 40, stage="x" * 300, address="172.30.0.1", work=work(name="n" * 200, action="a" * 200)
+    )
+    for keys in ([], ["?"], ["p"], ["/"], ["a"]):
+        view = begun(snapshot(long, failed(2)), 24, width)
+        for key in keys:
+            view, _ = pressed(view, key)
+        assert all(line_width(line) <= width for line, _ in picture(view)), keys
+
+
+def test_exactly_the_selected_row_is_marked() -> None:
+    view, _ = pressed(begun(ALL_KINDS, 24, 80), "j")
+    assert [plain(line)[:7] for line, selected in picture(view) if selected] == ["⏸ node7"]
+
+
+def test_without_a_machine_it_says_how_to_register_one() -> None:
+    assert "tinkbox hardware add MAC --name NAME" in shown(begun(snapshot(), 24, 80))
+    assert "tinkbox hardware add MAC --name NAME" in plain_picture(snapshot())
+
+
+@pytest.mark.parametrize("width", [20, 60])
+def test_what_may_be_answered_is_seen_however_long_the_question(width: int) -> None:
+    view, _ = pressed(begun(snapshot(failed(1, hostname="x" * 60)), 24, width), "r")
+    assert shown(view).splitlines()[-1].endswith("… (y/n)")
+    view, _ = pressed(begun(snapshot(held()), 24, width), "c")
+    for key in "it is fine" * 9:
+        view, _ = pressed(view, key)
+    assert shown(view).splitlines()[-1].endswith("is fine█")
+
+
+def test_a_filter_that_finds_nothing_says_so() -> None:
+    view = begun(ALL_KINDS, 24, 80)
+    for key in ("/", "z", "z"):
+        view, _ = pressed(view, key)
+    assert "no machine has 'zz': Esc shows all of them" in shown(view)
+    assert shown(view).splitlines()[-1].startswith("/zz█  0 machines")
+
+
+def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
+    for width in (80, 120):
+        keys = shown(begun(snapshot(held()), 24, width)).splitlines()[-1]
+        assert all(each in keys for each in ("s shell", "c continue", "r retry", "a abort", "? keys", "q quit"))
+    assert "a cancel" in shown(begun(snapshot(machine(work=work())), 24, 80)).splitlines()[-1]
+    assert "retry" not in shown(begun(snapshot(machine(work=work(State.SUCCESS))), 24, 80)).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (machine(work=work(attempt=2, attempts=3)), "attempt 2 of 3"),
+        (machine(work=work(leaving=True)), "goes away by intention, and is waited for"),
+        (machine(work=work(elsewhere="node9")), "waits for node9"),
+        (machine(work=work()), "the worker is in touch"),
+        (machine(work=work(State.PENDING), stage="", stage_at=None), "not seen yet"),
+        (held(kind=Kind.BEFORE), "before it begins; fails by itself in 28:45"),
+        (held(decided=True), "NonZeroExit; decided, and being carried out"),
+        (
+            machine(work=work(lost=True, reason="HistoryLost", message="it ran 2 actions")),
+            "HistoryLost: it ran 2 actions",
+        ),
+        (machine(parked="3 boots\x1b[2J", ticket=True), "is parked: 3 boots [2J"),
+    ],
+)
+def test_a_row_says_what_there_is_to_know(line: MachineLine, said: str) -> None:
+    assert told(line) == said
+
+
+def test_nothing_that_a_machine_said_steers_the_terminal() -> None:
+    evil = "\x1b[2J\x07evil\x9b\n"
+    flow = work(State.FAILED, name=evil, action=evil, reason=evil, message=evil, hint=evil, template=evil)
+    line = machine(1, hostname=evil, stage=evil, address=evil, labels={evil: evil}, work=flow)
+    every = snapshot(line, version=evil)
+    for text in (plain_picture(every), shown(begun(every, 24, 200))):
+        assert not {"\x1b", "\x07", "\x9b"} & set(text)
+        assert "evil" in text
+
+
+DISK = DiskLine(free=1 << 20, nearly_full=True, database=2 << 20, stored=())
+
+
+def with_disk(**changes: object) -> Snapshot:
+    return replace(ALL_KINDS, disk=replace(DISK, **changes))
+
+
+def test_a_disk_without_room_cannot_be_overlooked() -> None:
+    assert "disk 1MiB free: nearly full" in shown(begun(with_disk(), 24, 80))
+    assert "disk 1MiB free: FULL" in shown(begun(with_disk(full=True), 24, 80))
+    stored = (StoredLine(kind="output", octets=9, number=1, remedy="delete workflows"),)
+    paper = plain_picture(with_disk(full=True, stored=stored))
+    assert "the disk is full, and machines cannot hand in what they did: output take most: delete workflows" in paper
+    deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW + timedelta(days=1))
+    told = "3 finished workflows deleted early for lack of room (9 bytes), from 2026-11-21 03:30 UTC to 2026-11-22 03:30 UTC"
+    assert told in plain_picture(with_disk(deleted=deleted))
+
+
+def test_limits_that_hold_somebody_back_are_told() -> None:
+    def line(number: int) -> LimitLine:
+        holders = tuple(HeldBackLine(holder=f"10.0.0.{each}", held="4 streams", refused=each) for each in range(number))
+        return LimitLine(name="streams", used="8", total="10 streams", held_back=holders)
+
+    paper = plain_picture(replace(ALL_KINDS, limits=(line(2), line(5), line(SHOWN_HOLDERS))))
+    assert (
+        "limit streams: 8 of 10 streams: 10.0.0.0 (4 streams, refused 0 times), 10.0.0.1 (4 streams, refused 1 time)\n"
+        in paper
+    )
+    assert "and 2 more: tinkbox doctor" in paper
+    assert f"and at least {SHOWN_HOLDERS - 3} more: tinkbox doctor" in paper
+    assert "3 limits near" in shown(begun(replace(ALL_KINDS, limits=(line(1),) * 3), 24, 120))
+
+
+def test_help_names_every_key_that_does_something() -> None:
+    view, _ = pressed(begun(ALL_KINDS, 40, 120), "?")
+    text = shown(view)
+    for key in (
+        "j k",
+        "g G",
+        "PgDn",
+        "/",
+        "Esc",
+        "S Tab",
+        "p ",
+        "Enter",
+        "o ",
+        "d ",
+        "s ",
+        "c ",
+        "r ",
+        "a ",
+        "q Ctrl-C",
+    ):
+        assert f"\n{key}" in text, key
+    assert Key.ESCAPE not in text

@@ -1,0 +1,81 @@
+"""How machines stand, which of them a filter keeps, and in which order they come."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.view.snapshots import ALL_KINDS, failed, held, machine, snapshot, work
+from tinkbox.model.workflow import State
+from tinkbox.view.rows import Order, chosen, counted_by_standing, rows_of
+from tinkbox.view.standing import Standing, standing_of
+from tinkbox.wire.messages.status import Snapshot
+
+
+def names(told: Snapshot, filtered_by: str = "", order: Order = Order.PROBLEM) -> list[str]:
+    return [each.name for each in chosen(rows_of(told, {}).values(), filtered_by, order)]
+
+
+def test_problems_come_first_the_worst_of_all() -> None:
+    rows = chosen(rows_of(ALL_KINDS, {}).values(), "", Order.PROBLEM)
+    assert [each.standing for each in rows] == list(Standing)
+
+
+def test_of_problems_alike_the_newest_comes_first_and_the_rest_is_in_the_order_of_names() -> None:
+    told = snapshot(failed(30), failed(2), machine(10, work=None), machine(9, work=None))
+    assert names(told) == ["node2", "node30", "node9", "node10"]
+
+
+@pytest.mark.parametrize("state", [each for each in State if each.name in Standing.__members__ and each != State.HELD])
+def test_a_machine_stands_as_its_workflow(state: State) -> None:
+    assert standing_of(machine(work=work(state))).word == state
+
+
+def test_a_machine_that_stalls_is_a_problem_only_where_something_waits_for_it() -> None:
+    assert standing_of(machine(stalled="stalled", work=work(State.PENDING))) is Standing.STALLED
+    assert standing_of(machine(stalled="stalled", ticket=True)) is Standing.STALLED
+    assert standing_of(machine(stalled="stalled", work=work(State.SUCCESS))) is Standing.SUCCESS
+    assert standing_of(machine(stalled="stalled")) is Standing.IDLE
+
+
+def test_a_lost_history_is_worse_than_everything() -> None:
+    assert standing_of(machine(work=work(lost=True), parked="x")) is Standing.LOST
+    assert standing_of(replace(held(), parked="x")) is Standing.HELD
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("node5", ["node5"]),
+        ("DISKNOTFOUND", ["node5"]),
+        ("nvme1n1 failed", ["node5"]),
+        ("rack=r1", ["node2"]),
+        ("172.30.0.9", ["node9"]),
+        ("08:00:27:00:00:0a", ["node10"]),
+        ("52:54", ["52:54:00:00:00:09"]),
+        ("node5 node6", []),
+    ],
+)
+def test_a_filter_finds_every_word_wherever_it_stands(words: str, found: list[str]) -> None:
+    assert names(ALL_KINDS, words) == found
+
+
+def test_the_list_is_sorted_by_name_state_and_age() -> None:
+    told = snapshot(failed(10), machine(2, work=None, stage_at=None), failed(9))
+    assert names(told, order=Order.NAME) == ["node2", "node9", "node10"]
+    assert names(told, order=Order.STATE) == ["node9", "node10", "node2"]
+    assert names(told, order=Order.SINCE) == ["node9", "node10", "node2"]
+    assert [each.following for each in Order] == [*list(Order)[1:], Order.PROBLEM]
+
+
+def test_rows_of_machines_that_did_not_change_are_taken_over() -> None:
+    before = rows_of(ALL_KINDS, {})
+    changed = replace(ALL_KINDS.machines[0], stage="new")
+    after = rows_of(replace(ALL_KINDS, machines=(changed, *ALL_KINDS.machines[1:])), before)
+    assert [key for key in after if after[key] is not before[key]] == [changed.id]
+
+
+def test_machines_are_counted_by_how_they_stand() -> None:
+    assert counted_by_standing(rows_of(snapshot(failed(1), failed(2), machine(3, work=None)), {}).values()) == [
+        (Standing.FAILED, 2),
+        (Standing.IDLE, 1),
+    ]

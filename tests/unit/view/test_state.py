@@ -1,0 +1,343 @@
+"""What each key does, without a terminal."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, many, snapshot, work
+from tinkbox.model.breakpoint import Kind
+from tinkbox.model.workflow import State
+from tinkbox.view.keys import Key
+from tinkbox.view.lines import Line, plain
+from tinkbox.view.picture import picture
+from tinkbox.view.rows import Order
+from tinkbox.view.state import (
+    Cancel,
+    Decide,
+    Effect,
+    Load,
+    PageKind,
+    Quit,
+    Retry,
+    Shell,
+    View,
+    begun,
+    disconnected,
+    loaded,
+    looked,
+    pressed,
+    resized,
+)
+from tinkbox.wire.messages.status import MachineLine, Snapshot
+
+LINES: tuple[Line, ...] = tuple(((f"line {number}", ""),) for number in range(100))
+
+
+def typed(view: View, *keys: str) -> tuple[View, list[Effect]]:
+    effects = []
+    for key in keys:
+        view, effect = pressed(view, key)
+        effects += [effect] if effect is not None else []
+    return view, effects
+
+
+def of(told: Snapshot) -> View:
+    return begun(told, 24, 80)
+
+
+def one(line: MachineLine) -> View:
+    return of(snapshot(line))
+
+
+def name(view: View) -> str:
+    return view.row.name if view.row else ""
+
+
+def expanded(word: str) -> set[str]:
+    """The names that a range stands for: node[1-3,7]."""
+    head, _, numbers = word.removesuffix("]").partition("[")
+    spans = [each.split("-") for each in numbers.split(",") if each]
+    return {f"{head}{number}" for each in spans for number in range(int(each[0]), int(each[-1]) + 1)} or {word}
+
+
+def seen(view: View) -> set[str]:
+    """The machines that are on the screen."""
+    shown = "\n".join(plain(line) for line, _ in picture(view))
+    return {each.name for each in view.shown if f"{each.standing.mark} {each.name} " in shown}
+
+
+def test_every_failure_of_500_machines_is_on_the_screen_within_two_keys() -> None:
+    told = many(500, 60)
+    wanted = {each.hostname for each in told.machines if each.work and each.work.state is State.FAILED}
+    view, found = of(told), set[str]()
+    assert len(wanted) == 60
+    for key in ("", Key.PAGE_DOWN, Key.PAGE_DOWN):
+        view = typed(view, key)[0] if key else view
+        found |= seen(view)
+    assert wanted <= found
+
+
+@pytest.mark.parametrize("failures", [0, 1, 61, 250, 499, 500])
+def test_however_many_fail_each_is_named_within_two_keys(failures: int) -> None:
+    told = many(500, failures)
+    wanted = {each.hostname for each in told.machines if each.work and each.work.state is State.FAILED}
+    view, found = of(told), set[str]()
+    assert len(wanted) == failures
+    for key in ("p", Key.PAGE_DOWN):
+        view, _ = typed(view, key)
+        for word in " ".join(plain(line) for line, _ in picture(view)[3:-1]).split():
+            found |= expanded(word)
+    assert wanted <= found
+
+
+def test_a_group_of_problems_leads_to_its_machines() -> None:
+    view, effects = typed(of(snapshot(failed(1), failed(2, "OutOfMemory"), failed(3))), "p", "j", "j", Key.ENTER)
+    assert ([each.name for each in view.shown], view.page, effects) == (["node2"], None, [])
+    view, _ = typed(of(snapshot(machine())), "p")
+    assert "there is no problem" in [plain(line) for line, _ in picture(view)]
+
+
+def test_a_failure_of_one_kind_among_many_is_found_by_a_filter() -> None:
+    told = snapshot(*many(500, 250).machines, failed(501, "DiskTooSmall"))
+    view, _ = typed(of(told), "/", *"toosmall")
+    assert [each.name for each in view.shown] == ["node501"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "index"),
+    [
+        (["j"], 1),
+        (["j", Key.DOWN, "k"], 1),
+        (["k"], 0),
+        ([Key.UP], 0),
+        (["G"], 99),
+        (["G", "j"], 99),
+        (["G", "g"], 0),
+        ([Key.END, Key.HOME], 0),
+        ([Key.PAGE_DOWN], 20),
+        ([" ", " ", Key.PAGE_UP], 20),
+        (["G", Key.PAGE_UP], 79),
+    ],
+)
+def test_keys_that_move(keys: list[str], index: int) -> None:
+    view, effects = typed(of(many(100, 5)), *keys)
+    assert (view.index, effects) == (index, [])
+    assert view.top <= view.index < view.top + 20
+
+
+@pytest.mark.parametrize("key", ["q", Key.INTERRUPT])
+def test_keys_that_leave(key: str) -> None:
+    assert typed(of(ALL_KINDS), key)[1] == [Quit()]
+
+
+def test_ctrl_c_leaves_from_everywhere() -> None:
+    for keys in (["/"], ["?"], ["a"], ["d"]):
+        assert typed(of(ALL_KINDS), *keys, Key.INTERRUPT)[1][-1] == Quit()
+
+
+def test_nothing_moves_where_there_is_no_machine() -> None:
+    view, effects = typed(of(snapshot()), "j", "G", Key.PAGE_DOWN, Key.ENTER, "r", "s")
+    assert (view.index, effects, view.notice) == (0, [], "there is no workflow here")
+
+
+def test_a_filter_counts_as_it_is_typed() -> None:
+    view, _ = typed(of(ALL_KINDS), "/", "n", "o", "d", "e", "5")
+    assert ([each.name for each in view.shown], view.is_typing) == (["node5"], True)
+    view, _ = typed(view, Key.BACKSPACE)
+    assert len(view.shown) == 12
+    view, _ = typed(view, Key.CLEAR)
+    assert len(view.shown) == 13
+    view, effects = typed(view, "q", Key.ENTER)
+    assert (view.filtered_by, view.is_typing, effects) == ("q", False, []), "a letter is a letter while one types"
+
+
+def test_a_filter_is_kept_by_enter_and_cleared_by_escape() -> None:
+    view, _ = typed(of(ALL_KINDS), "/", *"node5", Key.ENTER, "j")
+    assert [each.name for each in view.shown] == ["node5"]
+    view, _ = typed(view, Key.ESCAPE)
+    assert (len(view.shown), view.filtered_by) == (13, "")
+    view, _ = typed(view, "/", "5", Key.ESCAPE)
+    assert (len(view.shown), view.is_typing) == (13, False)
+
+
+def test_the_order_goes_round() -> None:
+    view, _ = typed(of(ALL_KINDS), "S")
+    assert (view.order, [each.name for each in view.shown][1:3]) == (Order.NAME, ["node1", "node2"])
+    view, _ = typed(view, Key.TAB, "S", "S")
+    assert view.order is Order.PROBLEM
+
+
+def test_the_selection_stays_on_its_machine_when_others_come_before_it() -> None:
+    view, _ = typed(of(snapshot(failed(7), machine(8), machine(9))), "j", "j")
+    assert name(view) == "node9"
+    change = replace(snapshot(failed(1), failed(2)), part=True)
+    view = looked(view, change)
+    assert (name(view), view.index, len(view.shown)) == ("node9", 4, 5)
+
+
+def test_until_a_person_moves_the_first_problem_is_selected() -> None:
+    view = looked(of(snapshot(machine(8), machine(9))), replace(snapshot(failed(1)), part=True))
+    assert name(view) == "node1"
+
+
+def test_a_selected_machine_that_goes_leaves_its_place_to_the_next() -> None:
+    view, _ = typed(of(snapshot(machine(1), machine(2), machine(3))), "j")
+    view = looked(view, replace(snapshot(), part=True, gone=(machine(2).id,)))
+    assert [each.name for each in view.shown] == ["node1", "node3"]
+    assert name(view) == "node3"
+
+
+def test_what_did_not_change_is_not_sorted_again() -> None:
+    view = of(ALL_KINDS)
+    change = replace(ALL_KINDS, machines=(), part=True, now=NOW)
+    after = looked(view, change)
+    assert after.shown is view.shown
+    assert after.rows is view.rows
+
+
+def test_a_lost_connection_is_told_until_the_appliance_answers() -> None:
+    view = disconnected(of(ALL_KINDS), "nobody answers")
+    assert "nobody answers (trying again" in plain(picture(view)[-1][0])
+    assert looked(view, replace(ALL_KINDS, machines=(), part=True)).lost == ""
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 20), (24, 80), (60, 200)])
+def test_any_size_is_filled_exactly(size: tuple[int, int]) -> None:
+    view, _ = typed(of(many(100, 5)), "G")
+    shown = picture(resized(view, *size))
+    assert len(shown) == size[0]
+
+
+def test_enter_opens_the_machine_and_escape_leads_back() -> None:
+    view, effects = typed(of(ALL_KINDS), Key.ENTER)
+    load = Load(kind=PageKind.MACHINE, machine=machine(11).id)
+    assert effects == [load]
+    view = loaded(view, load, LINES)
+    assert "line 0" in [plain(line) for line, _ in picture(view)]
+    view, effects = typed(view, "G")
+    assert view.page is not None
+    assert view.page.top == 80
+    for key in (Key.ESCAPE, "q"):
+        after, effects = typed(view, key)
+        assert (after.page, effects) == (None, [])
+
+
+def test_a_page_that_is_at_its_end_follows_what_is_added() -> None:
+    view, (load,) = typed(of(ALL_KINDS), Key.ENTER)
+    assert isinstance(load, Load)
+    view, _ = typed(loaded(view, load, LINES[:50]), "G")
+    view = loaded(view, load, LINES)
+    assert view.page is not None
+    assert view.page.top == 80
+    view = loaded(typed(view, "g")[0], load, LINES)
+    assert view.page is not None
+    assert view.page.top == 0
+
+
+def test_what_comes_for_a_page_that_was_left_opens_nothing() -> None:
+    view, (load,) = typed(of(ALL_KINDS), Key.ENTER)
+    assert isinstance(load, Load)
+    view, _ = typed(view, Key.ESCAPE)
+    assert loaded(view, load, LINES).page is None
+
+
+def test_keys_of_pages() -> None:
+    view, effects = typed(of(ALL_KINDS), "?")
+    assert effects == []
+    assert any("older workflows" in plain(line) for line, _ in picture(view))
+    assert typed(view, "?")[0].page is None
+    assert typed(of(ALL_KINDS), "d")[1] == [Load(kind=PageKind.DOCTOR)]
+    assert typed(of(ALL_KINDS), "d", "d")[1] == [Load(kind=PageKind.DOCTOR)], "once"
+
+
+def test_older_workflows_are_those_of_the_machine_and_enter_opens_one() -> None:
+    view, (load,) = typed(of(snapshot(failed(1))), "o")
+    assert load == Load(kind=PageKind.OLDER, machine=failed(1).id)
+    view = loaded(view, load, LINES[:2], ["first", "second"])
+    _, effects = typed(view, "j", "j", Key.ENTER)
+    assert effects == [Load(kind=PageKind.WORKFLOW, machine=failed(1).id, workflow="second")]
+
+
+def test_on_the_page_of_an_older_workflow_nothing_is_done_to_the_newest() -> None:
+    view, (load,) = typed(of(snapshot(failed(1))), "o")
+    assert isinstance(load, Load)
+    view, _ = typed(loaded(view, load, LINES[:1], ["older"]), Key.ENTER, "r")
+    assert (view.question, view.notice) == (None, "this key is for a machine's page: Esc goes back")
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "effect"),
+    [
+        (failed(1), "r", Retry(workflow=failed(1).work.id)),
+        (machine(work=work()), "a", Cancel(workflow=work().id)),
+        (machine(work=work(State.PENDING)), "a", Cancel(workflow=work().id)),
+        (held(), "a", Decide(workflow=work().id, verb="abort")),
+        (held(), "r", Decide(workflow=work().id, verb="retry")),
+        (machine(work=work(lost=True)), "r", Retry(workflow=work().id)),
+    ],
+)
+@pytest.mark.parametrize("page", [False, True])
+def test_what_destroys_is_asked_about_first(line: MachineLine, key: str, effect: Effect, *, page: bool) -> None:
+    view = one(line)
+    if page:
+        view, (load,) = typed(view, Key.ENTER)
+        assert isinstance(load, Load)
+        view = loaded(view, load, LINES)
+    asked, effects = typed(view, key)
+    assert effects == []
+    assert "(y/n)" in plain(picture(asked)[-1][0])
+    assert typed(asked, "y")[1] == [effect]
+    for no in ("n", Key.ESCAPE, Key.ENTER, "x", "j"):
+        after, effects = typed(asked, no)
+        assert (after.question, after.notice, effects) == (None, "nothing was done", [])
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        (machine(work=work(State.SUCCESS)), "r"),
+        (machine(work=work()), "r"),
+        (held(kind=Kind.BEFORE), "r"),
+        (failed(1), "a"),
+        (failed(1), "s"),
+        (machine(work=work()), "c"),
+        (machine(), "a"),
+    ],
+)
+def test_what_cannot_be_done_says_why(line: MachineLine, key: str) -> None:
+    view, effects = typed(one(line), key)
+    assert (effects, view.question) == ([], None)
+    assert view.notice
+
+
+def test_a_shell_opens_in_what_is_held() -> None:
+    assert typed(one(held()), "s")[1] == [Shell(workflow=work().id)]
+
+
+def test_continuing_a_failure_wants_a_reason() -> None:
+    view, effects = typed(one(held()), "c", Key.ENTER, *"disk is fine", "!", Key.BACKSPACE)
+    assert effects == []
+    assert "disk is fine" in plain(picture(view)[-1][0])
+    assert typed(view, Key.ENTER)[1] == [Decide(workflow=work().id, verb="continue", why="disk is fine")]
+    assert typed(view, Key.ESCAPE)[0].question is None
+
+
+def test_continuing_what_has_not_begun_wants_none() -> None:
+    assert typed(one(held(kind=Kind.BEFORE)), "c")[1] == [Decide(workflow=work().id, verb="continue")]
+
+
+def test_a_notice_goes_with_the_next_key() -> None:
+    view, _ = typed(one(failed(1)), "s")
+    assert view.notice
+    assert typed(view, "j")[0].notice == ""
+
+
+def test_what_is_typed_is_bounded() -> None:
+    view, _ = typed(of(ALL_KINDS), "/", *"x" * 1_000)
+    assert len(view.filtered_by) == 200
+
+
+def test_keys_without_a_meaning_do_nothing() -> None:
+    view = of(ALL_KINDS)
+    for key in ("x", Key.UNKNOWN, Key.LEFT, Key.RIGHT, Key.BACKSPACE, "ü"):
+        assert typed(view, key) == (view, [])

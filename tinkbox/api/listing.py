@@ -1,0 +1,134 @@
+"""What the query of a list says: which entries, in which order, how many.
+
+An unknown name is refused: a filter that is misspelt would otherwise select everything.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from aiohttp import web
+
+from tinkbox.api.requests import number
+from tinkbox.model.duration import parse_duration
+from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import Selector, parse_selector
+from tinkbox.model.listing import Order
+from tinkbox.model.spelling import meant
+from tinkbox.model.text import quoted
+
+# The header that says how many entries there are without the limit.
+TOTAL: Final = "Total-Count"
+# The names of filters, with what each reads of a document.
+Filters = Mapping[str, Callable[[Mapping[str, Any]], Collection[str]]]
+E = TypeVar("E", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A request's query, of which only these names may be asked."""
+
+    request: web.Request
+    names: Collection[str]
+
+    def __post_init__(self) -> None:
+        for name in self.request.query:
+            if name not in self.names:
+                raise Invalid(f"{quoted(name)} is no filter of {self.request.path}: {meant(name, self.names)}")
+
+    def text(self, name: str) -> str:
+        """Empty when it is not asked."""
+        return self.request.query.get(name, "").strip()
+
+    def texts(self, name: str) -> list[str]:
+        """What is given several times, or once with commas between."""
+        given = [part.strip() for each in self.request.query.getall(name, ()) for part in each.split(",")]
+        return [each for each in given if each]
+
+    def words(self, name: str, known: type[E]) -> tuple[E, ...]:
+        """Values of an enumeration, in whatever case they are written; raises Invalid."""
+        by_folded = {each.casefold(): each for each in known}
+        wanted = self.texts(name)
+        for each in wanted:
+            if each.casefold() not in by_folded:
+                raise Invalid(f"{quoted(each)} is no {name}: {meant(each, list(known))}")
+        return tuple(by_folded[each.casefold()] for each in wanted)
+
+    def selector(self) -> Selector:
+        """`label`: all that are given must hold."""
+        given = self.request.query.getall("label", ())
+        return Selector(tuple(each for text in given for each in parse_selector(text).requirements))
+
+    def since(self, now: datetime) -> datetime | None:
+        """`since`: how long ago, such as 2h, or a time in ISO 8601 with its zone."""
+        text = self.text("since")
+        if not text:
+            return None
+        try:
+            return now - timedelta(seconds=parse_duration(text))
+        except OverflowError:
+            raise Invalid(f"since {quoted(text)} is longer ago than times go back") from None
+        except Invalid:
+            pass
+        try:
+            at = datetime.fromisoformat(text.replace(" ", "+"))  # a + of a zone that was not written as %2B
+        except ValueError:
+            at = None
+        if at is None or at.tzinfo is None:
+            raise Invalid(f"since {quoted(text)} is no time: write 2h, 3d, or 2026-11-27T16:00:00+01:00")
+        return at.astimezone(now.tzinfo)
+
+    def limit(self) -> int:
+        """0: all."""
+        return number(self.request, "limit")
+
+    def order(self, fields: Sequence[str], default: Order) -> Order:
+        """`sort`: a field, with a dash before it the largest first."""
+        text = self.text("sort")
+        if not text:
+            return default
+        field = text.removeprefix("-")
+        if field not in fields:
+            raise Invalid(f"{quoted(field)} is nothing to sort by: {meant(field, fields)}")
+        return Order(field, descending=text.startswith("-"))
+
+
+def listed(
+    request: web.Request,
+    documents: Iterable[Mapping[str, Any]],
+    *,
+    filters: Filters,
+    sorts: Sequence[str],
+    labels: bool = False,
+    taken: Collection[str] = (),
+) -> web.Response:
+    """A list that is made in memory, as the query wants it.
+
+    One of the texts that each of the `filters` reads must be among those that are wanted of it.  `taken` are names
+    that the caller has heeded already.
+    """
+    query = Query(request, (*taken, *filters, *(("label",) if labels else ()), "limit", "sort"))
+    wanted = {name: {each.casefold() for each in query.texts(name)} for name in filters}
+    selector = query.selector() if labels else Selector()
+    found = [
+        each
+        for each in documents
+        if selector.matches(each.get("labels", {}))
+        and all(
+            not wanted[name] or wanted[name] & {text.casefold() for text in reads(each)}
+            for name, reads in filters.items()
+        )
+    ]
+    order = query.order(sorts, Order(""))
+    if order.field:
+        found.sort(key=lambda each: _sortable(each[order.field]), reverse=order.descending)
+    limit = query.limit()
+    shown = found[:limit] if limit else found
+    return web.json_response(shown, headers={TOTAL: str(len(found))})
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    """What is not there sorts behind everything."""
+    return (value is None, "" if value is None else value)

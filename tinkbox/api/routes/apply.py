@@ -1,0 +1,109 @@
+"""`/v1/apply` and `/v1/export`: documents of all kinds, applied and written back."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any, Final
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
+from tinkbox.api.json_values import Document
+from tinkbox.api.listing import Query
+from tinkbox.api.requests import object_of, text_field
+from tinkbox.door.bodies import body_of
+from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
+from tinkbox.engine.applying.comparison import Outcome
+from tinkbox.engine.applying.exporting import Asked, Exporting, Kind, parse_asked
+from tinkbox.engine.applying.reading import SourceFile
+from tinkbox.model.access import Right
+from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.labels import parse_selector
+from tinkbox.model.text import quoted
+from tinkbox.wire.messages.json_fields import flag, texts
+
+# A body is the files in JSON, which doubles a quotation mark and the end of a line.
+MAX_BODY: Final = 2 * MAX_APPLIED
+APPLIED: Final = ("files", "dry_run", "diff", "prune", "agreed", "confirm_wipe")
+
+
+def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
+    async def apply(request: web.Request) -> web.Response:
+        body = await body_of(request, MAX_BODY)
+        document = await asyncio.to_thread(object_of, body)
+        unknown = [name for name in document if name not in APPLIED]
+        if unknown:
+            raise Invalid(f"{quoted(unknown[0])} means nothing here; known: {', '.join(APPLIED)}")
+        prune, rehearsal = document.get("prune"), flag(document, "dry_run")
+        wish = Wish(
+            rehearsal=rehearsal,
+            prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
+            agreed=texts(document, "agreed") if document.get("agreed") is not None else None,
+            confirm_wipe=flag(document, "confirm_wipe"),
+        )
+        applied = await applying.apply(files_of(document), wish, caller(request).name)
+        if not rehearsal:
+            for each in applied.results:
+                if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
+                    log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
+        return web.json_response(applied_document(applied, whole=flag(document, "diff"), rehearsal=rehearsal))
+
+    async def export(request: web.Request) -> web.Response:
+        query = Query(request, ("what", "label"))
+        asked = [parse_asked(each) for each in request.query.getall("what", ())]
+        selector = query.selector()
+        wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)]
+        exported, notes = await exporting.export(wanted, selector if selector.requirements else None)
+        items = [{"kind": each.kind, "name": each.name, "manifest": each.manifest} for each in exported]
+        return web.json_response({"items": items, "notes": [asdict(each) for each in notes]})
+
+    return [
+        *needing(Right.OPERATE, web.post("/v1/apply", apply)),
+        *needing(Right.LOOK, web.get("/v1/export", export)),
+    ]
+
+
+def files_of(document: Document) -> list[SourceFile]:
+    """`files`: a list of {name, text}; raises Invalid and TooLarge."""
+    listed = document.get("files")
+    if not isinstance(listed, list) or not listed:
+        raise Invalid('files is a list such as [{"name": "node7.yaml", "text": "…"}]')
+    if len(listed) > MAX_FILES:
+        raise TooLarge(f"{len(listed)} files: at most {MAX_FILES} are taken at once")
+    files = [_file(each) for each in listed]
+    if sum(len(each.text) for each in files) > MAX_APPLIED:
+        raise TooLarge(f"more than {MAX_APPLIED >> 20} MiB of documents: apply them in parts")
+    if len({each.name for each in files}) < len(files):
+        raise Invalid("two files have the same name")
+    return files
+
+
+def _file(entry: Any) -> SourceFile:
+    if not isinstance(entry, dict):
+        raise Invalid("files: each is an object with a name and a text")
+    text = entry.get("text")
+    if not isinstance(text, str):
+        raise Invalid("files: the text of each is text")
+    return SourceFile(name=text_field(entry, "name"), text=text)
+
+
+def applied_document(applied: Applied, *, whole: bool, rehearsal: bool) -> Document:
+    """`whole` adds what each was and is."""
+    return {
+        "dry_run": rehearsal,
+        "results": [_result(each, whole=whole, rehearsal=rehearsal) for each in applied.results],
+        "notes": [asdict(each) for each in applied.notes],
+    }
+
+
+def _result(result: Result, *, whole: bool, rehearsal: bool) -> Document:
+    told = {
+        "kind": result.kind,
+        "name": result.name,
+        # What is new in a rehearsal gets another one.
+        "id": "" if rehearsal and result.outcome is Outcome.CREATED else result.id,
+        "outcome": result.outcome,
+        "why": result.why,
+    }
+    return {**told, "old": result.old, "new": result.new} if whole else told

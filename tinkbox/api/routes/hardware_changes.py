@@ -1,0 +1,219 @@
+"""`/v1/hardware/…`: machines that are imported, edited, retired, deleted, and the notes about them."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
+from tinkbox.api.json_values import Document
+from tinkbox.api.requests import is_number, key_of, label_change_of, read_object, text_field
+from tinkbox.api.routes.hardware import hardware_document, notes_document, read_hardware
+from tinkbox.engine.machines.changes import Base, Change, MachineChanges
+from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.engine.machines.machines import Machines, called
+from tinkbox.engine.workflows.departures import Departures
+from tinkbox.model.access import Right
+from tinkbox.model.disk_selection import parse_path
+from tinkbox.model.errors import Invalid, Problem, TooLarge
+from tinkbox.model.hardware import MacAddress, primary
+from tinkbox.model.labels import LabelChange, parse_labels
+from tinkbox.model.machine_lists import MOST_LISTED, ImportOutcome, ListedMachine, listed_machine, parse_address
+from tinkbox.model.spelling import meant
+from tinkbox.model.ssh_keys import public_keys
+from tinkbox.model.text import quoted
+from tinkbox.wire.messages.json_fields import flag, number, text, texts
+
+IMPORTED = ("machines", "update", "skip_invalid", "dry_run")
+LISTED = ("macs", "name", "address", "gateway", "labels", "notes", "line", "key")
+CHANGED = ("name", "address", "gateway", "add_macs", "remove_macs", "disks", "ssh_keys", "labels", "force")
+
+
+def routes(machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures) -> list[web.RouteDef]:
+    return [*_changing(imports, changes), *_leaving(departures), *_noting(machines, changes)]
+
+
+def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
+    async def import_list(request: web.Request) -> web.Response:
+        document = _known(await read_object(request), IMPORTED)
+        listed = await asyncio.to_thread(_listed, document.get("machines"))
+        update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
+        if flag(document, "dry_run"):
+            found = await imports.preview(listed, update=update)
+        else:
+            found = await imports.store(listed, caller(request).name, update=update, skip_invalid=skip_invalid)
+            for outcome in (ImportOutcome.MADE, ImportOutcome.UPDATED):
+                ids = [each.hardware.id for each in found if each.hardware and each.outcome is outcome]
+                log_change(request, f"hardware {outcome} by import", *ids)
+        return web.json_response({"machines": [_imported_document(each) for each in found]})
+
+    async def change(request: web.Request) -> web.Response:
+        document = _known(await read_object(request), CHANGED)
+        status = await changes.change(key_of(request), _change(document), force=flag(document, "force"))
+        log_change(request, "hardware edited", status.hardware.id)
+        return web.json_response(hardware_document(status))
+
+    async def replace(request: web.Request) -> web.Response:
+        document = _known(await read_object(request), ("text", "base", "force"))
+        base = _base(document.get("base"))
+        read, notes = await read_hardware(text_field(document, "text").encode())
+        if len(read) != 1:
+            raise Invalid(f"expected the document of one machine, not of {len(read)}")
+        status = await changes.replace(key_of(request), read[0], base, force=flag(document, "force"))
+        log_change(request, "hardware edited", status.hardware.id)
+        told = [{"text": each.text, "line": each.line, "key": each.key} for each in notes]
+        return web.json_response({**hardware_document(status), "notes": told})
+
+    return needing(
+        Right.OPERATE,
+        web.post("/v1/hardware/import", import_list),
+        web.patch("/v1/hardware/{key}", change),
+        web.put("/v1/hardware/{key}", replace),
+    )
+
+
+def _leaving(departures: Departures) -> list[web.RouteDef]:
+    async def retire(request: web.Request) -> web.Response:
+        document = _known(await read_object(request), ("reason", "force"))
+        status, canceled = await departures.retire(
+            key_of(request), caller(request).name, text(document, "reason", ""), force=flag(document, "force")
+        )
+        log_change(request, "hardware retired", status.hardware.id)
+        log_change(request, "workflow canceled", *canceled)
+        return web.json_response({**hardware_document(status), "canceled": canceled})
+
+    async def give_back(request: web.Request) -> web.Response:
+        status = await departures.give_back(key_of(request), caller(request).name)
+        log_change(request, "hardware returned to service", status.hardware.id)
+        return web.json_response(hardware_document(status))
+
+    async def delete(request: web.Request) -> web.Response:
+        force = request.query.get("force", "") not in ("", "0")
+        hardware, canceled = await departures.delete(key_of(request), caller(request).name, force=force)
+        log_change(request, "hardware deleted", hardware.id)
+        log_change(request, "workflow canceled", *canceled)
+        named = {"name": called(hardware), "mac": primary(hardware).mac}
+        return web.json_response({"id": hardware.id, **named, "canceled": canceled})
+
+    return needing(
+        Right.OPERATE,
+        web.post("/v1/hardware/{key}/retire", retire),
+        web.post("/v1/hardware/{key}/return", give_back),
+        web.delete("/v1/hardware/{key}", delete),
+    )
+
+
+def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
+    async def show_notes(request: web.Request) -> web.Response:
+        return web.json_response({"notes": notes_document(await changes.notes(key_of(request)))})
+
+    async def note(request: web.Request) -> web.Response:
+        said = text_field(_known(await read_object(request), ("text",)), "text")
+        notes = await changes.note(key_of(request), said, caller(request).name)
+        log_change(request, "hardware noted", machines.known.find(key_of(request)).hardware.id)
+        return web.json_response({"notes": notes_document(notes)}, status=201)
+
+    async def remove_note(request: web.Request) -> web.Response:
+        given = request.match_info["id"]
+        if not is_number(given):
+            raise Invalid(f"{quoted(given)} is no number of a note: `tinkbox hardware note MACHINE` shows these")
+        notes = await changes.remove_note(key_of(request), int(given))
+        log_change(request, f"note {given} removed", machines.known.find(key_of(request)).hardware.id)
+        return web.json_response({"notes": notes_document(notes)})
+
+    return [
+        *needing(Right.LOOK, web.get("/v1/hardware/{key}/notes", show_notes)),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/hardware/{key}/notes", note),
+            web.delete("/v1/hardware/{key}/notes/{id}", remove_note),
+        ),
+    ]
+
+
+def _known(document: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, Any]:
+    """The same document; raises Invalid for a name that means nothing in it."""
+    for name in document:
+        if name not in names:
+            raise Invalid(f"{name[:40]!r} means nothing here: {meant(name, names)}")
+    return document
+
+
+def _listed(entries: object) -> list[ListedMachine]:
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise Invalid('machines is a list of objects such as {"macs": ["08:00:27:00:00:01"], "name": "node7"}')
+    if len(entries) > MOST_LISTED:
+        raise TooLarge(f"{len(entries)} machines at once: at most {MOST_LISTED}")
+    problems: list[Problem] = []
+    found: list[ListedMachine] = []
+    for entry in entries:
+        _known(entry, LISTED)
+        try:
+            found.append(
+                listed_machine(
+                    macs=texts(entry, "macs"),
+                    name=text(entry, "name", ""),
+                    address=text(entry, "address", ""),
+                    gateway=text(entry, "gateway", ""),
+                    labels=parse_labels(entry.get("labels")),
+                    notes=texts(entry, "notes"),
+                    line=number(entry, "line", 0),
+                    key=text(entry, "key", ""),
+                )
+            )
+        except Invalid as error:
+            problems += error.problems or [Problem(text=str(error))]
+    if problems:
+        raise Invalid("the list is wrong, so nothing was stored", problems)
+    return found
+
+
+def _imported_document(imported: Imported) -> Document:
+    listed, hardware = imported.listed, imported.hardware
+    shown = primary(hardware) if hardware else None
+    return {
+        "outcome": imported.outcome,
+        "mac": listed.macs[0],
+        "name": called(hardware) if hardware else listed.name,
+        "address": str(shown.address or "") if shown else str(listed.address or ""),
+        "labels": dict(hardware.labels if hardware else listed.labels),
+        "id": hardware.id if hardware else "",
+        "changes": list(imported.changes),
+        "why": imported.why,
+        "line": listed.line,
+        "key": listed.key,
+    }
+
+
+def _change(document: Mapping[str, Any]) -> Change:
+    gateway = text(document, "gateway", "")
+    keys = texts(document, "ssh_keys")
+    labels = document.get("labels")
+    if labels is not None and not isinstance(labels, dict):
+        raise Invalid('labels is an object such as {"set": {"rack": "r1"}, "remove": ["gpu"]}')
+    change = Change(
+        name=text(document, "name", ""),
+        address=text(document, "address", ""),
+        gateway=parse_address(gateway)[0] if gateway else None,
+        added_macs=tuple(map(MacAddress, texts(document, "add_macs"))),
+        removed_macs=tuple(map(MacAddress, texts(document, "remove_macs"))),
+        disks=tuple(map(parse_path, texts(document, "disks"))) if "disks" in document else None,
+        ssh_keys=(public_keys("\n".join(keys), "ssh_keys") if keys else ()) if "ssh_keys" in document else None,
+        labels=label_change_of(labels) if labels else LabelChange(),
+    )
+    if change == Change():
+        raise Invalid(f"nothing to change: give one of {', '.join(CHANGED[:-1])}")
+    return change
+
+
+def _base(document: object) -> Base:
+    if not isinstance(document, dict):
+        raise Invalid("base is the updated_at and the labels of the machine that was edited")
+    try:
+        updated_at = datetime.fromisoformat(text(document, "updated_at"))
+    except ValueError:
+        raise Invalid("base.updated_at is no time") from None
+    return Base(updated_at=updated_at, labels=parse_labels(document.get("labels"), "base.labels"))

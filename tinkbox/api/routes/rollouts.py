@@ -1,0 +1,216 @@
+"""`/v1/rollouts`: one template for many machines.  KEY is an id, a unique beginning of one, or a template's name, whose newest it is."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiohttp import web
+
+from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
+from tinkbox.api.json_values import Document, time
+from tinkbox.api.listing import listed
+from tinkbox.api.requests import devices_of, key_of, read_object, text_field
+from tinkbox.api.routes.breakpoints import change_from_document
+from tinkbox.engine.rollouts.planning import Plan, Wanted
+from tinkbox.engine.rollouts.rollouts import Rollouts, Standing
+from tinkbox.model.access import Right
+from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import parse_labels, parse_selector
+from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place
+from tinkbox.model.spelling import meant
+from tinkbox.model.text import briefly, quoted, shortened
+from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
+from tinkbox.wire.messages.json_fields import flag, member, number, texts
+
+ASKED: Final = (
+    "template", "machines", "selector", "hardware", "max_parallel", "on_failure", "labels", "breakpoints", "confirm_wipe",
+    "skip_refused", "dry_run",
+)  # fmt: skip
+SORTS: Final = ("created_at", "updated_at", "template", "state")
+SHOWN_LETTERS: Final = 200
+
+
+def routes(rollouts: Rollouts) -> list[web.RouteDef]:
+    door = _RolloutDoor(rollouts=rollouts)
+    return [
+        *needing(
+            Right.LOOK,
+            web.get("/v1/rollouts", door.show_list),
+            web.get("/v1/rollouts/{key}", door.show),
+            web.get("/v1/rollouts/{key}/machines", door.machines),
+        ),
+        *needing(
+            Right.OPERATE,
+            web.post("/v1/rollouts", door.create),
+            web.delete("/v1/rollouts/{key}", door.delete),
+            web.post("/v1/rollouts/{key}/pause", door.pause),
+            web.post("/v1/rollouts/{key}/resume", door.resume),
+            web.post("/v1/rollouts/{key}/cancel", door.cancel),
+            web.post("/v1/rollouts/{key}/retry", door.retry),
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RolloutDoor:
+    rollouts: Rollouts
+
+    async def show_list(self, request: web.Request) -> web.Response:
+        filters: dict[str, Callable[[Any], Sequence[str]]] = {
+            "state": lambda each: [each["state"]],
+            "template": lambda each: [each["template"], each["template_id"]],
+        }
+        documents = [rollout_document(each) for each in await self.rollouts.all()]
+        return listed(request, documents, filters=filters, sorts=SORTS, labels=True)
+
+    async def show(self, request: web.Request) -> web.Response:
+        return web.json_response(standing_document(await self.rollouts.get(key_of(request))))
+
+    async def machines(self, request: web.Request) -> web.Response:
+        """Every machine, in the order in which they begin."""
+        return web.json_response([member_document(each) for each in await self.rollouts.members(key_of(request))])
+
+    async def create(self, request: web.Request) -> web.Response:
+        """With `dry_run` only what it would do."""
+        document = await read_object(request)
+        wanted, who = wanted_of(document), caller(request).name
+        skip_refused = flag(document, "skip_refused")
+        if flag(document, "dry_run"):
+            return web.json_response(plan_document(await self.rollouts.plan(wanted, who), wanted))
+        made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
+        log_change(request, "rollout created", made.rollout.id)
+        return web.json_response(standing_document(made), status=201)
+
+    async def delete(self, request: web.Request) -> web.Response:
+        rollout_id = await self.rollouts.delete(key_of(request))
+        log_change(request, "rollout deleted", rollout_id)
+        return web.json_response({"id": rollout_id})
+
+    async def pause(self, request: web.Request) -> web.Response:
+        return await _changed(request, self.rollouts.pause, "rollout paused")
+
+    async def resume(self, request: web.Request) -> web.Response:
+        return await _changed(request, self.rollouts.resume, "rollout resumed")
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        return await _changed(request, self.rollouts.cancel, "rollout canceled")
+
+    async def retry(self, request: web.Request) -> web.Response:
+        return await _changed(request, self.rollouts.retry, "rollout retried")
+
+
+async def _changed(request: web.Request, change: Callable[[str], Awaitable[Standing]], what: str) -> web.Response:
+    standing = await change(key_of(request))
+    log_change(request, what, standing.rollout.id)
+    return web.json_response(standing_document(standing))
+
+
+def wanted_of(document: Document) -> Wanted:
+    """What a document asks for; raises Invalid."""
+    for name in document:
+        if name not in ASKED:
+            raise Invalid(f"{quoted(name)} is nothing that a rollout has: {meant(name, ASKED)}")
+    armed, selector = document.get("breakpoints"), document.get("selector")
+    max_parallel = number(document, "max_parallel", 0)
+    if not 0 <= max_parallel <= MAX_MACHINES:
+        raise Invalid(f"max_parallel is a number of machines up to {MAX_MACHINES}, or 0 for all at once")
+    return Wanted(
+        template=text_field(document, "template"),
+        machines=texts(document, "machines"),
+        selector=None if selector is None else parse_selector(text_field(document, "selector")),
+        parameters=devices_of(document) if document.get("hardware") is not None else {},
+        max_parallel=max_parallel,
+        on_failure=member(document, "on_failure", OnFailure)
+        if document.get("on_failure") is not None
+        else OnFailure.STOP,
+        labels=parse_labels(document.get("labels")),
+        breakpoints=None if armed is None else change_from_document(armed),
+        confirm_wipe=flag(document, "confirm_wipe"),
+    )
+
+
+def plan_document(plan: Plan, wanted: Wanted) -> Document:
+    """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them."""
+    return {
+        "template": plan.template.name,
+        "template_id": plan.template.id,
+        "device": plan.device,
+        "hardware": dict(plan.parameters),
+        "max_parallel": wanted.max_parallel,
+        "on_failure": wanted.on_failure,
+        "machines": [{"id": each.hardware.id, "name": each.name, "mac": each.mac} for each in plan.machines],
+        "refused": [{"name": each.name, "id": each.machine, "why": each.why} for each in plan.refused],
+        "actions": [
+            {
+                "task": each.task,
+                "action": each.action,
+                "image": each.image,
+                "disk": each.disk,
+                "wipes": list(each.wipes),
+            }
+            for each in plan.steps
+        ],
+        "wipes": [{"disk": disk, "machines": number} for disk, number in sorted(plan.wipes.items())],
+    }
+
+
+def rollout_document(standing: Standing) -> Document:
+    """A rollout in the list of all."""
+    rollout = standing.rollout
+    return {
+        "id": rollout.id,
+        "state": rollout.state,
+        "template": rollout.template_name,
+        "template_id": rollout.template_id,
+        "max_parallel": rollout.max_parallel,
+        "on_failure": rollout.on_failure,
+        "labels": dict(rollout.labels),
+        "hardware": {name: briefly(value, SHOWN_LETTERS) for name, value in rollout.parameters.items()},
+        "created_by": rollout.who,
+        "created_at": time(rollout.created_at),
+        "updated_at": time(rollout.updated_at),
+        "total": standing.counts.total,
+        "counts": counts_document(standing.counts),
+    }
+
+
+def standing_document(standing: Standing) -> Document:
+    """A rollout by itself: beside the counts the first of its machines that failed, are under way and wait."""
+    workflows = {each.id: each for each in standing.workflows}
+    return {
+        **rollout_document(standing),
+        "failures": [member_document(each) for each in standing.unsuccessful],
+        "under_way": [
+            {**member_document(each), **_reached(workflows.get(each.workflow_id))} for each in standing.under_way
+        ],
+        "waiting": [member_document(each) for each in standing.waiting],
+    }
+
+
+def counts_document(counts: Counts) -> Document:
+    return {place: counts.of(place) for place in Place}
+
+
+def member_document(each: Member) -> Document:
+    return {
+        "machine": each.machine,
+        "name": each.name,
+        "state": each.place,
+        "workflow": each.workflow_id,
+        "reason": each.reason,
+        "message": shortened(each.message, SHOWN_LETTERS),
+    }
+
+
+def _reached(workflow: ListedWorkflow | None) -> Document:
+    """Which action a workflow stands at."""
+    current = workflow.current() if workflow else None
+    if workflow is None or current is None:
+        return {"action": "", "action_state": "", "progress": 0}
+    done = State.SUCCESS if current.state in DONE else current.state
+    return {
+        "action": full_name(current.action),
+        "action_state": current.state,
+        "progress": progress(current.action.index, done, workflow.total),
+    }

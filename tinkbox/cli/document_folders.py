@@ -1,0 +1,118 @@
+"""The documents of files and folders that a command names, as text.
+
+A folder may come from a stranger: links that lead out of it are refused, and so is what is no file, or too much.
+"""
+
+import os
+import stat
+import sys
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tinkbox.cli.input_documents import read_bounded
+from tinkbox.model.applying import MAX_APPLIED, MAX_FILE, MAX_FILES
+from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal, TooLarge
+from tinkbox.model.text import counted
+
+STANDARD_INPUT: Final = "-"
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+# It tells kustomize which of the files beside it belong together.
+_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
+_MAX_FOLDERS: Final = 64  # within each other
+_UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
+
+
+def read_sources(sources: Sequence[str], *, recursive: bool) -> dict[str, str]:
+    """The texts of files by their names: of `-`, standard input, of a file, or of a folder the files that end as SUFFIXES.
+
+    Folders within are read when `recursive`; what begins with a dot never is.  Raises Invalid with every problem, NotFound
+    where there is nothing, and TooLarge.
+    """
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    total = 0
+    for path in dict.fromkeys(path for source in sources for path in _paths(source, recursive=recursive)):
+        try:
+            texts[_called(path)] = text = _text(path)
+        except TooLarge:
+            problems.append(Problem(key=str(path), text=f"it has more than {MAX_FILE >> 20} MiB: split it"))
+            continue
+        except Refusal as refusal:
+            problems.append(Problem(text=str(refusal)))
+            continue
+        total += len(text)
+        if len(texts) > MAX_FILES or total > MAX_APPLIED:
+            raise TooLarge(
+                f"more than {MAX_FILES} files, or {MAX_APPLIED >> 20} MiB of them: apply them in parts, folder by folder"
+            )
+    if problems:
+        raise Invalid(f"nothing was applied: {counted(len(problems), 'file')} cannot be read", problems)
+    if not texts:
+        named = ", ".join(sources)
+        raise NotFound(
+            f"no {', '.join(SUFFIXES)} in {named}{'' if recursive else ': -R also reads the folders within'}"
+        )
+    return texts
+
+
+def _called(path: Path | None) -> str:
+    return "standard input" if path is None else str(path)
+
+
+def _paths(source: str, *, recursive: bool) -> Iterator[Path | None]:
+    """The files of a source, None for standard input; raises NotFound and Invalid."""
+    if source == STANDARD_INPUT:
+        yield None
+        return
+    path = Path(source)
+    if not path.is_dir():
+        yield path
+        return
+    yield from _below(path, path.resolve(), recursive=recursive)
+
+
+def _below(folder: Path, root: Path, *, recursive: bool, depth: int = 0) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda each: each.name)
+    except OSError as error:
+        raise NotFound(f"cannot read {folder}: {error.strerror}") from None
+    for entry in entries:
+        path = folder / entry.name
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if recursive and depth < _MAX_FOLDERS:
+                yield from _below(path, root, recursive=True, depth=depth + 1)
+        elif entry.name.endswith(SUFFIXES) and entry.name not in _KUSTOMIZATIONS:
+            if entry.is_symlink() and not path.resolve().is_relative_to(root):
+                raise Invalid(f"{path} is a link that leads out of {root}: name the file itself with -f")
+            yield path
+
+
+def _text(path: Path | None) -> str:
+    if path is None:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise Invalid("-f - reads standard input: pipe the documents into it")
+        content = sys.stdin.buffer.read(MAX_FILE + 1)
+        if len(content) > MAX_FILE:
+            raise TooLarge("")
+    else:
+        _refuse_no_file(path)
+        content = read_bounded(path, MAX_FILE)
+    try:
+        return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8").removeprefix(BOM_UTF8.decode())
+    except UnicodeDecodeError:
+        raise Invalid(f"{_called(path)} is not UTF-8 text") from None
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raise Invalid for a device and the like: reading it may never end.  A pipe that is named is what a shell makes of `<(…)`."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise NotFound(f"cannot read {path}: {error.strerror}") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        raise Invalid(f"cannot read {path}: it is no file")

@@ -1,0 +1,136 @@
+"""`tinkbox apply`: what there is becomes what files declare."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import add_confirmation, add_format, add_yes, carry_out, selector
+from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
+from tinkbox.cli.output.printable import clean, clean_block
+
+FORMATS: Final = ("table", "json", "yaml", "name")
+STORY: Final = """\
+Have machines, templates and workflows become what files declare.
+
+Applying the same files again changes nothing: what is there already is told
+as unchanged, and a workflow of the same name is not run again, whatever
+became of it.
+
+Files hold Tinkerbell's kind: Hardware, Template and Workflow, or hardware of
+2020. Their order does not matter. Everything is checked before anything is
+stored."""
+EPILOG: Final = """\
+Exit status: 0 done; 1 something was refused, or with --diff something differs.
+`tinkbox export` writes what is there as such files."""
+_BAD: Final = ("refused", "kept")
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    noun.description, noun.epilog = STORY, EPILOG
+    noun.add_argument(
+        "-f",
+        "--filename",
+        dest="sources",
+        action="append",
+        metavar="FILE|DIR|-",
+        required=True,
+        help="a file, standard input, or all *.yaml, *.yml and *.json of a folder; may be repeated",
+    )
+    noun.add_argument("-R", "--recursive", action="store_true", help="the folders within folders too")
+    noun.add_argument("--dry-run", action="store_true", help="say what would be done; the appliance stores nothing")
+    noun.add_argument(
+        "--diff", action="store_true", help="show what would change, store nothing; exit status 1 if anything would"
+    )
+    noun.add_argument(
+        "--prune",
+        action="store_true",
+        help="delete machines and templates that -l selects and no file declares; asks before it does",
+    )
+    noun.add_argument(
+        "-l", "--selector", type=selector, metavar="SELECTOR", help="what --prune may delete: rack=r1,gpu!=no"
+    )
+    add_yes(noun)
+    add_confirmation(noun)
+    add_format(noun, FORMATS, "a line for each thing (default); json, yaml; name: KIND/NAME of all of them")
+    carry_out(noun, apply)
+
+
+def apply(chosen: argparse.Namespace) -> int:
+    """Returns the exit status."""
+    from tinkbox.cli.document_folders import read_sources
+
+    if chosen.prune is (chosen.selector is None):
+        chosen.usage_error(
+            "--prune and -l go together: -l says which machines and templates may be deleted, such as -l team=lab"
+        )
+    files = read_sources(chosen.sources, recursive=chosen.recursive)
+    how: dict[str, Any] = {"confirm_wipe": True} if chosen.confirm_wipe else {}
+    if chosen.prune:
+        how["prune"] = chosen.selector
+    if chosen.diff:
+        return _show_differences(_applied(chosen, files, {**how, "dry_run": True, "diff": True}))
+    if chosen.dry_run:
+        return _show(chosen, _applied(chosen, files, {**how, "dry_run": True}))
+    if chosen.prune and not chosen.yes:
+        how["agreed"] = _agreed(chosen, _applied(chosen, files, {**how, "dry_run": True}))
+    return _show(chosen, _applied(chosen, files, how))
+
+
+def _applied(chosen: argparse.Namespace, files: Mapping[str, str], how: Mapping[str, Any]) -> Document:
+    return ask(chosen, lambda operator: operator.files.apply(files, **how))
+
+
+def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
+    """The ids that a person lets be pruned; raises Invalid where there is no person to ask, or none who agrees."""
+    from tinkbox.cli.terminal.questions import confirm
+
+    pruned = [each for each in rehearsed["results"] if each["outcome"] == "pruned"]
+    for each in pruned:
+        print(f"{_named(each)} is in no file")
+    if pruned:
+        confirm(
+            chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line="tinkbox apply … --prune"
+        )
+    return [each["id"] for each in pruned]
+
+
+def _show(chosen: argparse.Namespace, answer: Document) -> int:
+    show_notes(answer)
+    results: Sequence[Document] = answer["results"]
+    suffix = " (dry run)" if answer["dry_run"] else ""
+    printers: Mapping[str, Callable[[], str]] = {
+        "json": partial(json_of, list(results)),
+        "yaml": partial(yaml_of, list(results)),
+        "name": lambda: "".join(f"{_named(each)}\n" for each in results),
+    }
+    lines = "".join(f"{_named(each)} {each['outcome']}{suffix}\n" for each in results)
+    print(printers[chosen.format]() if chosen.format in printers else lines, end="", flush=True)
+    return _tell_refused(results)
+
+
+def _show_differences(answer: Document) -> int:
+    from tinkbox.cli.output.manifests import difference
+
+    show_notes(answer)
+    differs = False
+    for each in answer["results"]:
+        changed = each["outcome"] not in ("unchanged", "kept")
+        differs = differs or changed
+        if changed:
+            print(clean_block(difference(_named(each), each["old"], each["new"])), end="")
+    sys.stdout.flush()
+    return max(int(differs), _tell_refused(answer["results"]))
+
+
+def _tell_refused(results: Sequence[Document]) -> int:
+    refused = [each for each in results if each["outcome"] in _BAD]
+    for each in refused:
+        print(clean(f"tinkbox: {_named(each)} {each['outcome']}: {each['why']}"), file=sys.stderr)
+    return 1 if refused else 0
+
+
+def _named(result: Document) -> str:
+    return clean(f"{result['kind']}/{result['name']}")

@@ -1,0 +1,74 @@
+"""`tinkbox export`: what there is as files that `tinkbox apply` takes."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import add_format, carry_out, selector
+from tinkbox.cli.output.formats import Document, json_of, show_notes
+from tinkbox.cli.output.printable import clean
+
+FORMATS: Final = ("yaml", "json")
+STORY: Final = """\
+Write machines and templates as the documents that `tinkbox apply` takes: in
+a stable order, without ids and times, so that a Git repository can hold them.
+What machines are told stands in them, passwords too."""
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    noun.description = STORY
+    noun.add_argument(
+        "what",
+        nargs="*",
+        metavar="KIND[/NAME]",
+        help="hardware, template, workflow; or one of them: hardware/node7 (default: all machines and templates)",
+    )
+    noun.add_argument(
+        "-l", "--selector", type=selector, metavar="SELECTOR", help="with these labels only: rack=r1,gpu!=no"
+    )
+    noun.add_argument(
+        "--workflows",
+        action="store_true",
+        help="workflows that are not over as well: applying them elsewhere runs them",
+    )
+    noun.add_argument(
+        "--dir",
+        dest="folder",
+        type=Path,
+        metavar="DIR",
+        help="a file for each, such as DIR/hardware/node7.yaml, instead of printing; no file is removed",
+    )
+    add_format(noun, FORMATS, "yaml (default), or json: one list")
+    carry_out(noun, export)
+
+
+def export(chosen: argparse.Namespace) -> None:
+    what = [*chosen.what, *(["workflow"] if chosen.workflows else [])]
+    if chosen.workflows and not chosen.what:
+        what = ["hardware", "template", "workflow"]
+    answer = ask(chosen, lambda operator: operator.files.export(what, chosen.selector or ""))
+    show_notes(answer)
+    as_json = chosen.format == "json"
+    if chosen.folder is not None:
+        _save(chosen.folder, answer["items"], as_json=as_json)
+        return
+    print(_written([each["manifest"] for each in answer["items"]], as_json=as_json), end="")
+
+
+def _written(manifests: list[Document], *, as_json: bool) -> str:
+    from tinkbox.cli.output.manifests import yaml_documents
+
+    return json_of({"apiVersion": "v1", "kind": "List", "items": manifests}) if as_json else yaml_documents(manifests)
+
+
+def _save(folder: Path, items: list[Document], *, as_json: bool) -> None:
+    from tinkbox.cli.output.manifests import yaml_document
+    from tinkbox.cli.output.tended_folder import TendedFolder
+
+    with TendedFolder(folder) as tended:
+        for each in items:
+            manifest = each["manifest"]
+            text = json_of(manifest) if as_json else yaml_document(manifest)
+            path, changed = tended.write(each["kind"], each["name"], ".json" if as_json else ".yaml", text)
+            print(clean(f"{path} {'written' if changed else 'unchanged'}"))

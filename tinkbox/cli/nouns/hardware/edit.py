@@ -1,0 +1,207 @@
+"""`tinkbox hardware edit`: some values of a machine, or its whole document in an editor."""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import Verbs, add_verb, filled
+from tinkbox.cli.input_documents import read_bounded, read_ssh_keys
+from tinkbox.cli.nouns.hardware.flag_values import disk, label_change
+from tinkbox.cli.output.formats import Document, show_notes, yaml_of
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
+from tinkbox.model.key_kinds import KeyKind
+
+MAX_TEXT: Final = 1 << 20
+ABOUT: Final = (
+    "# The hardware document of {name}. Save it and leave the editor to store it; leave it as it is to change nothing.",
+)
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_verb(
+        verbs,
+        "edit",
+        edit,
+        "change a machine",
+        "Without flags its hardware document opens in an editor (VISUAL, EDITOR, or vi). Its id, its workflows and its "
+        "timeline stay, also under another name.",
+    )
+    verb.add_argument("key", metavar=KeyKind.MACHINE, help="name, MAC, IP or id")
+    verb.add_argument("--name", type=filled, help="another name and hostname")
+    verb.add_argument("--address", "--ip", type=filled, metavar="IP[/PREFIX]", help="another address to reserve")
+    verb.add_argument("--gateway", type=filled, metavar="IP", help="another default gateway")
+    verb.add_argument("--add-mac", action="append", default=[], metavar="MAC", help="a further card; may be repeated")
+    verb.add_argument(
+        "--remove-mac",
+        action="append",
+        default=[],
+        metavar="MAC",
+        help="a card that is gone: what it had goes over to the first that is left; may be repeated",
+    )
+    verb.add_argument(
+        "-l",
+        "--label",
+        dest="labels",
+        action="append",
+        default=[],
+        type=label_change,
+        metavar="KEY=VALUE|KEY-",
+        help="set a label, or remove it; may be repeated",
+    )
+    verb.add_argument(
+        "--disk",
+        action="append",
+        type=disk,
+        metavar="DEVICE",
+        help="its disks, instead of those it has; may be repeated",
+    )
+    verb.add_argument(
+        "--ssh-key",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="its public keys, instead of those it has; may be repeated",
+    )
+    verb.add_argument(
+        "--force", action="store_true", help="also where a workflow that is not over knows its MACs and addresses"
+    )
+
+
+def edit(chosen: argparse.Namespace) -> None:
+    wanted = _wanted(chosen)
+    if not wanted:
+        _in_editor(chosen)
+        return
+    changed = ask(chosen, lambda operator: operator.hardware.change(chosen.key, {**wanted, "force": chosen.force}))
+    print(clean(f"Edited {_shown(changed)}"))
+
+
+def _wanted(chosen: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say."""
+    from tinkbox.model.labels import parse_change
+
+    change = parse_change(chosen.labels)
+    values: dict[str, Any] = {
+        "name": chosen.name,
+        "address": chosen.address,
+        "gateway": chosen.gateway,
+        "add_macs": chosen.add_mac,
+        "remove_macs": chosen.remove_mac,
+        "disks": chosen.disk,
+        "ssh_keys": read_ssh_keys(chosen.ssh_key) if chosen.ssh_key else None,
+        "labels": {"set": dict(change.set), "remove": list(change.removed)} if change else None,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _in_editor(chosen: argparse.Namespace) -> None:
+    """Open the document until it is stored or left as it is; what was written is kept when it cannot be stored."""
+    machine = ask(chosen, lambda operator: operator.hardware.get(chosen.key))
+    name = str(machine["name"] or machine["id"])
+    is_object = machine["document"].get("kind") == "Hardware"
+    body, head = _written(machine), [each.format(name=name) for each in ABOUT]
+    folder = Path(tempfile.mkdtemp(prefix="tinkbox-edit-"))
+    path = folder / f"machine.{'yaml' if is_object else 'json'}"
+    while True:
+        offered = "".join(f"{line}\n" for line in head) + body
+        path.write_text(offered)
+        path.chmod(0o600)
+        _run_editor(path, offered)
+        text = read_bounded(path, MAX_TEXT).decode(errors="replace")
+        if text == offered or not text.strip():
+            break
+        body = _without_head(text)
+        try:
+            stored = _store(chosen, machine, body)
+        except Invalid as refusal:
+            head = _problems(refusal, ABOUT[0].format(name=name))
+            continue
+        except Refusal as refusal:
+            raise _kept(refusal, path) from None
+        show_notes(stored)
+        _remove(path)
+        print(clean(f"Edited {_shown(stored)}"))
+        return
+    if len(head) > len(ABOUT):
+        raise Unavailable(f"nothing was stored, for what you wrote was refused: it is in {path}")
+    _remove(path)
+    print("Nothing was changed")
+
+
+def _store(chosen: argparse.Namespace, machine: Document, text: str) -> Document:
+    return ask(chosen, lambda operator: operator.hardware.replace(dict(machine), text, force=chosen.force))
+
+
+def _written(machine: Document) -> str:
+    """The document as text; the labels of a `kind: Hardware` stand in it."""
+    document = dict(machine["document"])
+    if document.get("kind") != "Hardware":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    metadata = {name: value for name, value in document["metadata"].items() if name != "labels"}
+    document["metadata"] = {**metadata, "labels": dict(machine["labels"])}
+    return yaml_of(document)
+
+
+def _without_head(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    first = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return "".join(lines[first:])
+
+
+def _problems(refusal: Invalid, about: str) -> list[str]:
+    """The lines to stand above the document, which say what is wrong with it, and where in the file."""
+    count = 2 + len(refusal.problems)
+    told = [f"# {clean(str(refusal))}"]
+    for each in refusal.problems:
+        line = None if each.line is None else each.line + count
+        where = ", ".join(part for part in (f"line {line}" if line else "", each.key) if part)
+        told.append(f"#   {clean(f'{where}: {each.text}' if where else each.text)}")
+    return [about, *told]
+
+
+def _run_editor(path: Path, offered: str) -> None:
+    """Raises Unavailable for an editor that fails; what was written by then is kept."""
+    from tinkbox.settings import editor
+
+    command = editor()
+    sys.stdout.flush()
+    try:
+        status = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        failed = Unavailable(f"the editor `{command}` does not start ({why}): set EDITOR, or use flags")
+    else:
+        if status == 0:
+            return
+        failed = Unavailable(f"the editor `{command}` ended with status {status}, so nothing was stored")
+    if path.read_text(errors="replace") != offered:
+        raise _kept(failed, path)
+    _remove(path)
+    raise failed
+
+
+def _kept(refusal: Refusal, path: Path) -> Refusal:
+    kind = Conflict if isinstance(refusal, Conflict) else Unavailable
+    return kind(f"{refusal}; what you wrote is in {path}")
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        for each in path.parent.iterdir():  # editors leave copies beside it
+            each.unlink()
+        path.parent.rmdir()
+
+
+def _shown(machine: Document) -> str:
+    first: Sequence[Document] = machine["interfaces"][:1]
+    words = [machine["name"], *(each[name] for each in first for name in ("mac", "address"))]
+    return " ".join(str(each) for each in words if each)

@@ -1,0 +1,63 @@
+"""`tinkbox hardware note`: what people note about a machine."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.printable import age, clean, moment
+from tinkbox.cli.output.tables import Fit
+from tinkbox.model.key_kinds import KeyKind
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+COLUMNS: Sequence[Column] = (
+    Column("N", "number"),
+    Column("Age", "at", age),
+    Column("Who", "who", fit=Fit(least=6, rank=1)),
+    Column("Note", "text", fit=Fit(least=20)),
+)
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_verb(
+        verbs,
+        "note",
+        note,
+        "note something about a machine",
+        "Without TEXT it lists the notes. `hardware get` shows them too.",
+    )
+    verb.add_argument("key", metavar=KeyKind.MACHINE, help="name, MAC, IP or id")
+    verb.add_argument("text", nargs="*", metavar="TEXT", help="one line; several words are one note")
+    verb.add_argument("--remove", type=int, metavar="N", help="remove the note of this number")
+    add_listing(verb)
+
+
+def note(chosen: argparse.Namespace) -> None:
+    """Print the notes that there are then; what was just said needs no repeating."""
+    text = " ".join(chosen.text).strip()
+    if text and chosen.remove is not None:
+        chosen.usage_error("give TEXT or --remove, not both")
+
+    async def asked(operator: "Operator") -> Sequence[Document]:
+        if chosen.remove is not None:
+            return await operator.hardware.remove_note(chosen.key, chosen.remove)
+        return await (operator.hardware.note(chosen.key, text) if text else operator.hardware.notes(chosen.key))
+
+    notes = ask(chosen, asked)
+    if text:
+        print(f"Noted ({notes[-1]['number']})")
+    elif chosen.remove is not None:
+        print(f"Removed note {chosen.remove}")
+    else:
+        show(chosen, notes, COLUMNS, key="number")
+
+
+def noted(notes: Sequence[Document]) -> str:
+    """The notes of a machine below what else is told of it, a line each."""
+    return "".join(
+        clean(f"note {each['number']}, {moment(each['at'])}, {each['who']}: {each['text']}") + "\n" for each in notes
+    )

@@ -1,0 +1,66 @@
+"""`tinkbox hardware retire` and `return`: out of service, on record, and back."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes, filled
+from tinkbox.cli.output.changes import change_each
+from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.selection import in_words
+from tinkbox.cli.terminal.questions import confirm
+from tinkbox.model.key_kinds import KeyKind
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from tinkbox.client.operator import Operator
+
+STORY = (
+    "It gets no address and boots nothing, no workflow is created for it, and lists leave it out (`hardware list --retired` "
+    "has it). Its name, MACs and address stay its own; its workflows and its timeline stay readable."
+)
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_keys(
+        add_verb(verbs, "retire", retire, "take machines out of service, and keep their record", STORY), KeyKind.MACHINE
+    )
+    verb.add_argument("--reason", type=filled, metavar="TEXT", help="why, for the record")
+    verb.add_argument(
+        "--force",
+        action="store_true",
+        help="cancel workflows that are not over and need it, on their other machines as well",
+    )
+    add_yes(verb)
+    about = "take retired machines back into service"
+    verb = add_verb(verbs, "return", give_back, about, "A note keeps that they were retired.")
+    add_keys(verb, KeyKind.MACHINE, by_labels=False)  # what labels select has none that are retired
+
+
+def retire(chosen: argparse.Namespace) -> int:
+    if chosen.force:
+        line = clean(f"tinkbox hardware retire {' '.join(chosen.keys)} --force")
+        confirm(chosen, f"Cancel what runs there, and retire {in_words(chosen.keys, KeyKind.MACHINE)}", line=line)
+
+    def retired(operator: "Operator", key: str) -> "Awaitable[Document]":
+        return operator.hardware.retire(key, chosen.reason or "", force=chosen.force)
+
+    return change_each(chosen, retired, lambda done: _tell("Retired", done))
+
+
+def give_back(chosen: argparse.Namespace) -> int:
+    return change_each(
+        chosen, lambda operator, key: operator.hardware.give_back(key), lambda done: _tell("Returned to service:", done)
+    )
+
+
+def _tell(what: str, machine: Document) -> None:
+    print(clean(f"{what} {machine['name'] or machine['id']}"), flush=True)
+    tell_canceled(machine)
+
+
+def tell_canceled(done: Document) -> None:
+    """Name the workflows that were cancelled for it."""
+    for each in done.get("canceled", ()):
+        print(clean(f"Canceled Workflow:  {each}"), flush=True)

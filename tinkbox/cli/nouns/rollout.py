@@ -1,0 +1,193 @@
+"""`tinkbox rollout`: one template for many machines, so many of them at a time; `workflow create` makes one."""
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tinkbox.cli.connection import ask_each, stay_connected
+from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch
+from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, id_columns, is_terminal, short, show
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, clean
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.wording.rollouts import (
+    detail,
+    done,
+    is_over,
+    last_words,
+    pace,
+    rollout_fields,
+    under_way,
+    unsuccessful,
+    waiting,
+    watched_lines,
+)
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.labels import show_labels
+from tinkbox.model.rollout import RolloutState
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+WHOLE_ID: Final = 36  # letters
+SECONDS: Final = 1.0  # between two looks
+SORTS: Final = ("created_at", "updated_at", "template", "state")
+COLUMNS: Sequence[Column] = (
+    *id_columns(),
+    Column("Template", "template", fit=Fit(least=8, rank=1)),
+    Column("State", "state"),
+    Column("Done", done),
+    Column("Failed", unsuccessful),
+    Column("Running", under_way),
+    Column("Waiting", waiting),
+    Column("Age", "created_at", age),
+    Column("Pace", pace, wide=True),
+    Column("By", "created_by", wide=True),
+    Column("Labels", "labels", show_labels, wide=True),
+)
+LISTED = List(columns=COLUMNS, sort="-created_at")
+MACHINES: Sequence[Column] = (
+    Column("Machine", "name", fit=Fit(least=8)),
+    Column("State", "state"),
+    Column("Workflow", "workflow", short, fit=Fit(rank=1)),
+    Column("Detail", detail, fit=Fit(least=8)),
+)
+
+
+def _states() -> type[RolloutState]:
+    return RolloutState
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    verbs = add_verbs(
+        noun,
+        "One template for many machines, so many of them at a time. `tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` "
+        "makes a rollout.",
+    )
+    verb = add_listing(add_verb(verbs, "list", show_list, "rollouts"))
+    add_filters(verb, "template", "label", sorts=SORTS, states=_states)
+    add_watch(verb)
+    verb = add_listing(
+        add_verb(verbs, "get", get, "where a rollout stands, and which machines failed"), keys="+", kind=KeyKind.ROLLOUT
+    )
+    verb.add_argument("--machines", action="store_true", help="every machine, in the order in which they begin")
+    verb = add_verb(verbs, "watch", watch, "follow a rollout; exit status 0 only when every machine succeeds")
+    verb.add_argument("key", metavar=KeyKind.ROLLOUT)
+    for name, run, about in (
+        ("pause", pause, "let no further machine begin; those under way go on"),
+        ("resume", resume, "go on with the machines that wait"),
+        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way"),
+        ("retry", retry, "resume the machines that did not succeed, and go on"),
+        ("delete", delete, "forget rollouts that are over; their workflows stay"),
+    ):
+        add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT)
+
+
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: operator.rollouts, LISTED)
+
+
+def get(chosen: argparse.Namespace) -> None:
+    if chosen.machines:
+        for members in ask_each(chosen, lambda operator, key: operator.rollouts.machines(key)):
+            show(chosen, members, MACHINES, key="machine", name="name")
+        return
+    found = ask_each(chosen, lambda operator, key: operator.rollouts.get(key))
+    if not for_people(chosen):
+        show(chosen, found, COLUMNS)
+        return
+    for number, rollout in enumerate(found):
+        print(
+            "\n" if number else "", fields(chosen, rollout_fields(rollout, age(rollout["created_at"]))), sep="", end=""
+        )
+        listed = [*rollout["failures"], *rollout["under_way"]]
+        if listed:
+            print()
+            show(chosen, listed, MACHINES, key="machine")
+
+
+def watch(chosen: argparse.Namespace) -> int:
+    return follow(chosen, chosen.key)
+
+
+def follow(chosen: argparse.Namespace, key: str) -> int:
+    """Show how far a rollout is until it is over; 0 only when every machine succeeded.  It does not depend on this."""
+    named = short(key) if len(key) == WHOLE_ID else key
+    try:
+        return stay_connected(chosen, lambda operator: _followed(chosen, operator, key))
+    except KeyboardInterrupt:
+        print("\nNot watched any more: the rollout goes on.", file=sys.stderr)
+        for verb in ("watch", "pause", "cancel"):
+            print(f"  {verb}:".ljust(12), f"{_program(chosen)} rollout {verb} {shlex.quote(named)}", file=sys.stderr)
+        raise
+
+
+async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str) -> int:
+    import asyncio
+
+    from tinkbox.cli.output.live_lines import LiveLines
+    from tinkbox.model.errors import Unavailable
+
+    rollout = await operator.rollouts.get(key)
+    rollout_id = rollout["id"]
+    with LiveLines() as live:
+        while True:
+            live.show(watched_lines(rollout, _room()))
+            if is_over(rollout):
+                break
+            await asyncio.sleep(SECONDS)
+            try:
+                rollout = await operator.rollouts.get(rollout_id)
+            except Unavailable as error:
+                live.say(clean(f"tinkbox: {error}; trying again"))
+    for text in last_words(rollout, _program(chosen)):
+        print(clean(text), flush=True)
+    return 0 if rollout["state"] == RolloutState.SUCCESS else 1
+
+
+def _room() -> int:
+    """The lines that fit on the terminal, 0 where what is printed goes elsewhere."""
+    return max(shutil.get_terminal_size().lines - 2, 3) if is_terminal() else 0
+
+
+def _program(chosen: argparse.Namespace) -> str:
+    """The program as it was called."""
+    return f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
+
+
+def pause(chosen: argparse.Namespace) -> int:
+    return _change(chosen, lambda operator, key: operator.rollouts.pause(key), "Paused")
+
+
+def resume(chosen: argparse.Namespace) -> int:
+    return _change(chosen, lambda operator, key: operator.rollouts.resume(key), "Resumed")
+
+
+def cancel(chosen: argparse.Namespace) -> int:
+    return _change(chosen, lambda operator, key: operator.rollouts.cancel(key), "Canceling")
+
+
+def retry(chosen: argparse.Namespace) -> int:
+    def told(retried: Document) -> None:
+        print("Retried Rollout: ", retried["id"], flush=True)
+        if retried["state"] == RolloutState.PAUSED:
+            print(f"It is paused still: tinkbox rollout resume {short(retried['id'])}", flush=True)
+
+    return change_each(chosen, lambda operator, key: operator.rollouts.retry(key), told)
+
+
+def delete(chosen: argparse.Namespace) -> int:
+    return change_each(
+        chosen,
+        lambda operator, key: operator.rollouts.delete(key),
+        lambda deleted: tell_deleted(chosen, "Rollout", deleted["id"]),
+    )
+
+
+def _change(chosen: argparse.Namespace, change: "Callable[[Operator, str], Awaitable[Document]]", done_so: str) -> int:
+    return change_each(chosen, change, lambda changed: print(f"{done_so} Rollout: ", changed["id"], flush=True))

@@ -1,0 +1,171 @@
+"""`tinkbox workflow create -t TEMPLATE MACHINE…`: a workflow for one machine, a rollout for several."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import add_format, add_yes, assignment, selector
+from tinkbox.cli.input_documents import read_devices
+from tinkbox.cli.output.formats import Document, fields, json_of, short, yaml_of
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.terminal.questions import Questions, confirm
+from tinkbox.cli.wording.rollouts import REFUSED, pace, plan_fields
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.rollout import MAX_MACHINES, OnFailure
+from tinkbox.model.text import counted
+
+PLAN_FORMATS: Final = ("table", "json", "yaml")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("machines", nargs="*", metavar=KeyKind.MACHINE, help="a name, a MAC, an address or an id")
+    group = verb.add_argument_group(
+        "rollouts",
+        "Several machines, -l, --max-parallel, --on-failure, --skip-refused or --wait make a rollout (see `tinkbox rollout`).",
+    )
+    group.add_argument(
+        "-l", "--selector", type=selector, metavar="SELECTOR", help="the machines with these labels: rack=r1,gpu!=no"
+    )
+    group.add_argument("--set", dest="parameters", action="append", type=assignment, metavar="NAME=VALUE", default=[],
+                       help="a parameter of the template, for every machine; may be repeated")  # fmt: skip
+    group.add_argument("--max-parallel", type=_parallel, metavar="N", help="machines at a time (default: all at once)")
+    group.add_argument(
+        "--on-failure",
+        choices=tuple(OnFailure),
+        metavar="WHAT",
+        help="stop: no further machine begins (default); continue: the others go on",
+    )
+    group.add_argument("--skip-refused", action="store_true", help="go on without the machines that cannot begin")
+    group.add_argument(
+        "--wait", action="store_true", help="follow it to its end; exit status 0 only when every machine succeeds"
+    )
+    group.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
+    add_yes(verb)
+    add_format(verb, PLAN_FORMATS, "of --dry-run: table (default), json or yaml")
+
+
+def is_meant(chosen: argparse.Namespace) -> bool:
+    """Whether machines are named; ends the program for flags that are for these."""
+    if chosen.machines or chosen.selector is not None:
+        return True
+    given = {
+        "--set": chosen.parameters,
+        "--max-parallel": chosen.max_parallel is not None,
+        "--on-failure": chosen.on_failure is not None,
+        "--skip-refused": chosen.skip_refused,
+        "--wait": chosen.wait,
+        "--dry-run": chosen.dry_run,
+    }
+    for flag in (each for each, is_given in given.items() if is_given):
+        chosen.usage_error(f"{flag} is for machines that you name: add MACHINE, or select some with -l")
+    return False
+
+
+def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
+    """Make a workflow for the only machine that is named, or a rollout for several; returns the exit status."""
+    if chosen.template is None:
+        chosen.usage_error("name the template that is for these machines: -t TEMPLATE")
+    wanted = _wanted(chosen, armed)
+    plan = ask(chosen, lambda operator: operator.rollouts.plan(wanted))
+    refusal = _refusal(chosen, plan)
+    if chosen.dry_run:
+        _show(chosen, plan)
+        return 1 if refusal else 0
+    if refusal is not None:
+        raise refusal
+    if not _is_rollout(chosen, plan):
+        return _create_one(chosen, plan, armed)
+    _confirm(chosen, plan)
+    # What was shown, and nothing that was selected or refused since.
+    exactly = {name: value for name, value in wanted.items() if name != "selector"}
+    exactly["machines"] = [each["id"] for each in plan["machines"]]
+    made = ask(chosen, lambda operator: operator.rollouts.create(exactly))
+    print("Created Rollout: ", made["id"], flush=True)
+    if chosen.wait:
+        from tinkbox.cli.nouns.rollout import follow
+
+        return follow(chosen, made["id"])
+    print(f"{counted(made['total'], 'machine')}, {pace(made)}.  Watch: tinkbox rollout watch {short(made['id'])}")
+    return 0
+
+
+def _parallel(text: str) -> int:
+    """An argument that is a number of machines at a time."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= MAX_MACHINES and len(text) < 9):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of machines: write one from 1 to {MAX_MACHINES}")
+    return int(text)
+
+
+def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked of the appliance."""
+    given: dict[str, Any] = {} if chosen.hardware is None else read_devices(chosen.hardware)
+    asked = {
+        "selector": chosen.selector,
+        "max_parallel": chosen.max_parallel,
+        "on_failure": chosen.on_failure,
+        "breakpoints": armed or None,
+        "confirm_wipe": chosen.confirm_wipe or None,
+        "labels": dict(chosen.labels) or None,
+    }
+    return {
+        "template": chosen.template,
+        "machines": chosen.machines,
+        "hardware": {**given, **dict(chosen.parameters)},
+        **{name: value for name, value in asked.items() if value is not None},
+    }
+
+
+def _is_rollout(chosen: argparse.Namespace, plan: Document) -> bool:
+    asked = (chosen.selector, chosen.max_parallel, chosen.on_failure)
+    return len(plan["machines"]) != 1 or chosen.wait or chosen.skip_refused or any(each is not None for each in asked)
+
+
+def _create_one(chosen: argparse.Namespace, plan: Document, armed: Mapping[str, Any]) -> int:
+    (machine,) = plan["machines"]
+    devices = {plan["device"]: machine["mac"], **plan["hardware"]}
+    made = ask(
+        chosen,
+        lambda operator: operator.workflows.create(
+            chosen.template, devices, armed, confirm_wipe=chosen.confirm_wipe, labels=dict(chosen.labels)
+        ),
+    )
+    print("Created Workflow: ", made["id"])
+    return 0
+
+
+def _refusal(chosen: argparse.Namespace, plan: Document) -> Invalid | None:
+    """Why nothing can begin, with every machine that stands in the way."""
+    refused, left = plan["refused"], len(plan["machines"])
+    if not refused or (chosen.skip_refused and left):
+        return None
+    problems = [Problem(text=each["why"], key=each["name"]) for each in refused[:REFUSED]]
+    if len(refused) > REFUSED:
+        problems.append(Problem(text=f"and {len(refused) - REFUSED} more"))
+    way_out = "; --skip-refused goes on without them" if left else ""
+    return Invalid(
+        f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}",
+        problems,
+    )
+
+
+def _show(chosen: argparse.Namespace, plan: Document) -> None:
+    if chosen.format == "json":
+        print(json_of(plan), end="")
+    elif chosen.format == "yaml":
+        print(yaml_of(plan), end="")
+    else:
+        print(fields(chosen, plan_fields(plan)), end="")
+
+
+def _confirm(chosen: argparse.Namespace, plan: Document) -> None:
+    """Show what would be done and ask, unless a flag says yes; raises Invalid for a no, and without a terminal."""
+    number = counted(len(plan["machines"]), "machine")
+    if not chosen.yes:
+        if not Questions(yes=False).can_ask:
+            raise Invalid(
+                f"{number} would begin, and there is no terminal to ask on: look with --dry-run, then add --yes"
+            )
+        print(fields(chosen, plan_fields(plan)))
+    confirm(chosen, clean(f"Begin {plan['template']} on {number}"))

@@ -1,0 +1,40 @@
+"""What may stand for a value on the command line: its name in the help decides.
+
+`MACHINE` is a machine that the appliance knows, `FILE` a file here, `FILE|TEMPLATE` either.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.cli.reference.declarations import Argument, Flag
+from tinkbox.model.key_kinds import KeyKind
+
+FILE: Final = "FILE"
+FOLDER: Final = "DIR"
+CATALOGUED: Final = "ID"  # an entry of the catalogue of system images, which the program itself has
+KINDS: Final = frozenset({*map(str, KeyKind), CATALOGUED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Words that are known, kinds of names that are asked for, and whether files or folders fit."""
+
+    words: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    files: bool = False
+    folders: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.kinds or self.files or self.folders)
+
+
+def of_value(declared: Flag | Argument) -> Suggestion:
+    """What to suggest for the value of a flag, or for an argument."""
+    name = declared.takes if isinstance(declared, Flag) else declared.name
+    parts = () if declared.choices else name.split("|")
+    return Suggestion(
+        words=declared.choices,
+        kinds=tuple(each for each in parts if each in KINDS),
+        files=FILE in parts,
+        folders=FOLDER in parts,
+    )

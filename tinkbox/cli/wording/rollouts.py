@@ -1,0 +1,163 @@
+"""Rollouts in a person's words: what one would do, and how far it is.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tinkbox.cli.output.formats import Document, short
+from tinkbox.model.rollout import OVER, UNDER_WAY, UNSUCCESSFUL, OnFailure, Place, RolloutState
+from tinkbox.model.text import counted
+
+NAMED: Final = 20  # machines in a line
+REFUSED: Final = 100  # lines of those that are refused
+ACTIONS: Final = 50
+
+
+def amount(counts: Mapping[str, int], *places: Place) -> int:
+    return sum(counts[each] for each in places)
+
+
+def done(rollout: Document) -> str:
+    """How many machines succeeded, of all: `12/40`."""
+    return f"{rollout['counts'][Place.SUCCESS]}/{rollout['total']}"
+
+
+def under_way(rollout: Document) -> int:
+    return amount(rollout["counts"], *UNDER_WAY)
+
+
+def unsuccessful(rollout: Document) -> int:
+    return amount(rollout["counts"], *UNSUCCESSFUL)
+
+
+def waiting(rollout: Document) -> int:
+    return amount(rollout["counts"], Place.WAITING)
+
+
+def is_over(rollout: Document) -> bool:
+    return rollout["state"] in OVER
+
+
+def pace(rollout: Document) -> str:
+    """How it goes through its machines."""
+    if not rollout["max_parallel"]:
+        return "all at once"
+    stops = "a failure stops it" if rollout["on_failure"] == OnFailure.STOP else "it goes on when one fails"
+    return f"{rollout['max_parallel']} at a time; {stops}"
+
+
+def names(machines: Sequence[Document], total: int) -> str:
+    """The first of `total` machines by their names, and how many more there are."""
+    listed = ", ".join(str(each["name"]) for each in machines[:NAMED])
+    left = total - len(machines[:NAMED])
+    return f"{listed}, and {left} more" if left > 0 else listed
+
+
+def plan_fields(plan: Document) -> list[tuple[str, object]]:
+    """What a rollout would do, as names and values; a value without a name belongs to the one before."""
+    machines, refused, wipes = plan["machines"], plan["refused"], plan["wipes"]
+    told: list[tuple[str, object]] = [
+        ("Template", plan["template"]),
+        ("Machines", f"{len(machines)}; {pace(plan)}" if machines else "none"),
+    ]
+    if machines:
+        told.append(("Order", names(machines, len(machines))))
+    actions = [f"{each['task']}/{each['action']}  {each['image']}{_disk(each)}" for each in plan["actions"]]
+    told += _block("Actions", actions, ACTIONS)
+    told += _block(
+        "Wiped disks", [f"{each['disk']} ({counted(each['machines'], 'machine')})" for each in wipes], ACTIONS
+    )
+    if not wipes and machines:
+        told.append(("Wiped disks", "none that the template names"))
+    told += _block("Refused", [f"{each['name']}: {each['why']}" for each in refused], REFUSED)
+    return told
+
+
+def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
+    """Where a rollout stands, as names and values."""
+    waits = waiting(rollout)
+    told: list[tuple[str, object]] = [
+        ("Rollout", rollout["id"]),
+        ("Template", rollout["template"]),
+        ("State", rollout["state"]),
+        ("Machines", f"{rollout['total']}; {pace(rollout)}"),
+        ("Progress", progress(rollout)),
+        ("Created", f"{age} ago by {rollout['created_by']}"),
+    ]
+    if waits:
+        told.append(("Waiting", names(rollout["waiting"], waits)))
+    return told
+
+
+def progress(rollout: Document) -> str:
+    """How many machines stand where."""
+    counts = rollout["counts"]
+    told = (
+        (amount(counts, Place.FAILED, Place.TIMEOUT), "failed"),
+        (counts[Place.CANCELED], "canceled"),
+        (under_way(rollout), "under way"),
+        (waiting(rollout), "waiting"),
+    )
+    return ", ".join([f"{done(rollout)} done", *(f"{number} {word}" for number, word in told if number)])
+
+
+def detail(member: Document) -> str:
+    """Where a machine is, or why it did not succeed."""
+    if member.get("action"):
+        return f"{member['action']}  {member['progress']}%"
+    return ": ".join(str(each) for each in (member["reason"], member["message"]) if each)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of what is watched; `change` is what makes it worth printing again."""
+
+    machine: str
+    change: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def watched_lines(rollout: Document, room: int = 0) -> list[Line]:
+    """How far it is, below it the machines that failed and those under way, as far as there is room; 0: all."""
+    told = f"rollout {short(rollout['id'])} {rollout['state']}: {progress(rollout)}"
+    members = [*rollout["failures"], *rollout["under_way"]]
+    width = max((len(each["name"]) for each in members), default=0)
+    lines = [Line("", told, told)]
+    for each in members:
+        text = f"  {each['name']:{width}}  {each['state']:8}  {detail(each)}".rstrip()
+        lines.append(Line(each["machine"], " ".join(text.split()), text))
+    if not room or len(lines) <= room:
+        return lines
+    left = f"  and {len(lines) - room + 1} more machines"
+    return [*lines[: room - 1], Line("more", left, left)]
+
+
+def last_words(rollout: Document, program: str) -> list[str]:
+    """What to say when it is over."""
+    key = short(rollout["id"])
+    if rollout["state"] == RolloutState.SUCCESS:
+        return []
+    said = []
+    failed = next((each for each in rollout["failures"] if each["workflow"]), None)
+    if failed is not None:
+        said.append(f"look into one:   {program} workflow state {short(failed['workflow'])}")
+    if unsuccessful(rollout):
+        said.append(f"try them again:  {program} rollout retry {key}")
+    if waiting(rollout):
+        said.append(f"only go on:      {program} rollout resume {key}")
+    return said
+
+
+def _disk(action: Document) -> str:
+    return f"  disk: {action['disk']}" if action["disk"] else ""
+
+
+def _block(title: str, lines: Sequence[str], most: int) -> list[tuple[str, object]]:
+    """Lines below one title."""
+    shown = list(lines[:most])
+    if len(lines) > most:
+        shown.append(f"and {len(lines) - most} more")
+    return [("" if number else title, line) for number, line in enumerate(shown)]

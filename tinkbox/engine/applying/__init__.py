@@ -1,0 +1,1 @@
+"""Documents that people keep in files: applied to what is there, and written back."""

@@ -1,0 +1,245 @@
+"""What becomes of each document, compared with what is there.  Pure."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
+from tinkbox.engine.applying.reading import Declared, DeclaredFlow, DeclaredMachine, DeclaredTemplate, Documents
+from tinkbox.engine.machines.machines import claims
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow
+from tinkbox.model.errors import Problem
+from tinkbox.model.hardware import Hardware, called, kept_id
+from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.store.hardware import MachineRecord
+from tinkbox.store.templates import Template
+
+D = TypeVar("D", bound=Declared)
+
+
+class Outcome(StrEnum):
+    """What became of a machine, a template or a workflow, in kubectl's words."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+    PRUNED = "pruned"
+    REFUSED = "refused"  # a workflow that would have to change
+    KEPT = "kept"  # what would be pruned, and is in use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What is there, as far as documents are about it.
+
+    Machines by id, templates by name, workflows by name, newest last; `holders` are the other machines that have a MAC,
+    address or agent id of a declared one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that
+    workflows allow to netboot, `template_ids` the ids of the templates that workflows refer to.
+    """
+
+    machines: Mapping[str, MachineRecord] = field(default_factory=dict)
+    templates: Mapping[str, Template] = field(default_factory=dict)
+    flows: Mapping[str, Sequence[DeclaredWorkflow]] = field(default_factory=dict)
+    holders: Mapping[str, Sequence[tuple[str, Hardware]]] = field(default_factory=dict)
+    needing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    let_netboot: Collection[str] = ()
+    template_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision(Generic[D]):
+    """What becomes of one document; `id` is empty for what is new.
+
+    `labels` are those that it has then, None: they stay as they are.  `why` says what is in the way of a refused one.
+    """
+
+    declared: D
+    outcome: Outcome
+    old: Manifest | None
+    new: Manifest
+    id: str = ""
+    labels: Labels | None = None
+    why: str = ""
+
+    @property
+    def content_changes(self) -> bool:
+        """Whether more than labels changes."""
+        if self.outcome is not Outcome.CONFIGURED or self.old is None:
+            return self.outcome is Outcome.CREATED
+        return _without_labels(self.old) != _without_labels(self.new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """What becomes of all documents.  `hardware` are the declared machines as they are to be, by their ids."""
+
+    machines: Sequence[Decision[DeclaredMachine]]
+    templates: Sequence[Decision[DeclaredTemplate]]
+    flows: Sequence[Decision[DeclaredFlow]]
+    hardware: Mapping[str, Hardware]
+    problems: Sequence[Problem]
+
+
+def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decisions:
+    """`referred` are the ids of the machines that Workflows refer to, by namespace and name."""
+    flows = [_flow(each, stored, referred) for each in documents.flows]
+    netbooting = set(stored.let_netboot) | {
+        referred[each.declared.namespace, each.declared.hardware_ref]
+        for each in flows
+        if each.declared.toggles_netboot
+        and each.outcome is not Outcome.REFUSED
+        and (each.declared.namespace, each.declared.hardware_ref) in referred
+    }
+    machines = [_machine(each, stored, netbooting) for each in documents.machines]
+    problems = [problem for each in machines for problem in _machine_problems(each, documents, stored)]
+    return Decisions(
+        machines=machines,
+        templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
+        flows=flows,
+        hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
+        problems=problems,
+    )
+
+
+def _as_it_will_be(declared: DeclaredMachine, stored: Stored, netbooting: Collection[str]) -> Hardware:
+    """The machine with the labels that it will have, and allowed to netboot where a workflow wants it."""
+    record = stored.machines.get(declared.hardware.id)
+    labels = declared.labels if declared.labels is not None else record.hardware.labels if record else NO_LABELS
+    hardware = replace(declared.hardware, labels=labels)
+    if hardware.id in netbooting and not all(each.allow_pxe for each in hardware.interfaces):
+        return hardware.allowing_netboot()
+    return hardware
+
+
+def _machine(declared: DeclaredMachine, stored: Stored, netbooting: Collection[str]) -> Decision[DeclaredMachine]:
+    wanted, record = _as_it_will_be(declared, stored, netbooting), stored.machines.get(declared.hardware.id)
+    new = machine_manifest(wanted, wanted.labels)
+    old = machine_manifest(record.hardware, record.hardware.labels) if record else None
+    return Decision(
+        declared=declared,
+        outcome=_outcome(old, new),
+        old=old,
+        new=new,
+        id=record.hardware.id if record else "",
+        labels=declared.labels,
+    )
+
+
+def _template(declared: DeclaredTemplate, stored: Template | None) -> Decision[DeclaredTemplate]:
+    old = template_manifest(stored.name, stored.data, stored.labels) if stored else None
+    labels = declared.labels if declared.labels is not None else stored.labels if stored else NO_LABELS
+    new = template_manifest(declared.name, declared.text, labels)
+    return Decision(
+        declared=declared,
+        outcome=_outcome(old, new),
+        old=old,
+        new=new,
+        id=stored.id if stored else "",
+        labels=declared.labels,
+    )
+
+
+def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decision[DeclaredFlow]:
+    """The newest workflow of its name, in its namespace or made by hand, is the same workflow.
+
+    Of one that is forgotten for its age only its declaration is known: the same one is not run again.
+    """
+    known = [
+        each
+        for each in stored.flows.get(declared.name, ())
+        if each.declaration is None or each.declaration.namespace == declared.namespace
+    ]
+    flow = max(known, key=lambda each: (each.declaration is not None, known.index(each))) if known else None
+    lets = referred.get((declared.namespace, declared.hardware_ref), "") if declared.toggles_netboot else ""
+    wanted = DeclaredWorkflow(
+        id="",
+        name=declared.name,
+        template_id="",
+        devices=declared.devices,
+        is_over=False,
+        declaration=Declaration(
+            namespace=declared.namespace,
+            template_ref=declared.template_ref,
+            hardware_ref=declared.hardware_ref,
+            let_netboot=lets,
+        ),
+    )
+    labels = declared.labels if declared.labels is not None else flow.labels if flow else NO_LABELS
+    new = flow_manifest(wanted, declared.template_ref, labels)
+    if flow is None or (not flow.id and _changed(flow, declared, stored)):
+        return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
+    old = flow_manifest(flow, _template_ref(flow, declared, stored), flow.labels)
+    if changed := _changed(flow, declared, stored):
+        way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
+        if not flow.is_over:
+            way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
+        why = (
+            f"its {' and '.join(changed)} differ{'s' if len(changed) == 1 else ''} from the workflow of that name, and a "
+            f"workflow never changes: {way_out} first, or give it another name"
+        )
+        return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
+    same = not flow.id or labels == flow.labels
+    outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
+    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=declared.labels)
+
+
+def _changed(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
+    """The fields that differ; of a workflow that was made by hand nothing is known of a hardwareRef."""
+    before = flow.declaration
+    known: list[tuple[str, object, object]] = [
+        ("templateRef", _template_ref(flow, declared, stored), declared.template_ref),
+        ("hardwareMap", dict(flow.devices), dict(declared.devices)),
+    ]
+    if before is not None:
+        known.insert(1, ("hardwareRef", before.hardware_ref, declared.hardware_ref))
+    return [name for name, was, wanted in known if was != wanted]
+
+
+def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> str:
+    """What a workflow calls its template; made by hand, it is the declared one where that is the same template."""
+    if flow.declaration is not None:
+        return flow.declaration.template_ref
+    same = stored.template_ids.get(declared.template_ref) == flow.template_id
+    return declared.template_ref if same else flow.template_id
+
+
+def _machine_problems(decision: Decision[DeclaredMachine], documents: Documents, stored: Stored) -> Iterable[Problem]:
+    """Why a machine cannot become what its document says."""
+    if decision.outcome is Outcome.UNCHANGED:
+        return
+    declared, wanted = decision.declared, decision.declared.hardware
+    ours = {each.hardware.id for each in documents.machines}
+    for claim, holder in stored.holders.get(wanted.id, ()):
+        if holder.id not in ours:
+            name = called(holder)
+            text = f"{claim} belongs to machine {name} already: `tinkbox hardware get {name}` shows it"
+            yield declared.problem(text)
+    record = stored.machines.get(wanted.id)
+    if record is not None and record.hardware.name != wanted.name and not kept_id(wanted.document):
+        now = record.hardware.name
+        yield declared.problem(
+            f"machine {now} was called {wanted.name} before, and a document of that name would replace it: choose another name, "
+            f"or give it back with `tinkbox hardware edit {now} --name {wanted.name}`",
+            "metadata.name",
+        )
+    needing = stored.needing.get(wanted.id, ())
+    if record is not None and needing and claims(record.hardware) != claims(wanted):
+        yield declared.problem(
+            f"workflow {needing[0][:8]} is not over and knows machine {called(record.hardware)} by its MACs and addresses: "
+            "wait for it or cancel it before you change them"
+        )
+
+
+def _outcome(old: Manifest | None, new: Manifest) -> Outcome:
+    if old is None:
+        return Outcome.CREATED
+    return Outcome.UNCHANGED if old == new else Outcome.CONFIGURED
+
+
+def _without_labels(manifest: Manifest) -> Manifest:
+    metadata = manifest.get("metadata")
+    if manifest.get("kind") is None:
+        return {name: value for name, value in manifest.items() if name != "labels"}
+    kept = {name: value for name, value in (metadata or {}).items() if name != "labels"}
+    return {**manifest, "metadata": kept}

@@ -1,0 +1,166 @@
+"""The use-case of `export`: what is there as the documents that `apply` takes, in a stable order."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.built_in import BuiltIn
+from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import called
+from tinkbox.model.labels import NO_LABELS, Labels, Selector
+from tinkbox.model.rollout import natural
+from tinkbox.model.spelling import meant
+from tinkbox.model.text import counted, quoted
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.templates import Template
+
+
+class Kind(StrEnum):
+    """What documents can be about."""
+
+    HARDWARE = "hardware"
+    TEMPLATE = "template"
+    WORKFLOW = "workflow"
+
+
+_SPELLED: Final = {**{str(each): each for each in Kind}, "templates": Kind.TEMPLATE, "workflows": Kind.WORKFLOW}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A kind, all of it or what `key` means."""
+
+    kind: Kind
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A document of one thing."""
+
+    kind: Kind
+    name: str
+    manifest: Manifest
+
+
+def parse_asked(text: str) -> Asked:
+    """`hardware`, `hardware/node7`; raises Invalid."""
+    kind, slash, key = text.partition("/")
+    found = _SPELLED.get(kind.lower())
+    if found is None or (slash and not key):
+        raise Invalid(f"{quoted(text)} is nothing to export: {meant(kind, [str(each) for each in Kind])}")
+    return Asked(found, key)
+
+
+class Exporting:
+    """Exports documents."""
+
+    def __init__(self, store: Store, machines: Machines) -> None:
+        self._store = store
+        self._machines = machines
+
+    async def export(self, asked: Sequence[Asked], selector: Selector | None) -> tuple[list[Exported], list[Problem]]:
+        """The documents that are asked for, machines first, then templates and workflows, each by name; and what is left out.
+
+        All workflows are those that are not over; one that is named may be.  Machines that are out of service are left out
+        where they are not named.  Raises NotFound or Conflict for a key.
+        """
+        named = {
+            self._machines.known.find(each.key).hardware.id for each in asked if each.kind is Kind.HARDWARE and each.key
+        }
+
+        def question(tables: Tables) -> tuple[list[Exported], list[Problem]]:
+            notes: list[Problem] = []
+            kinds = {each.kind for each in asked if not each.key}
+            found = [
+                *_machines(tables, named, selector, notes, whole=Kind.HARDWARE in kinds),
+                *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, whole=Kind.TEMPLATE in kinds),
+                *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
+            ]
+            return found, notes
+
+        return await self._store.read(question)
+
+
+def _keys(asked: Iterable[Asked], kind: Kind) -> list[str]:
+    return [each.key for each in asked if each.kind is kind and each.key]
+
+
+def _fits(selector: Selector | None, labels: Labels) -> bool:
+    return selector is None or selector.matches(labels)
+
+
+def _machines(
+    tables: Tables, named: set[str], selector: Selector | None, notes: list[Problem], *, whole: bool
+) -> list[Exported]:
+    if not whole and not named:
+        return []
+    records = tables.hardware.all() if whole else tables.hardware.some(named)
+    retired = {each.hardware.id for each in records if each.retired is not None} - named
+    if retired:
+        notes.append(
+            Problem(text=f"{counted(len(retired), 'machine')} out of service left out: name what you want of them")
+        )
+    kept = [
+        each.hardware for each in records if each.hardware.id not in retired and _fits(selector, each.hardware.labels)
+    ]
+    exported = [
+        Exported(kind=Kind.HARDWARE, name=called(each), manifest=machine_manifest(each, each.labels)) for each in kept
+    ]
+    return sorted(exported, key=_order)
+
+
+def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *, whole: bool) -> list[Exported]:
+    found: dict[str, Template | BuiltIn] = {}
+    for key in [*keys, *((each.id for each in tables.templates.all()) if whole else ())]:
+        template = find_template(tables, key)
+        found[template.id] = template
+    labelled = [(each, each.labels if isinstance(each, Template) else NO_LABELS) for each in found.values()]
+    exported = [
+        Exported(kind=Kind.TEMPLATE, name=each.name, manifest=template_manifest(each.name, each.data, labels))
+        for each, labels in labelled
+        if _fits(selector, labels)
+    ]
+    return sorted(exported, key=_order)
+
+
+def _workflows(
+    tables: Tables, keys: Sequence[str], selector: Selector | None, notes: list[Problem], *, whole: bool
+) -> list[Exported]:
+    wanted = [find_workflow(tables, key) for key in keys]
+    by_id = {each.id: each for each in tables.declarations.named({each.name for each in wanted})}
+    flows = {each.id: by_id[each.id] for each in wanted}
+    if whole:
+        flows |= {each.id: each for each in tables.declarations.unfinished()}
+    selected = [each for each in flows.values() if _fits(selector, each.labels)]
+    names = Counter((each.name, each.declaration.namespace if each.declaration else "") for each in selected)
+    alone = [each for each in selected if each.declaration is not None or names[each.name, ""] == 1]
+    left = len(selected) - len(alone)
+    if left:
+        notes.append(
+            Problem(
+                text=f"{counted(left, 'workflow')} left out: made by hand, and several of them have the same name, by which "
+                "`apply` knows a workflow"
+            )
+        )
+    templates = {each.id: each.name for each in tables.templates.all()}
+    # Of those that were declared twice `apply` means the newest.
+    newest = {(each.name, each.declaration.namespace if each.declaration else ""): each for each in alone}
+    return sorted((_exported(each, templates) for each in newest.values()), key=_order)
+
+
+def _exported(flow: DeclaredWorkflow, templates: Mapping[str, str]) -> Exported:
+    reference = templates.get(flow.template_id, flow.template_id)
+    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=flow_manifest(flow, reference, flow.labels))
+
+
+def _order(exported: Exported) -> tuple[object, ...]:
+    namespace = str((exported.manifest.get("metadata") or {}).get("namespace", ""))
+    return (natural(exported.name), exported.name, namespace, str(exported.manifest.get("id", "")))

@@ -1,0 +1,75 @@
+"""Machines, templates and workflows as the documents that `apply` takes: without ids, times, and what Kubernetes adds.  Pure.
+
+Two that have the same manifest are the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION
+from tinkbox.model.labels import Labels
+
+Manifest = dict[str, Any]
+API: Final = f"{GROUP}/{VERSION}"
+_FIRST: Final = ("name", "namespace", "labels", "annotations")
+# What the API server of Kubernetes keeps in metadata, which `kubectl get -o yaml` prints.
+_SERVERS: Final = frozenset(
+    {"creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
+)
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def machine_manifest(hardware: Hardware, labels: Labels) -> Manifest:
+    """The document of a machine with these labels, in the format in which it was given."""
+    document = dict(hardware.document)
+    if document.get("kind") != "Hardware":
+        # What is called so and is no map was there before labels were, and means something else.
+        if isinstance(document.get("labels"), Mapping) or labels:
+            document.pop("labels", None)
+        return document | ({"labels": _sorted(labels)} if labels else {})
+    given = document.get("metadata")
+    rest = {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    metadata = _metadata(given if isinstance(given, Mapping) else {}, labels)
+    return {"apiVersion": API, "kind": "Hardware", "metadata": metadata, **rest}
+
+
+def template_manifest(name: str, text: str, labels: Labels) -> Manifest:
+    metadata = _metadata({"name": name}, labels)
+    return {"apiVersion": API, "kind": "Template", "metadata": metadata, "spec": {"data": text}}
+
+
+def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> Manifest:
+    """A workflow as what it was made from; one that was made by hand has the name of its template as `template_ref`."""
+    declared = flow.declaration
+    spec: Manifest = {"templateRef": declared.template_ref if declared else template_ref}
+    if declared is not None and declared.hardware_ref:
+        spec["hardwareRef"] = declared.hardware_ref
+    if flow.devices:
+        spec["hardwareMap"] = dict(flow.devices)
+    if declared is not None and declared.let_netboot:
+        spec["bootOptions"] = {"toggleAllowNetboot": True}
+    namespace = declared.namespace if declared else DEFAULT_NAMESPACE
+    metadata = _metadata({"name": flow.name, "namespace": namespace}, labels)
+    return {"apiVersion": API, "kind": "Workflow", "metadata": metadata, "spec": spec}
+
+
+def _metadata(given: Mapping[str, Any], labels: Labels) -> Manifest:
+    kept = {name: value for name, value in given.items() if name not in _SERVERS and value not in (None, {}, "")}
+    kept.pop("labels", None)
+    if kept.get("namespace") == DEFAULT_NAMESPACE:
+        del kept["namespace"]
+    if labels:
+        kept["labels"] = _sorted(labels)
+    annotations = kept.get("annotations")
+    if isinstance(annotations, Mapping) and _LAST_APPLIED in annotations:
+        kept["annotations"] = {name: value for name, value in annotations.items() if name != _LAST_APPLIED}
+        if not kept["annotations"]:
+            del kept["annotations"]
+    ordered = [*(name for name in _FIRST if name in kept), *(name for name in kept if name not in _FIRST)]
+    return {name: kept[name] for name in ordered}
+
+
+def _sorted(labels: Labels) -> dict[str, str]:
+    return dict(sorted(labels.items()))

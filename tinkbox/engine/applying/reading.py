@@ -1,0 +1,225 @@
+"""The documents of many files as what they are to become: machines, templates, workflows.  Pure.
+
+Every problem says its file and line.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Everything, Object
+from tinkbox.engine.templates.templates import check_template_name
+from tinkbox.engine.workflows.workflows import check_size
+from tinkbox.model.errors import Invalid, Problem, Refusal
+from tinkbox.model.hardware import Hardware, called, declared_labels, hardware_from_document
+from tinkbox.model.labels import Labels
+
+SHOWN_FILE: Final = 200  # letters of a file's name in a problem
+_CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file with documents, as its sender calls it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One document, and where it stands; `labels` None: it says nothing of them."""
+
+    source: Object
+    file: str
+    labels: Labels | None
+
+    def problem(self, text: str, key: str = "") -> Problem:
+        found = self.source.problem(key, text)
+        return in_file(self.file, found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredMachine(Declared):
+    """A machine as a document has it; its `labels` are those of `hardware` where it declares some."""
+
+    hardware: Hardware
+
+    @property
+    def name(self) -> str:
+        return called(self.hardware)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredTemplate(Declared):
+    """A template as a document has it."""
+
+    name: str
+    text: str
+
+    def text_problem(self, found: Problem, file_text: str) -> Problem:
+        """What is wrong in the template's text, with the line of the file where that is found."""
+        begin, lines = self.source.lines.get("spec.data", 0), file_text.splitlines()
+        written = self.text.splitlines()
+        at = begin + (found.line or 0)
+        is_there = found.line and found.line <= len(written) and at <= len(lines)
+        if is_there and lines[at - 1].strip() == written[at - begin - 1].strip():
+            return in_file(self.file, Problem(line=at, key=found.key, text=found.text))
+        where = f"spec.data, line {found.line} of the text" if found.line else "spec.data"
+        return self.problem(f"{where}: {f'{found.key}: ' if found.key else ''}{found.text}", "spec.data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredFlow(Declared):
+    """A workflow as a document has it."""
+
+    name: str
+    namespace: str
+    template_ref: str
+    hardware_ref: str
+    devices: dict[str, str]
+    toggles_netboot: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """All that the files declare, in their order.
+
+    `problems` are of machines and templates as well as of workflows; while there are any nothing else is worth a look.
+    """
+
+    machines: Sequence[DeclaredMachine] = ()
+    templates: Sequence[DeclaredTemplate] = ()
+    flows: Sequence[DeclaredFlow] = ()
+    problems: Sequence[Problem] = ()
+    notes: Sequence[Problem] = ()
+
+    def __len__(self) -> int:
+        return len(self.machines) + len(self.templates) + len(self.flows)
+
+
+@dataclass(slots=True)
+class _Found:
+    machines: list[DeclaredMachine] = field(default_factory=list)
+    templates: list[DeclaredTemplate] = field(default_factory=list)
+    flows: list[DeclaredFlow] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+
+
+def in_file(file: str, problem: Problem) -> Problem:
+    """The same problem, of a file: `nodes/a.yaml:3, spec.interfaces: …`, as editors jump to it."""
+    shown = file if len(file) <= SHOWN_FILE else f"…{file[1 - SHOWN_FILE :]}"
+    place = f"{shown}:{problem.line}" if problem.line is not None else shown
+    return Problem(key=f"{place}, {problem.key}" if problem.key else place, text=problem.text)
+
+
+def documents_of(read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
+    """What the documents of these files declare."""
+    found = _Found()
+    for file, everything in read:
+        found.problems += [in_file(file.name, each) for each in everything.problems]
+        found.notes += [in_file(file.name, each) for each in everything.notes]
+        for each in everything.objects:
+            _take(each, file, found)
+    found.problems += [*_twice(found), *_claimed_twice(found.machines)]
+    return Documents(
+        machines=found.machines,
+        templates=found.templates,
+        flows=found.flows,
+        problems=found.problems,
+        notes=found.notes,
+    )
+
+
+def _take(each: Object, file: SourceFile, found: _Found) -> None:
+    readers: dict[str, Callable[[Object, SourceFile, _Found], None]] = {
+        HARDWARE_2020: _take_machine,
+        "Hardware": _take_machine,
+        "Template": _take_template,
+        "Workflow": _take_flow,
+    }
+    if not each.content:  # told already
+        return
+    try:
+        readers[each.kind](each, file, found)
+    except Refusal as refusal:
+        problems = refusal.problems if isinstance(refusal, Invalid) else ()
+        listed = problems or [Problem(text=str(refusal))]
+        found.problems += [in_file(file.name, each.problem(one.key, one.text)) for one in listed]
+
+
+def _take_machine(each: Object, file: SourceFile, found: _Found) -> None:
+    hardware = hardware_from_document(each.content)
+    labels = declared_labels(each.content)
+    found.machines.append(DeclaredMachine(source=each, file=file.name, labels=labels, hardware=hardware))
+
+
+def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
+    problems = []
+    text = each.spec.get("data") or ""
+    if not text:
+        problems.append(Problem(key="spec.data", text="the text is required"))
+    if each.name:  # that there is none is told already
+        try:
+            check_template_name(each.name)
+        except Invalid as refusal:
+            problems.append(Problem(key="metadata.name", text=str(refusal)))
+    if problems:
+        raise Invalid("", problems)
+    found.templates.append(
+        DeclaredTemplate(source=each, file=file.name, labels=each.declared_labels, name=each.name, text=text)
+    )
+
+
+def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
+    problems = []
+    devices = {str(name): str(value or "") for name, value in (each.spec.get("hardwareMap") or {}).items()}
+    if not each.spec.get("templateRef"):
+        problems.append(Problem(key="spec.templateRef", text="the name of a template is required"))
+    try:
+        check_size(each.name, devices)
+    except Invalid as refusal:
+        problems.append(Problem(key="spec", text=str(refusal)))
+    if problems:
+        raise Invalid("", problems)
+    options = each.spec.get("bootOptions") or {}
+    flow = DeclaredFlow(
+        source=each,
+        file=file.name,
+        labels=each.declared_labels,
+        name=each.name,
+        namespace=each.namespace,
+        template_ref=each.spec["templateRef"],
+        hardware_ref=each.spec.get("hardwareRef") or "",
+        devices=devices,
+        toggles_netboot=bool(options.get("toggleAllowNetboot")),
+    )
+    found.flows.append(flow)
+
+
+def _twice(found: _Found) -> Iterator[Problem]:
+    """What is declared a second time."""
+    named: list[tuple[tuple[str, ...], str, Declared]] = [
+        *((("hardware", each.hardware.id), each.name, each) for each in found.machines),
+        *((("template", each.name), each.name, each) for each in found.templates),
+        *((("workflow", each.namespace, each.name), each.name, each) for each in found.flows),
+    ]
+    first: dict[tuple[str, ...], Declared] = {}
+    for key, name, each in named:
+        before = first.setdefault(key, each)
+        if before is not each:
+            where = f"{before.file}:{before.source.lines.get('', 1)}"
+            yield each.problem(f"{key[0]} {name} is declared a second time, the first is at {where}", "metadata.name")
+
+
+def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
+    """MACs, addresses and agent ids that two machines of the files want."""
+    first: dict[str, DeclaredMachine] = {}
+    for each in machines:
+        claims = [str(claim) for one in each.hardware.interfaces for claim in (one.mac, one.address) if claim]
+        for claim in (*claims, *([each.hardware.agent_id] if each.hardware.agent_id else ())):
+            before = first.setdefault(claim, each)
+            if before.hardware.id != each.hardware.id:
+                other = f"hardware {before.name} at {before.file}:{before.source.lines.get('', 1)}"
+                yield each.problem(_CLAIM.format(claim=claim, other=other))

@@ -1,0 +1,342 @@
+"""The use-case of many machines at once, as a list has them: new ones are made, and known ones compared.
+
+Rule 1: a machine is known by its MACs.  What the list does not say of it is not compared.
+Rule 2: all that is stored is stored in one transaction; what cannot be refuses all, unless it is to be skipped.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_many_answering
+from tinkbox.engine.machines.editing import Edit, edited
+from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
+from tinkbox.engine.machines.machines import Machines, called, claims
+from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
+from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.labels import LabelChange, LabelKind, show_labels
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
+from tinkbox.model.notes import MAX_NOTES
+from tinkbox.model.text import counted, quoted
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
+
+PIECE: Final = 200  # so many machines are taken over in a turn of the event loop
+_PROBES: Final = 16
+_STORED: Final = (ImportOutcome.MADE, ImportOutcome.UPDATED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What becomes of one machine of a list.
+
+    `hardware` is the machine as it is then, None for one that is refused; `changes` say what is or would be changed, `why`
+    what is in the way.
+    """
+
+    listed: ListedMachine
+    outcome: ImportOutcome
+    hardware: Hardware | None = None
+    changes: tuple[str, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+    def problem(self) -> Problem:
+        return self.listed.problem(f"{self.listed.macs[0]}: {self.why}")
+
+
+@dataclass(slots=True)
+class _Known:
+    """The machines as they are stored, and which of them has a MAC; `notes` and today's labels only of those that are `listed`."""
+
+    hardware: Mapping[str, Hardware]
+    by_mac: Mapping[str, str]
+    retired: Collection[str]
+    notes: Mapping[str, Collection[str]]
+
+    @classmethod
+    def of(cls, tables: Tables, picture: Mapping[str, MachineRecord], listed: Sequence[ListedMachine]) -> "_Known":
+        """Of the `picture` in memory what is stored so is not read again: to parse documents takes most of an import."""
+        versions = tables.hardware.versions()
+        same = {each: picture[each].hardware for each, at in versions.items() if _is_of(picture.get(each), at)}
+        others = tables.hardware.some([each for each in versions if each not in same])
+        hardware = {**same, **{each.hardware.id: each.hardware for each in others}}
+        by_mac = {str(card.mac): each.id for each in hardware.values() for card in each.interfaces}
+        matched = {by_mac[mac] for each in listed for mac in each.macs if mac in by_mac}
+        labels = tables.labels.of_many(LabelKind.MACHINE, matched)
+        hardware |= {each: replace(hardware[each], labels=labels.get(each, {})) for each in matched}
+        noted = {each: {note.text for note in notes} for each, notes in tables.notes.of_many(matched).items()}
+        return cls(hardware, by_mac, tables.retirements.all(), noted)
+
+
+def _is_of(record: MachineRecord | None, at: datetime) -> bool:
+    return record is not None and record.updated_at == at
+
+
+class Imports:
+    """Imports machines; those without an address get one as `Additions` gives it."""
+
+    def __init__(self, store: Store, machines: Machines, additions: Additions, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._machines = machines
+        self._additions = additions
+        self._clock = clock
+
+    async def preview(self, listed: Sequence[ListedMachine], *, update: bool) -> list[Imported]:
+        """What would become of each, in their order; no address is probed.  Raises Unavailable when none is free."""
+        return await self._store.read(partial(self._plan, listed, update, (), self._picture()))
+
+    async def store(
+        self, listed: Sequence[ListedMachine], who: str, *, update: bool = False, skip_invalid: bool = False
+    ) -> list[Imported]:
+        """Import machines; returns what became of each, in their order.
+
+        With `update` known ones that differ become as they are listed.  Raises Invalid, and stores nothing, where one
+        cannot be and is not to be skipped; Unavailable when no address is free.
+        """
+        answering: set[IPv4Address] = set()
+        silent: set[IPv4Address] = set()
+        while len(answering) < MOST_ANSWERING:
+            planned = await self._store.read(partial(self._plan, listed, update, answering, self._picture()))
+            _refuse(planned, skip_invalid=skip_invalid)
+            given = _given(planned)
+            answering |= (found := await self._occupied([each for each in given if each not in silent]))
+            silent |= set(given) - found
+            if not found and (stored := await self._commit(listed, who, answering, given, update, skip_invalid)):
+                return stored
+        raise too_many_answering(answering)
+
+    async def _commit(
+        self,
+        listed: Sequence[ListedMachine],
+        who: str,
+        answering: Collection[IPv4Address],
+        given: Sequence[IPv4Address],
+        update: bool,
+        skip_invalid: bool,
+    ) -> list[Imported] | None:
+        """Store them; None when others took one of the addresses that are to be given."""
+        picture = self._picture()
+
+        def use_case(tables: Tables) -> list[Imported] | None:
+            planned = self._plan(listed, update, answering, picture, tables)
+            _refuse(planned, skip_invalid=skip_invalid)
+            if _given(planned) != given:
+                return None
+            changing = [(each, each.hardware) for each in planned if each.hardware and each.outcome in _STORED]
+            tables.hardware.release(
+                [hardware.id for each, hardware in changing if each.outcome is ImportOutcome.UPDATED]
+            )
+            self._machines.take_in(tables, [hardware for _, hardware in changing])
+            for each, hardware in changing:
+                tables.labels.replace(LabelKind.MACHINE, hardware.id, hardware.labels)
+                for text in each.notes:
+                    tables.notes.add(hardware.id, self._clock(), who, text)
+            return planned
+
+        stored = await self._store.write(use_case)
+        changed = [each.hardware for each in stored or () if each.hardware and each.outcome in _STORED]
+        for begin in range(0, len(changed), PIECE):
+            piece = changed[begin : begin + PIECE]
+            macs = [card.mac for hardware in piece for card in hardware.interfaces]
+            await self._machines.taken_in([each.id for each in piece], macs)
+        return stored
+
+    def _picture(self) -> Mapping[str, MachineRecord]:
+        """The machines as they are in memory now: for a thread of the store, under whose hands nothing may change."""
+        return {record.hardware.id: record for record in self._machines.known.all()}
+
+    async def _occupied(self, addresses: Sequence[IPv4Address]) -> set[IPv4Address]:
+        """Those of the addresses at which a host answers."""
+        turn = asyncio.Semaphore(_PROBES)
+
+        async def answers(address: IPv4Address) -> bool:
+            async with turn:
+                return await self._additions.answers(address)
+
+        async with asyncio.TaskGroup() as group:
+            asked = [(each, group.create_task(answers(each))) for each in addresses]
+        return {address for address, answered in asked if answered.result()}
+
+    def _plan(
+        self,
+        listed: Sequence[ListedMachine],
+        update: bool,
+        answering: Collection[IPv4Address],
+        picture: Mapping[str, MachineRecord],
+        tables: Tables,
+    ) -> list[Imported]:
+        known, network = _Known.of(tables, picture, listed), self._additions.network()
+        without = {each.address for each in listed if each.address is not None} | set(answering)
+        free = self._additions.free(tables, network, without) if network else iter(())
+        planned: list[Imported] = []
+        for each in listed:
+            try:
+                planned.append(self._planned(tables, each, known, free, update))
+            except (Invalid, Conflict) as refusal:
+                planned.append(_refused(each, _said(refusal)))
+        return _without_rivals(planned, known)
+
+    def _planned(
+        self,
+        tables: Tables,
+        listed: ListedMachine,
+        known: _Known,
+        free: Iterator[Reservation],
+        update: bool,
+    ) -> Imported:
+        """One of them, with the next of the free addresses where it needs one."""
+        owners = list(dict.fromkeys(known.by_mac[mac] for mac in listed.macs if mac in known.by_mac))
+        if len(owners) > 1:
+            names = " and ".join(called(known.hardware[each]) for each in owners)
+            raise Conflict(f"its MACs belong to several machines: {names}")
+        for owner in owners:
+            return self._compared(tables, listed, owner, known, update)
+        if listed.address is not None:
+            reserved: Reservation | None = self._additions.reserved(listed.reserved, str(listed.gateway or ""))
+        else:
+            reserved = next(free, None)
+        made = added_hardware(Added(macs=listed.macs, name=listed.name, labels=listed.labels), reserved)
+        made = replace(made, labels=dict(listed.labels))
+        return Imported(listed=listed, outcome=ImportOutcome.MADE, hardware=made, notes=listed.notes)
+
+    def _compared(self, tables: Tables, listed: ListedMachine, owner: str, known: _Known, update: bool) -> Imported:
+        hardware, noted = known.hardware[owner], known.notes.get(owner, ())
+        if owner in known.retired:
+            why = f"it is retired: `tinkbox hardware return {called(hardware)}` takes it back into service"
+            return Imported(listed=listed, outcome=ImportOutcome.RETIRED, hardware=hardware, why=why)
+        notes = tuple(each for each in listed.notes if each not in noted)
+        changes = tuple(_differences(listed, hardware, notes))
+        if not changes:
+            return Imported(listed=listed, outcome=ImportOutcome.UNCHANGED, hardware=hardware)
+        if not update:
+            return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
+        target = edited(hardware, self._edit(listed, hardware))
+        needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
+        if needing:
+            raise Conflict(f"workflow {needing[0]} is not over and needs it as it is: {'; '.join(changes)}")
+        if len(noted) + len(notes) > MAX_NOTES:
+            raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
+        return Imported(listed=listed, outcome=ImportOutcome.UPDATED, hardware=target, changes=changes, notes=notes)
+
+    def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
+        shown = primary(hardware)
+        has_moved = listed.address is not None and (
+            listed.address != shown.address or (listed.prefix is not None and listed.prefix != _prefix(hardware))
+        )
+        is_rerouted = listed.gateway is not None and listed.gateway != shown.gateway
+        reserved = None
+        if has_moved or is_rerouted:
+            reserved = self._additions.reserved(listed.reserved, str(listed.gateway or ""))
+        return Edit(
+            name=listed.name if listed.name != called(hardware) else "",
+            reservation=reserved,
+            added_macs=tuple(each for each in listed.macs if hardware.interface(each) is None),
+            labels=LabelChange(set=tuple(listed.labels.items())),
+        )
+
+
+def _differences(listed: ListedMachine, hardware: Hardware, notes: Sequence[str]) -> Iterator[str]:
+    """What the list says otherwise, in words."""
+    shown = primary(hardware)
+    if listed.name and listed.name != called(hardware):
+        yield f"name {called(hardware)} -> {listed.name}"
+    if listed.address is not None and listed.address != shown.address:
+        yield f"ip {shown.address or 'none'} -> {listed.address}"
+    elif listed.prefix is not None and listed.prefix != _prefix(hardware):
+        yield f"prefix {_prefix(hardware)} -> {listed.prefix}"
+    if listed.gateway is not None and listed.gateway != shown.gateway:
+        yield f"gateway {shown.gateway or 'none'} -> {listed.gateway}"
+    for mac in listed.macs:
+        if hardware.interface(mac) is None:
+            yield f"mac +{mac}"
+    for key, value in listed.labels.items():
+        before = hardware.labels.get(key)
+        if before != value:
+            yield f"label {show_labels({key: value})}" + (f" (was {before})" if before is not None else "")
+    for note in notes:
+        yield f"note {quoted(note, 40)}"
+
+
+def _prefix(hardware: Hardware) -> int | None:
+    netmask = primary(hardware).netmask
+    return None if netmask is None else int(netmask).bit_count()
+
+
+def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported]:
+    """The same, with those refused that claim what another machine has, or another one of the list.
+
+    An update that is refused keeps what it had, which may refuse others: so it is begun again.
+    """
+    found = list(planned)
+    while True:
+        moved = {each.hardware.id for each in found if each.hardware and each.outcome is ImportOutcome.UPDATED}
+        holders: dict[str, str] = {}
+        for hardware in known.hardware.values():
+            if hardware.id not in moved:
+                for claim in _claims(hardware):
+                    holders.setdefault(claim, called(hardware))
+        again = False
+        for number, each in enumerate(found):
+            if each.hardware is None or each.outcome not in _STORED:
+                continue
+            own = list(_claims(each.hardware))
+            rival = next((claim for claim in own if claim in holders), None)
+            former = known.hardware.get(each.hardware.id) if each.outcome is ImportOutcome.MADE else None
+            if rival is not None:
+                found[number] = _refused(each.listed, f"{rival} belongs to {holders[rival]} already")
+            elif former is not None:
+                found[number] = _refused(
+                    each.listed,
+                    f"machine {called(former)} was called {each.hardware.name} before: choose another name",
+                )
+            else:
+                place = f"line {each.listed.line} of the list" if each.listed.line else f"{each.listed.key} of the list"
+                holders |= dict.fromkeys(own, place)
+                continue
+            again = again or each.outcome is ImportOutcome.UPDATED
+        if not again:
+            return found
+
+
+def _claims(hardware: Hardware) -> Iterator[str]:
+    """What no other machine may have."""
+    for each in hardware.interfaces:
+        yield str(each.mac)
+        if each.address is not None:
+            yield str(each.address)
+    yield from dict.fromkeys(f"the name {each}" for each in (hardware.name, *_hostnames(hardware)) if each)
+
+
+def _hostnames(hardware: Hardware) -> list[str]:
+    return [each.hostname for each in hardware.interfaces]
+
+
+def _refused(listed: ListedMachine, why: str) -> Imported:
+    return Imported(listed=listed, outcome=ImportOutcome.REFUSED, why=why)
+
+
+def _said(refusal: Refusal) -> str:
+    problems = refusal.problems if isinstance(refusal, Invalid) else ()
+    return "; ".join([str(refusal), *map(str, problems)])
+
+
+def _given(planned: Sequence[Imported]) -> list[IPv4Address]:
+    """The addresses that new machines are given which name none."""
+    made = [each for each in planned if each.outcome is ImportOutcome.MADE and each.listed.address is None]
+    addresses = [primary(each.hardware).address for each in made if each.hardware]
+    return [each for each in addresses if each is not None]
+
+
+def _refuse(planned: Sequence[Imported], *, skip_invalid: bool) -> None:
+    refused = [each.problem() for each in planned if each.outcome is ImportOutcome.REFUSED]
+    if refused and not skip_invalid:
+        raise Invalid(
+            f"{len(refused)} of {counted(len(planned), 'machine')} cannot be imported, so nothing was stored: correct them, or "
+            "import the rest with --skip-invalid",
+            refused,
+        )

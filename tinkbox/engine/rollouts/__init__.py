@@ -1,0 +1,1 @@
+"""Rollouts: one template for many machines, so many of them at a time."""

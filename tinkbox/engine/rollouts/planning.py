@@ -1,0 +1,297 @@
+"""What a rollout would do, before it is made: which machines, which are refused and why, which disks are wiped."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.rules.arming import Change, armed
+from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
+from tinkbox.engine.templates.built_in import BuiltIn
+from tinkbox.engine.templates.dialects import device_names
+from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
+from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.engine.workflows.workflows import check_size
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
+from tinkbox.model.hardware import Hardware, MacAddress, called, primary
+from tinkbox.model.labels import Labels, Selector
+from tinkbox.model.rollout import MAX_MACHINES, OnFailure, natural
+from tinkbox.model.template import Definition
+from tinkbox.model.text import shortened
+from tinkbox.model.workflow import ActionStatus, State, Workflow
+from tinkbox.store.database import Tables
+from tinkbox.store.templates import Template
+
+DEVICE: Final = "device_1"
+AT_ONCE: Final = 200  # machines of which the rendered templates are in memory
+TOLD: Final = 500  # letters of a reason
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person asks for: the machines of these keys, and those that are selected.
+
+    `parameters` are the `-r` map without the machine; `max_parallel` 0: all at once.
+    """
+
+    template: str
+    machines: Sequence[str] = ()
+    selector: Selector | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    max_parallel: int = 0
+    on_failure: OnFailure = OnFailure.STOP
+    labels: Labels = field(default_factory=dict)
+    breakpoints: Change | None = None
+    confirm_wipe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A machine that is meant; `name` is what people call it."""
+
+    hardware: Hardware
+    name: str
+
+    @property
+    def mac(self) -> MacAddress:
+        """What the template is told."""
+        return primary(self.hardware).mac
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A machine that is meant and cannot begin; without an id where its key means no machine."""
+
+    name: str
+    machine: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """An action, as the template has it for the first machine."""
+
+    task: str
+    action: str
+    image: str
+    disk: str
+    wipes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The machines in the order in which they begin, and what is done with them.
+
+    Each of them is the template's `device`; `parameters` are the rest of the `-r` map.
+    `wipes` counts the machines by the disks that the template has wiped there.
+    """
+
+    template: Template | BuiltIn
+    device: str
+    parameters: Mapping[str, str]
+    machines: tuple[Chosen, ...]
+    refused: tuple[Refused, ...]
+    steps: tuple[Step, ...]
+    wipes: Mapping[str, int]
+
+
+def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
+    """The machines as they are named, behind them those that are selected, in the order of their names; each once.
+
+    Raises Invalid for none and for too many.
+    """
+    found: dict[str, Chosen] = {}
+    refused: list[Refused] = []
+    for key in wanted.machines:
+        try:
+            record = known.find(key)
+        except (NotFound, Conflict) as refusal:
+            refused.append(Refused(name=shortened(key, 80), machine="", why=str(refusal)))
+            continue
+        machine = _chosen(record.hardware)
+        if record.retired is None:
+            found.setdefault(machine.hardware.id, machine)
+        else:
+            why = f"it is retired: `tinkbox hardware return {machine.name}` takes it back into service"
+            refused.append(Refused(name=machine.name, machine=machine.hardware.id, why=why))
+    if wanted.selector is not None:
+        selected = [_chosen(each.hardware) for each in known.selected(wanted.selector)]
+        for each in sorted(selected, key=lambda one: natural(one.name)):
+            found.setdefault(each.hardware.id, each)
+        if not found and not refused:
+            raise Invalid(
+                f"no machine has the labels {wanted.selector}: `tinkbox hardware label MACHINE KEY=VALUE` gives it some"
+            )
+    if not found and not refused:
+        raise Invalid("no machine is named: name machines, or select some by their labels")
+    if len(found) + len(refused) > MAX_MACHINES:
+        raise Invalid(f"{len(found) + len(refused)} machines: a rollout has at most {MAX_MACHINES}, so make several")
+    return list(found.values()), refused
+
+
+def device_of(text: str, names: Names, parameters: Mapping[str, str]) -> str:
+    """The one device of a template that each machine of a rollout is; raises Invalid when it is not one."""
+    devices = [each for each in device_names(text) if each not in RESERVED and each != names.name]
+    free = [each for each in devices if each not in parameters]
+    if len(free) > 1:
+        raise Invalid(
+            f"the template is for {len(free)} machines, {', '.join(free)}, and here each machine is by itself: give the others "
+            f'with -r, such as -r \'{{"{free[-1]}": "08:00:27:00:00:01"}}\''
+        )
+    if devices and not free:
+        raise Invalid(
+            f"-r says already which machine {devices[0]} is: leave it out, for it is each of the machines in turn"
+        )
+    return free[0] if free else DEVICE
+
+
+def with_appliance(text: str, names: Names, parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """The parameters; a device that is called as the appliance is stands for it."""
+    if names.name in parameters or names.name not in device_names(text):
+        return parameters
+    return {**parameters, names.name: names.name}
+
+
+async def planned(
+    template: Template | BuiltIn, machines: Sequence[Chosen], wanted: Wanted, names: Names, at: HardwareAt, turn: Turn
+) -> Plan:
+    """Render the template for each machine and bind it, as `Workflows.create` does; nothing is stored.
+
+    Raises Invalid for what is wrong whatever the machine.
+    """
+    text = template.data
+    device = device_of(text, names, wanted.parameters)
+    parameters = with_appliance(text, names, wanted.parameters)
+    check_size("", {device: "", **parameters})
+    fit: list[Chosen] = []
+    refused: list[Refused] = []
+    steps: tuple[Step, ...] = ()
+    wipes: Counter[str] = Counter()
+    for piece in _pieces(machines, AT_ONCE):
+        data = [rendering_data({device: str(each.mac), **parameters}, each.hardware) for each in piece]
+        rendered = await render_each(text, data, turn)
+
+        def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[str]:
+            return [
+                _why_not(each, result, wanted.breakpoints, names, at)
+                for each, result in zip(piece, rendered, strict=True)
+            ]
+
+        for each, result, why in zip(piece, rendered, await in_thread(turn, judge), strict=True):
+            if why or isinstance(result, Invalid):
+                refused.append(Refused(name=each.name, machine=each.hardware.id, why=why))
+                continue
+            fit.append(each)
+            steps = steps or _steps(result.definition)
+            wipes.update({disk for step in _steps(result.definition) for disk in step.wipes})
+    return Plan(
+        template=template,
+        device=device,
+        parameters=parameters,
+        machines=tuple(fit),
+        refused=tuple(refused),
+        steps=steps,
+        wipes=wipes,
+    )
+
+
+def engaged(tables: Tables, machines: Sequence[Chosen]) -> dict[str, str]:
+    """Why machines cannot begin, by their ids: what they are in already."""
+    ids = [each.hardware.id for each in machines]
+    busy = {
+        machine: f"workflow {each.workflow_id[:8]} ({each.name}) is not over: `tinkbox workflow watch {each.workflow_id[:8]}` "
+        f"follows it, `tinkbox workflow cancel {each.workflow_id[:8]}` ends it"
+        for machine, each in tables.rollouts.busy(ids).items()
+    }
+    waiting = {
+        machine: f"it waits in rollout {rollout_id[:8]}: `tinkbox rollout get {rollout_id[:8]}` shows that"
+        for machine, rollout_id in tables.rollouts.waiting_in(ids).items()
+    }
+    return waiting | busy
+
+
+def hardware_at(known: KnownMachines) -> HardwareAt:
+    """What tasks may name machines by, from memory: at the store each question looks at every machine."""
+    agents = {each.hardware.agent_id: each.hardware.id for each in known.all() if each.hardware.agent_id}
+
+    def at(address: str) -> str | None:
+        with suppress(Invalid):
+            return known.holder(MacAddress(address)) or None
+        mac = known.mac_at(address)
+        return (known.holder(mac) if mac else "") or agents.get(address)
+
+    return at
+
+
+def told(refusal: Refusal) -> str:
+    """A refusal in one line, with the problems that it lists."""
+    problems = refusal.problems if isinstance(refusal, Invalid) else ()
+    return shortened(": ".join([str(refusal), *map(str, problems)]), TOLD)
+
+
+def _chosen(hardware: Hardware) -> Chosen:
+    return Chosen(hardware=hardware, name=called(hardware, str(primary(hardware).mac)))
+
+
+def _why_not(
+    machine: Chosen, rendered: Rendered | Invalid, breakpoints: Change | None, names: Names, at: HardwareAt
+) -> str:
+    """Why a workflow cannot be made for a machine; empty when it can."""
+    if isinstance(rendered, Invalid):
+        return told(rendered)
+    definition = rendered.definition
+    try:
+        actions = bind(at, definition, names)
+        bind_services(at, definition, names, NO_WORKFLOW)
+        draft = _draft(definition, actions)
+        if breakpoints is not None:
+            armed(definition.breakpoints, breakpoints, draft)
+    except Refusal as refusal:
+        return told(refusal)
+    if machine.hardware.id not in draft.workers():
+        workers = ", ".join(dict.fromkeys(task.worker for task in definition.tasks))
+        return f"the template has nothing to do for this machine: its tasks are for {shortened(workers, 200)}"
+    return ""
+
+
+def _draft(definition: Definition, actions: tuple[ActionStatus, ...]) -> Workflow:
+    """The workflow that would be made, as far as it is judged."""
+    return Workflow(
+        id=NO_WORKFLOW,
+        name=definition.name,
+        template_id="",
+        devices={},
+        state=State.PENDING,
+        created_at=_NEVER,
+        updated_at=_NEVER,
+        text="",
+        actions=actions,
+    )
+
+
+def _steps(definition: Definition) -> tuple[Step, ...]:
+    return tuple(
+        Step(task=task.name, action=each.name, image=each.image, disk=each.disk, wipes=each.wipes)
+        for task in definition.tasks
+        for each in task.actions
+        if each.name not in task.skipped
+    )
+
+
+def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]
+
+
+def refused_in(machines: Iterable[Chosen], why: Mapping[str, str]) -> list[Refused]:
+    """The machines that are engaged, with the reasons of `engaged`."""
+    return [
+        Refused(name=each.name, machine=each.hardware.id, why=why[each.hardware.id])
+        for each in machines
+        if each.hardware.id in why
+    ]

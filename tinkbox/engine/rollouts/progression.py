@@ -1,0 +1,210 @@
+"""The part that has rollouts go on.
+
+Rule 1: a machine's workflow is made in the transaction that marks the machine as begun, so no death of the process loses or
+doubles one.
+Rule 2: the same transaction looks whether the machine may begin still: what a person or a failure decided before counts.
+Rule 3: what is to be done is read from the store at each look; nothing of a rollout is in memory between two.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NoReturn
+
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rollouts.planning import told
+from tinkbox.engine.rollouts.rules import room
+from tinkbox.engine.rollouts.settling import begin, settle
+from tinkbox.engine.rules.arming import Change
+from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
+from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.rollout import LABEL, Member, Place, Rollout, RolloutState
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.templates import Template
+
+LOOK_EVERY: Final = 5.0
+PAUSE: Final = 0.2  # between two looks: much may happen in it
+AT_ONCE: Final = 20  # machines of a rollout that begin before others have their turn
+_log = logging.getLogger(__name__)
+
+
+class _NotNow(Conflict):
+    """A machine may not begin, for what happened since it was looked at."""
+
+
+class Progression:
+    """A part."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        workflows: Workflows,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._workflows = workflows
+        self._clock = clock
+        self._new_id = new_id
+
+    async def run(self) -> NoReturn:
+        """Have rollouts go on, for ever."""
+        while True:
+            async with self._wakeups.listening(CHANGES, LOOK_EVERY):
+                try:
+                    while await self.look():
+                        pass
+                except TooMany:
+                    pass  # renderings of other people come first
+                except Unavailable as error:
+                    _log.warning("rollouts wait: %s", error, extra={"action": "rollouts.unsaved"})
+            await asyncio.sleep(PAUSE)
+
+    async def look(self) -> bool:
+        """Have each rollout go one piece further; returns whether more can be done at once.  Raises Unavailable."""
+        concerned = await self._store.read(lambda tables: tables.rollouts.concerned())
+        return any([await self._go_on(rollout_id) for rollout_id in concerned])
+
+    async def _go_on(self, rollout_id: str) -> bool:
+        now = self._clock()
+        rollout, counts = await self._store.write(lambda tables: settle(tables, rollout_id, now))
+        if rollout is None:
+            return False
+        if rollout.state is RolloutState.STOPPING and rollout.stop_into is RolloutState.CANCELED:
+            return await self._cancel_some(rollout)
+        more = min(AT_ONCE, room(rollout, counts, failed=False))
+        return more > 0 and await self._begin_some(rollout, more)
+
+    async def _cancel_some(self, rollout: Rollout) -> bool:
+        """Cancel workflows of a rollout that was canceled, some at a time."""
+
+        def question(tables: Tables) -> list[Member]:
+            return tables.rollouts.members(rollout.id, {Place.PENDING, Place.RUNNING}, AT_ONCE)
+
+        some = await self._store.read(question)
+        for each in some:
+            try:
+                await self._workflows.cancel(each.workflow_id, rollout.who)
+            except (Conflict, NotFound):
+                continue  # it ended meanwhile, and that was noted with it
+        return len(some) == AT_ONCE
+
+    async def _begin_some(self, rollout: Rollout, most: int) -> bool:
+        """Begin so many machines at most; returns whether it is worth to look again at once."""
+
+        def question(tables: Tables) -> tuple[str, list[Member]]:
+            return tables.rollouts.text(rollout.id), tables.rollouts.ready(rollout.id, most)
+
+        text, ready = await self._store.read(question)
+        template = Template(
+            id=rollout.template_id,
+            name=rollout.template_name,
+            data=text,
+            created_at=rollout.created_at,
+            updated_at=rollout.created_at,
+        )
+        for each in ready:
+            try:
+                if not await self._begin(rollout, template, each):
+                    return True  # that may stop the others
+            except _NotNow:
+                return False  # whatever it was woke everybody who waits
+        return bool(ready)
+
+    async def _begin(self, rollout: Rollout, template: Template, member: Member) -> bool:
+        """Make the workflow of a machine that waits, or retry the one it has; returns whether it could be.
+
+        Raises _NotNow, Unavailable.
+        """
+        record = self._machines.known.get(member.machine)
+        if record is None or record.retired is not None:
+            what = "deleted" if record is None else "retired"
+            await self._end_unbegun(rollout, member, Place.CANCELED, f"the machine was {what} before its turn")
+            return False
+        try:
+            if not (member.workflow_id and await self._retried(rollout, member)):
+                await self._create(rollout, template, member, record.hardware)
+        except (_NotNow, Unavailable):
+            raise
+        except (Invalid, NotFound, Conflict) as refusal:
+            await self._end_unbegun(rollout, member, Place.FAILED, told(refusal))
+            return False
+        return True
+
+    async def _create(self, rollout: Rollout, template: Template, member: Member, machine: Hardware) -> None:
+        workflow_id = self._new_id()
+        await self._workflows.create(
+            template,
+            {rollout.device: str(primary(machine).mac), **rollout.parameters},
+            machine=machine,
+            breakpoints=_armed(rollout.breakpoints),
+            who=rollout.who,
+            confirm_wipe=rollout.wipe_confirmed,
+            first=self._mark(rollout, member, workflow_id),
+            labels={**rollout.labels, LABEL: rollout.short},
+            as_id=workflow_id,
+        )
+
+    async def _retried(self, rollout: Rollout, member: Member) -> bool:
+        """Retry the workflow that a machine had before; False when it was deleted."""
+        try:
+            await self._workflows.retry(
+                member.workflow_id,
+                confirm_wipe=rollout.wipe_confirmed,
+                who=rollout.who,
+                first=self._mark(rollout, member, member.workflow_id),
+            )
+        except NotFound:
+            return False
+        return True
+
+    def _mark(self, rollout: Rollout, member: Member, workflow_id: str) -> Callable[[Tables], None]:
+        """What is done in the transaction of a machine's workflow: it has begun.  Raises _NotNow."""
+        now = self._clock()
+
+        def use_case(tables: Tables) -> None:
+            newest, there = tables.rollouts.get(rollout.id), tables.rollouts.member(rollout.id, member.position)
+            if newest is None or there is None or there.place is not Place.WAITING:
+                raise _NotNow(f"{member.name} does not wait any more")
+            counts, failed = tables.rollouts.counts([rollout.id])[rollout.id], tables.rollouts.has_failed(rollout.id)
+            if not room(newest, counts, failed=failed) or tables.rollouts.busy([member.machine]):
+                raise _NotNow(f"{member.name} has to wait")
+            begin(tables, newest, now)
+            tables.rollouts.begin(rollout.id, member.position, workflow_id)
+
+        return use_case
+
+    async def _end_unbegun(self, rollout: Rollout, member: Member, place: Place, message: str) -> None:
+        """It is a machine's turn, and it cannot have a workflow."""
+        now = self._clock()
+
+        def use_case(tables: Tables) -> None:
+            newest = tables.rollouts.get(rollout.id)
+            if newest is not None and room(newest, tables.rollouts.counts([newest.id])[newest.id], failed=False):
+                begin(tables, newest, now)
+                tables.rollouts.end_unbegun(rollout.id, member.position, place, message)
+
+        await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+
+
+def _armed(kept: Breakpoints) -> Change | None:
+    """What a rollout has armed in each workflow; what is as nothing was said stays as the template has it."""
+    nothing = Breakpoints()
+    if kept == nothing:
+        return None
+    return Change(
+        on_failure=kept.on_failure or None,
+        before=kept.before,
+        after=kept.after,
+        timeout=None if kept.timeout == DEFAULT_HOLD_SECONDS else kept.timeout,
+        on_expiry=None if kept.on_expiry is nothing.on_expiry else kept.on_expiry,
+    )

@@ -1,0 +1,284 @@
+"""Use-cases of rollouts: what people ask of them.  `progression` has them go on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from tinkbox.engine.lookup import only
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rollouts.planning import (
+    Plan,
+    Refused,
+    Wanted,
+    chosen_machines,
+    engaged,
+    hardware_at,
+    planned,
+    refused_in,
+)
+from tinkbox.engine.rollouts.rules import Happening, advance
+from tinkbox.engine.rollouts.settling import explained
+from tinkbox.engine.rules.arming import Change
+from tinkbox.engine.templates.binding import Names
+from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.turns import Turns
+from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.model.access import OPERATOR
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Conflict, Invalid, Problem
+from tinkbox.model.labels import LabelChange
+from tinkbox.model.rollout import (
+    KEPT,
+    KEPT_MACHINES,
+    LABEL,
+    MAX_UNFINISHED,
+    OVER,
+    UNDER_WAY,
+    UNSUCCESSFUL,
+    Counts,
+    Member,
+    Place,
+    Rollout,
+    RolloutState,
+)
+from tinkbox.model.text import counted
+from tinkbox.model.workflow import ListedWorkflow
+from tinkbox.store.database import Store, Tables
+
+SHOWN: Final = 100  # machines of each kind, where not all of them are asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A rollout with where its machines stand.
+
+    Of those that did not succeed, are under way and wait, only the first are listed; `workflows` are those of the machines under
+    way, by their ids.
+    """
+
+    rollout: Rollout
+    counts: Counts
+    unsuccessful: Sequence[Member] = ()
+    under_way: Sequence[Member] = ()
+    waiting: Sequence[Member] = ()
+    workflows: Sequence[ListedWorkflow] = ()
+
+
+class Rollouts:
+    """Make, show, pause, resume, cancel, retry and delete rollouts.
+
+    Wherever a `key` is asked, it is an id, a unique beginning of one, or a template's name, whose newest rollout is meant.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        names: Names,
+        renderings: Turns,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._machines = machines
+        self._clock = clock
+        self._new_id = new_id
+        self._names = names
+        self._renderings = renderings
+
+    async def plan(self, wanted: Wanted, who: str = OPERATOR) -> Plan:
+        """What a rollout would do; nothing is stored.
+
+        Raises NotFound for an unknown template, Invalid for what is wrong whatever the machine.
+        """
+        template = await self._store.read(lambda tables: find_template(tables, wanted.template))
+        machines, unknown = chosen_machines(self._machines.known, wanted)
+        with self._renderings.place(who) as turn:
+            plan = await planned(template, machines, wanted, self._names, hardware_at(self._machines.known), turn)
+        why = await self._store.read(lambda tables: engaged(tables, machines))
+        busy = refused_in(plan.machines, why)
+        return replace(
+            plan,
+            machines=tuple(each for each in plan.machines if each.hardware.id not in why),
+            refused=(*unknown, *plan.refused, *busy),
+        )
+
+    async def create(self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False) -> Standing:
+        """Make a rollout, which begins at once.
+
+        Raises as `plan`, and Invalid with every machine that is refused; with `skip_refused` only where no other is left.
+        """
+        plan = await self.plan(wanted, who)
+        if plan.refused and not (skip_refused and plan.machines):
+            raise _refused(plan.refused, len(plan.machines))
+        now, rollout_id = self._clock(), self._new_id()
+        rollout = Rollout(
+            id=rollout_id,
+            template_id=plan.template.id,
+            template_name=plan.template.name,
+            device=plan.device,
+            parameters=plan.parameters,
+            max_parallel=wanted.max_parallel,
+            on_failure=wanted.on_failure,
+            who=who,
+            created_at=now,
+            updated_at=now,
+            labels=wanted.labels,
+            breakpoints=_kept(wanted.breakpoints),
+            wipe_confirmed=wanted.confirm_wipe,
+        )
+        LabelChange(set=((LABEL, rollout.short),)).applied_to(wanted.labels)
+
+        def use_case(tables: Tables) -> None:
+            busy = refused_in(plan.machines, engaged(tables, plan.machines))
+            if busy:  # since they were looked at
+                raise _refused(busy, len(plan.machines) - len(busy))
+            if tables.rollouts.unfinished() >= MAX_UNFINISHED:
+                raise Conflict(
+                    f"{MAX_UNFINISHED} rollouts are not over, and there are no more at a time: `tinkbox rollout list` shows them"
+                )
+            members = [
+                Member(position=position, machine=each.hardware.id, name=each.name)
+                for position, each in enumerate(plan.machines)
+            ]
+            tables.rollouts.insert(rollout, plan.template.data, members)
+            tables.rollouts.forget_surplus(KEPT, KEPT_MACHINES)
+
+        await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return await self.get(rollout_id)
+
+    async def all(self) -> list[Standing]:
+        """Every rollout, oldest first, without its machines."""
+
+        def question(tables: Tables) -> list[Standing]:
+            found = tables.rollouts.all()
+            counts = tables.rollouts.counts([each.id for each in found])
+            return [Standing(rollout=each, counts=counts[each.id]) for each in found]
+
+        return await self._store.read(question)
+
+    async def get(self, key: str) -> Standing:
+        """Raises NotFound, or Conflict when the key fits several."""
+
+        def question(tables: Tables) -> Standing:
+            rollout = find_rollout(tables, key)
+            under_way = tables.rollouts.members(rollout.id, UNDER_WAY, SHOWN)
+            return Standing(
+                rollout=rollout,
+                counts=tables.rollouts.counts([rollout.id])[rollout.id],
+                unsuccessful=explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL, SHOWN)),
+                under_way=under_way,
+                waiting=tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN),
+                workflows=tables.workflows.listed([each.workflow_id for each in under_way]),
+            )
+
+        return await self._store.read(question)
+
+    async def members(self, key: str) -> list[Member]:
+        """Every machine of a rollout, in the order in which they begin; raises as `get`."""
+        return await self._store.read(
+            lambda tables: explained(tables, tables.rollouts.members(find_rollout(tables, key).id))
+        )
+
+    async def pause(self, key: str) -> Standing:
+        """Have no further machine begin; those under way go on.  Raises Conflict for one that is over or stops."""
+        return await self._change(key, Happening.PAUSED)
+
+    async def resume(self, key: str) -> Standing:
+        """Have the machines that wait begin, whatever stopped that; those that failed stay as they are.
+
+        Raises Conflict for a rollout that goes on already, and where none waits.
+        """
+
+        def check(tables: Tables, rollout: Rollout) -> None:
+            if not tables.rollouts.counts([rollout.id])[rollout.id].waiting and rollout.state in OVER:
+                raise Conflict(
+                    f"rollout {rollout.short} is {rollout.state} and no machine waits: `tinkbox rollout retry {rollout.short}` "
+                    "tries those again that did not succeed"
+                )
+
+        return await self._change(key, Happening.RESUMED, check)
+
+    async def cancel(self, key: str) -> Standing:
+        """Have no further machine begin, and cancel the workflows of those under way.  Raises Conflict when it is over."""
+        return await self._change(key, Happening.STOPPED, stop_into=RolloutState.CANCELED)
+
+    async def retry(self, key: str) -> Standing:
+        """Have every machine wait again that did not succeed, and go on.
+
+        Its workflow is resumed then where it failed, or made anew if it was deleted.  Raises Conflict when there is none.
+        """
+
+        def check(tables: Tables, rollout: Rollout) -> None:
+            if not tables.rollouts.put_back(rollout.id):
+                raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
+
+        return await self._change(key, Happening.RETRIED, check)
+
+    async def delete(self, key: str) -> str:
+        """Forget a rollout that is over; its workflows stay.  Returns the id.  Raises Conflict before it is over."""
+
+        def use_case(tables: Tables) -> str:
+            rollout = find_rollout(tables, key)
+            if rollout.state not in OVER:
+                raise Conflict(
+                    f"rollout {rollout.short} is {rollout.state}: it can be deleted when it is over; `tinkbox rollout cancel "
+                    f"{rollout.short}` ends it"
+                )
+            tables.rollouts.delete(rollout.id)
+            return rollout.id
+
+        rollout_id = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return rollout_id
+
+    async def _change(
+        self,
+        key: str,
+        happening: Happening,
+        check: Callable[[Tables, Rollout], None] = lambda _, __: None,
+        stop_into: RolloutState | None = None,
+    ) -> Standing:
+        """Let a person's word count, if the table has it and `check` does not raise."""
+        now = self._clock()
+
+        def use_case(tables: Tables) -> str:
+            rollout = find_rollout(tables, key)
+            state = advance(rollout, happening)
+            check(tables, rollout)
+            tables.rollouts.set_state(rollout.id, state, now, stop_into)
+            return rollout.id
+
+        rollout_id = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return await self.get(rollout_id)
+
+
+def find_rollout(tables: Tables, key: str) -> Rollout:
+    """The one rollout that `key` means; raises NotFound or Conflict."""
+    return only(tables.rollouts.matching(key), "rollout", key)
+
+
+def _refused(refused: Sequence[Refused], left: int) -> Invalid:
+    """The refusal of machines before anything begins."""
+    listed = [Problem(text=each.why, key=each.name) for each in refused[:SHOWN]]
+    if len(refused) > SHOWN:
+        listed.append(Problem(text=f"and {len(refused) - SHOWN} more"))
+    way_out = "; --skip-refused goes on without them" if left else ""
+    return Invalid(
+        f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}", listed
+    )
+
+
+def _kept(change: Change | None) -> Breakpoints:
+    """What a person wants armed in each workflow, as it is kept; `before` and `after` are as they were typed."""
+    if change is None:
+        return Breakpoints()
+    kept = Breakpoints(on_failure=bool(change.on_failure), before=change.before, after=change.after)
+    if change.timeout is not None:
+        kept = replace(kept, timeout=change.timeout)
+    return kept if change.on_expiry is None else replace(kept, on_expiry=change.on_expiry)

@@ -1,0 +1,423 @@
+"""What changed since a view looked last: a line for each machine, with the work on it.
+
+The lines are kept in memory, encoded, each with the number of its last change.  Looking again costs what changed and not
+what there is: machines are compared by the identity of what is kept of them, workflows are read again when events tell of
+them.  While nothing changes, only actions that run and machines that may stall are looked at.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.timeline.stalls import PATIENCE, stalled
+from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.engine.workflows.journals import LostWork, untold, waiting
+from tinkbox.model.action_progress import Progress
+from tinkbox.model.conditions import explanation
+from tinkbox.model.disk_usage import DiskUsage, Stored
+from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.journal import summary
+from tinkbox.model.reasons import Reason, hint
+from tinkbox.model.services import ServiceStatus
+from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import shortened
+from tinkbox.model.workflow import BEGUN, ActionStatus, ListedWorkflow, Outcome, State
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
+from tinkbox.wire.messages.status import (
+    HealthLine,
+    LimitLine,
+    MachineLine,
+    Snapshot,
+    WorkLine,
+    encode_changes,
+    encode_machine,
+)
+
+MACHINES_AT_ONCE: Final = 250  # booting machines are answered in between
+WORKFLOWS_AT_ONCE: Final = 50
+KEPT_GONE: Final = 1_000  # machines that were deleted; a view that looked before that is told everything anew
+LONGEST_MESSAGE: Final = 400
+# A line that said for how many seconds would change every second.
+STALLED: Final = "stalled"
+# Seconds that a rate of what is sent is taken over.
+SHORTEST_RATE: Final = 1.0
+LONGEST_RATE: Final = 10.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Kept:
+    """What is known of one machine; `newest` is what was last seen of it, `text` its encoded line as of change `number`."""
+
+    record: MachineRecord
+    newest: Sighting | None
+    status: MachineStatus
+    line: MachineLine | None = None
+    text: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """A workflow as lines show it, with the action that it stands at."""
+
+    line: WorkLine
+    current: ActionStatus | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the store says now: of which `machines` (None: of all) which workflow is `shown`, and which of these changed.
+
+    `sequence` is how far the events go, `stored` how many workflows there are.
+    """
+
+    sequence: int
+    stored: int
+    machines: Collection[str] | None
+    shown: Mapping[str, str]
+    changed: Collection[str]
+    untold: Mapping[str, LostWork]
+    waiting: Mapping[str, Sequence[LostWork]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """Bytes that were sent up to a moment of the steady clock, and the rate before that."""
+
+    at: float
+    octets: int
+    rate: float | None = None
+
+
+class StatusChanges:
+    """Lines of machines by the place that a view has seen.
+
+    `disk` tells what takes room, `progress` how far an action is, `sent` how many bytes were sent to machines since the
+    host started; `steady` is a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        wakeups: Wakeups,
+        disk: Callable[[], Awaitable[DiskUsage]],
+        progress: Callable[[ActionStatus | None], Progress | None],
+        sent: Callable[[], int],
+        clock: Callable[[], datetime],
+        steady: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._machines = machines
+        self._wakeups = wakeups
+        self._disk = disk
+        self._progress = progress
+        self._octets_sent = sent
+        self._clock = clock
+        self._steady = steady
+        self._life = f"{clock().timestamp():.6f}"
+        self._one_at_a_time = asyncio.Lock()
+        self._number = 0  # of the last change
+        self._woken = -1
+        self._kept: dict[str, _Kept] = {}
+        self._may_stall: set[str] = set()
+        self._under_way: set[str] = set()
+        self._gone: dict[str, int] = {}
+        self._gone_before = 0  # what went up to this change is not known any more
+        self._sequence = -1
+        self._stored = 0
+        self._shown: dict[str, str] = {}
+        self._work: dict[str, _Work] = {}
+        self._untold: Mapping[str, LostWork] = {}
+        self._waiting: Mapping[str, Sequence[LostWork]] = {}
+        self._sent: _Sent | None = None
+
+    async def after(self, place: str, version: str, limits: Sequence[LimitLine], faults: Sequence[str]) -> str:
+        """What changed behind a place that was told before, encoded; everything for a place that is unknown or empty.
+
+        `version` is the appliance's; `limits` and `faults` are told as they are given.
+        """
+        disk = disk_line(await self._disk())
+        async with self._one_at_a_time:
+            await self._look()
+            behind = self._behind(place)
+            told = [each.text for each in self._kept.values() if each.number > behind]
+            change = Snapshot(
+                now=self._clock(),
+                version=version,
+                machines=(),
+                strangers=stranger_lines(self._machines, self._clock()),
+                limits=tuple(limits),
+                disk=disk,
+                place=f"{self._life}/{self._number}",
+                part=behind > 0,
+                gone=tuple(each for each, number in self._gone.items() if number > behind) if behind else (),
+                health=HealthLine(sent=self._rate(), faults=tuple(faults)),
+            )
+        return encode_changes(change, told)
+
+    def _behind(self, place: str) -> int:
+        """The change that a place is behind; 0: everything is to be told."""
+        life, _, number = place.partition("/")
+        if life != self._life or not (number.isascii() and number.isdigit() and len(number) < 20):
+            return 0
+        return int(number) if self._gone_before <= int(number) <= self._number else 0
+
+    async def _look(self) -> None:
+        """Bring the lines up to now."""
+        woken = self._wakeups.changes
+        if woken == self._woken:
+            self._tell(self._stalled() | self._progressed())
+            return
+        touched, new = await self._look_at_machines()
+        touched |= await self._look_at_work(new)
+        self._tell(touched | self._progressed())
+        self._woken = woken
+
+    async def _look_at_machines(self) -> tuple[set[str], set[str]]:
+        """Returns the machines of which something changed, and those of them that are new; retired ones are as if deleted."""
+        touched, new = self._stalled(), set()
+        records = [each for each in self._machines.known.all() if each.retired is None]
+        for index, record in enumerate(records):
+            if index % MACHINES_AT_ONCE == MACHINES_AT_ONCE - 1:
+                await asyncio.sleep(0)
+            machine, newest = record.hardware.id, self._newest(record.hardware)
+            kept = self._kept.get(machine)
+            if kept is not None and kept.record is record and kept.newest is newest:
+                continue
+            if self._machines.known.get(machine) is not record:
+                continue  # it changed or went meanwhile, and woke us again
+            status = await self._machines.get(machine)
+            if kept is None:
+                self._kept[machine] = _Kept(record=record, newest=newest, status=status)
+                new.add(machine)
+            else:
+                kept.record, kept.newest, kept.status = record, newest, status
+            if newest is not None and newest.stage in PATIENCE:
+                self._may_stall.add(machine)
+            else:
+                self._may_stall.discard(machine)
+            touched.add(machine)
+        for machine in self._kept.keys() - {each.hardware.id for each in records}:
+            self._forget(machine)
+            touched.discard(machine)
+        return touched, new
+
+    def _newest(self, hardware: Hardware) -> Sighting | None:
+        """What was last seen of a machine: the same object until it is seen again."""
+        only = hardware.interfaces[0].mac if len(hardware.interfaces) == 1 else None
+        return self._machines.timeline.newest(only or self._machines.progress.seen_last(hardware))
+
+    def _forget(self, machine: str) -> None:
+        del self._kept[machine]
+        for kept in (self._may_stall, self._under_way):
+            kept.discard(machine)
+        self._shown.pop(machine, None)
+        self._number += 1
+        self._gone[machine] = self._number
+        while len(self._gone) > KEPT_GONE:
+            self._gone_before = self._gone.pop(next(iter(self._gone)))
+
+    async def _look_at_work(self, new: set[str]) -> set[str]:
+        """Returns the machines of which the work changed; `new` are machines of which nothing is known yet."""
+        found = await self._store.read(lambda tables: self._question(tables, new))
+        touched = self._take_lost(found)
+        for machine in self._kept if found.machines is None else found.machines:
+            shown = found.shown.get(machine, "")
+            if machine in self._kept and self._shown.get(machine, "") != shown:
+                self._shown[machine] = shown
+                touched.add(machine)
+        wanted = set(self._shown.values()) - {""}
+        again = sorted(wanted & set(found.changed) | wanted - self._work.keys())
+        for workflow in self._work.keys() - wanted:
+            del self._work[workflow]
+        for begin in range(0, len(again), WORKFLOWS_AT_ONCE):
+            page = again[begin : begin + WORKFLOWS_AT_ONCE]
+            self._work.update(await self._store.read(partial(_works, workflow_ids=page)))
+        changed = set(again)
+        touched |= {machine for machine, workflow in self._shown.items() if workflow in changed}
+        # What comes behind is looked at next time, so that nothing is missed of what failed here.
+        self._sequence, self._stored = found.sequence, found.stored
+        return touched
+
+    def _question(self, tables: Tables, new: set[str]) -> _Found:
+        work, sequence = tables.machine_work, tables.events.newest()
+        stored = tables.room.shares()[Stored.WORKFLOWS].number
+        machines: set[str] | None = None
+        changed: list[str] = []
+        if self._sequence >= 0:
+            changed = work.changed(self._sequence)
+            machines = new | work.workers(changed)
+            # Deletions leave no event: there are fewer than were there and came.
+            if stored != self._stored + work.created(self._sequence) or tables.workflows.half_deleted():
+                there = work.there({*self._shown.values()})
+                machines |= {machine for machine, workflow in self._shown.items() if workflow and workflow not in there}
+        return _Found(
+            sequence=sequence,
+            stored=stored,
+            machines=machines,
+            shown=work.shown(machines),
+            changed=changed,
+            untold=untold(tables),
+            waiting=waiting(tables),
+        )
+
+    def _take_lost(self, found: _Found) -> set[str]:
+        """Take over which histories are lost; returns the machines of which that changed."""
+        touched = {
+            machine
+            for machine in {*self._untold, *found.untold}
+            if self._untold.get(machine) != found.untold.get(machine)
+        }
+        workflows = {
+            workflow
+            for workflow in {*self._waiting, *found.waiting}
+            if self._waiting.get(workflow) != found.waiting.get(workflow)
+        }
+        self._untold, self._waiting = found.untold, found.waiting
+        return touched | {machine for machine, workflow in self._shown.items() if workflow in workflows}
+
+    def _stalled(self) -> set[str]:
+        """The machines that stalled since, or did not stall for ever."""
+        now = self._clock()
+        return {
+            machine
+            for machine in self._may_stall
+            if (kept := self._kept[machine]).newest is not None
+            and kept.line is not None
+            and bool(stalled(kept.newest, now)) != bool(kept.line.stalled)
+        }
+
+    def _progressed(self) -> set[str]:
+        """The machines of which an action is further than was told."""
+        return {
+            machine
+            for machine in self._under_way
+            if (work := self._work.get(self._shown.get(machine, ""))) is not None
+            and (line := self._kept[machine].line) is not None
+            and line.work is not None
+            and self._progress(work.current) != line.work.progress
+        }
+
+    def _tell(self, machines: Collection[str]) -> None:
+        """Make the lines of these machines anew."""
+        for machine in machines:
+            kept = self._kept.get(machine)
+            if kept is None:
+                continue
+            line = self._line(kept)
+            if line != kept.line:
+                self._number += 1
+                kept.line, kept.text, kept.number = line, encode_machine(line), self._number
+
+    def _line(self, kept: _Kept) -> MachineLine:
+        hardware = kept.status.hardware
+        work = self._work.get(self._shown.get(hardware.id, ""))
+        is_begun = work is not None and work.current is not None and work.current.state in BEGUN
+        (self._under_way.add if is_begun else self._under_way.discard)(hardware.id)
+        return replace(
+            machine_line(kept.status, self._untold.get(hardware.id)),
+            stalled=STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else "",
+            name=hardware.name,
+            labels=dict(hardware.labels),
+            work=self._work_line(hardware.id, work) if work is not None else None,
+        )
+
+    def _work_line(self, machine: str, work: _Work) -> WorkLine:
+        line, worker = work.line, work.current.action.worker if work.current else machine
+        other = self._machines.known.get(worker) if worker != machine else None
+        elsewhere = (primary(other.hardware).hostname or other.hardware.name or worker) if other else ""
+        lost = self._waiting.get(line.id, ())
+        line = replace(line, progress=self._progress(work.current), elsewhere=elsewhere)
+        if not lost:
+            return line
+        message = shortened(summary(lost[0].history.entries), LONGEST_MESSAGE)
+        return replace(line, lost=True, reason=Reason.HISTORY_LOST, message=message, hint=lost[0].hint)
+
+    def _rate(self) -> float | None:
+        """Bytes a second that were sent lately."""
+        now, octets, before = self._steady(), self._octets_sent(), self._sent
+        if before is None or not 0 <= now - before.at <= LONGEST_RATE or octets < before.octets:
+            self._sent = _Sent(at=now, octets=octets)
+        elif now - before.at >= SHORTEST_RATE:
+            self._sent = _Sent(at=now, octets=octets, rate=(octets - before.octets) / (now - before.at))
+        return self._sent.rate if self._sent else None
+
+
+def _works(tables: Tables, workflow_ids: Sequence[str]) -> dict[str, _Work]:
+    listed, templates = tables.workflows.listed(workflow_ids), tables.machine_work.templates()
+    pending = [each.id for each in listed if each.state is State.PENDING]
+    services = tables.services.of(pending) if pending else {}
+    return {
+        each.id: _Work(
+            line=_work_line(tables, each, templates.get(each.template_id, each.template_id), services.get(each.id, ())),
+            current=each.current(),
+        )
+        for each in listed
+    }
+
+
+def _work_line(tables: Tables, workflow: ListedWorkflow, template: str, services: Sequence[ServiceStatus]) -> WorkLine:
+    current = workflow.current()
+    line = WorkLine(
+        id=workflow.id,
+        name=workflow.name,
+        template=template,
+        state=workflow.state,
+        since=workflow.updated_at,
+        awaited=tuple(each.service.spec.name for each in services if each.ready_at is None),
+    )
+    if current is None:
+        return line
+    ended = _ended(workflow, current)
+    attempt = current.failures + (workflow.state is State.RUNNING or not current.failures)
+    line = replace(
+        line,
+        since=_since(workflow, current),
+        action=current.action.spec.name,
+        number=current.action.index + 1,
+        total=workflow.total,
+        reason=ended.reason,
+        message=shortened(ended.message, LONGEST_MESSAGE),
+        hint=shortened(ended.hint, LONGEST_MESSAGE),
+        attempt=attempt,
+        attempts=max(current.action.spec.retries + 1, attempt),
+        leaving=current.state is State.LEAVING,
+    )
+    hold = tables.holds.open_of(current.attempt) if current.held_at else None
+    if hold is None:
+        return line
+    ended = hold.outcome or ended
+    return replace(
+        line,
+        since=hold.held_at,
+        held=hold.kind,
+        deadline=hold.deadline,
+        on_expiry=hold.on_expiry,
+        decided=hold.verdict is not None,
+        reason=ended.reason,
+        message=shortened(ended.message, LONGEST_MESSAGE),
+        hint=shortened(ended.hint, LONGEST_MESSAGE),
+    )
+
+
+def _since(workflow: ListedWorkflow, current: ActionStatus) -> datetime:
+    """When what the workflow is at began."""
+    if workflow.state is not State.RUNNING:
+        return workflow.updated_at
+    return current.left_at or current.resumed_at or current.started_at or workflow.updated_at
+
+
+def _ended(workflow: ListedWorkflow, current: ActionStatus) -> Outcome:
+    """Why a workflow ended badly, or is about to; without a reason where there is nothing to explain."""
+    bad = (State.FAILED, State.TIMEOUT)
+    if workflow.state in bad and not workflow.service and current.outcome is not None and current.state in bad:
+        return current.outcome
+    reason, message = explanation(workflow)
+    return Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason))

@@ -1,0 +1,225 @@
+"""What would happen if a workflow were made: it is prepared and bound as `Workflows.create` does, and forgotten."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.rollouts.planning import device_of, hardware_at, with_appliance
+from tinkbox.engine.templates.binding import Names
+from tinkbox.engine.templates.built_in import BuiltIn
+from tinkbox.engine.templates.dialects import unmentioned
+from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.workflows import Prepared, Workflows
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Invalid, Problem, Refusal
+from tinkbox.model.hardware import called, primary
+from tinkbox.model.services import APPLIANCE
+from tinkbox.model.workflow import State, Workflow
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
+from tinkbox.store.templates import Template
+
+_SHOWN: Final = 8  # letters of an id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """What stands in the way; what does not block makes the workflow wait."""
+
+    text: str
+    blocks: bool = True
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedImage:
+    """An image and what it is pinned to: a `digest`, if the appliance has it; `elsewhere` is pulled from another registry."""
+
+    name: str
+    digest: str = ""
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """An action as it would run; `machine` is what people call its machine, `timeout` in seconds, 0: none."""
+
+    task: str
+    action: str
+    machine: str
+    image: PlannedImage
+    timeout: int
+    retries: int
+    skipped: bool
+    reboots: bool
+    disk: str
+    wipes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedHost:
+    """A service as it would be hosted; `host` is a machine, or the appliance."""
+
+    name: str
+    host: str
+    image: PlannedImage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowPlan:
+    """What would be made, as far as it could be worked out.
+
+    `unused` are parameters that the template does not mention.
+    """
+
+    template: Template | BuiltIn
+    name: str = ""
+    devices: Mapping[str, str] = field(default_factory=dict)
+    machines: Sequence[MachineRecord] = ()
+    steps: Sequence[PlannedStep] = ()
+    services: Sequence[PlannedHost] = ()
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
+    global_timeout: int = 0
+    unused: Sequence[str] = ()
+    obstacles: Sequence[Obstacle] = ()
+
+    @property
+    def blocked(self) -> bool:
+        return any(each.blocks for each in self.obstacles)
+
+
+class WorkflowPlans:
+    """Makes plans."""
+
+    def __init__(
+        self, store: Store, known: KnownMachines, workflows: Workflows, names: Names, digest_of: DigestOf
+    ) -> None:
+        self._store = store
+        self._known = known
+        self._workflows = workflows
+        self._names = names
+        self._digest_of = digest_of
+
+    async def plan(
+        self, template_key: str, machine_key: str, parameters: Mapping[str, str], osie: Collection[str], who: str
+    ) -> WorkflowPlan:
+        """For one machine, which is the template's one device, or without a key for the devices among the `parameters`.
+
+        `osie` are the architectures of the OSIEs that there are.  Raises NotFound and Conflict for the template.
+        """
+        template = await self._store.read(lambda tables: find_template(tables, template_key))
+        plan = WorkflowPlan(template=template, devices=parameters)
+        try:
+            machines, devices = self._devices(template, machine_key, parameters)
+            plan = replace(
+                plan, machines=machines, devices=devices, unused=unmentioned(template.data, list(parameters))
+            )
+            prepared = await self._workflows.prepare(template_key, devices, who=who)
+            plan = _named(plan, prepared)
+            workflow = self._workflows.bound(hardware_at(self._known), prepared)
+        except Refusal as refusal:
+            return replace(plan, obstacles=[*_in_the_way(plan.machines, osie), _obstacle(refusal)])
+        records = [each for worker in _everybody(workflow) if (each := self._known.get(worker)) is not None]
+        plan = self._bound(plan, workflow, records)
+        working = [each for each in records if each.hardware.id in workflow.workers()]
+        waits = await self._store.read(lambda tables: list(_waits(tables, working)))
+        return replace(plan, obstacles=[*_in_the_way(working, osie), *_missing_images(plan), *waits])
+
+    def _bound(self, plan: WorkflowPlan, workflow: Workflow, records: Sequence[MachineRecord]) -> WorkflowPlan:
+        """The plan with what the workflow's machines have to do."""
+        names = {APPLIANCE: "the appliance"} | {each.hardware.id: called(each.hardware) for each in records}
+        steps = [
+            PlannedStep(
+                task=each.action.task,
+                action=each.action.spec.name,
+                machine=names.get(each.action.worker, each.action.worker),
+                image=self._image(each.action.spec.image, each.digest),
+                timeout=each.action.spec.timeout,
+                retries=each.action.spec.retries,
+                skipped=each.state is State.SKIPPED,
+                reboots=each.action.spec.reboot,
+                disk=each.action.spec.disk,
+                wipes=each.action.spec.wipes,
+            )
+            for each in workflow.actions
+        ]
+        services = [
+            PlannedHost(
+                name=each.service.spec.name,
+                host=names.get(each.service.host, each.service.host),
+                image=self._image(each.service.spec.image, each.digest),
+            )
+            for each in workflow.services
+        ]
+        return replace(plan, machines=records, steps=steps, services=services)
+
+    def _devices(
+        self, template: Template | BuiltIn, machine_key: str, parameters: Mapping[str, str]
+    ) -> tuple[list[MachineRecord], Mapping[str, str]]:
+        if not machine_key:
+            return [], parameters
+        record = self._known.find(machine_key)
+        device = device_of(template.data, self._names, parameters)
+        mac = str(primary(record.hardware).mac)
+        return [record], {device: mac, **with_appliance(template.data, self._names, parameters)}
+
+    def _image(self, name: str, digest: str) -> PlannedImage:
+        return PlannedImage(name=name, digest=digest, elsewhere=not digest and self._digest_of(name) is None)
+
+
+def _named(plan: WorkflowPlan, prepared: Prepared) -> WorkflowPlan:
+    definition = prepared.rendered.definition
+    return replace(
+        plan, name=prepared.name, breakpoints=definition.breakpoints, global_timeout=definition.global_timeout
+    )
+
+
+def _everybody(workflow: Workflow) -> Sequence[str]:
+    """The ids of the machines that act or host services, each once."""
+    hosts = [each.service.host for each in workflow.services if each.service.host != APPLIANCE]
+    return list(dict.fromkeys([*workflow.workers(), *hosts]))
+
+
+def _obstacle(refusal: Refusal) -> Obstacle:
+    return Obstacle(text=str(refusal), problems=refusal.problems if isinstance(refusal, Invalid) else ())
+
+
+def _in_the_way(machines: Sequence[MachineRecord], osie: Collection[str]) -> Iterator[Obstacle]:
+    """What of the machines themselves stands in the way of their boot."""
+    for each in machines:
+        name, architecture = called(each.hardware), primary(each.hardware).architecture
+        if each.retired is not None:
+            text = f"machine {name} is retired: `tinkbox hardware return {name}` takes it back into service"
+            yield Obstacle(text=text)
+        if not any(one.allow_pxe for one in each.hardware.interfaces):
+            yield Obstacle(
+                text=f"no card of machine {name} may netboot: allow it in its document, `tinkbox hardware edit {name}`"
+            )
+        if architecture not in osie:
+            yield Obstacle(
+                text=f"there is no OSIE for {architecture}, which machine {name} boots: `tinkbox osie build` makes one"
+            )
+
+
+def _missing_images(plan: WorkflowPlan) -> Iterator[Obstacle]:
+    images = [each.image for each in plan.services] + [each.image for each in plan.steps if not each.skipped]
+    for name in dict.fromkeys(each.name for each in images if not each.digest and not each.elsewhere):
+        yield Obstacle(
+            text=f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+        )
+
+
+def _waits(tables: Tables, machines: Sequence[MachineRecord]) -> Iterator[Obstacle]:
+    """What the machines have to do before."""
+    ids = [each.hardware.id for each in machines]
+    busy, waiting = tables.rollouts.busy(ids), tables.rollouts.waiting_in(ids)
+    for each in machines:
+        name = called(each.hardware)
+        if (before := busy.get(each.hardware.id)) is not None:
+            text = f"machine {name} has workflow {before.workflow_id[:_SHOWN]} ({before.name}) to finish first"
+            yield Obstacle(text=text, blocks=False)
+        if (rollout := waiting.get(each.hardware.id)) is not None:
+            text = f"machine {name} waits in rollout {rollout[:_SHOWN]}: its workflow there may come first"
+            yield Obstacle(text=text, blocks=False)

@@ -1,0 +1,51 @@
+"""Workflows whose running action was told to stop: when they end, and the end of one whose machine does not answer.
+
+To end one without its machine's word is what its deadline does (`engine.workflows.deadlines`), only earlier.  The attempt is
+over either way: what its worker reports later is refused, and when it answers it is told to stop what it began, before
+anything else begins there.
+"""
+
+from datetime import datetime
+
+from tinkbox.engine.workflows.deadlines import due
+from tinkbox.engine.workflows.endings import end_attempt
+from tinkbox.model.conditions import why_stopped
+from tinkbox.model.duration import show_duration
+from tinkbox.model.workflow import Outcome, State, Workflow
+from tinkbox.store.database import Tables
+from tinkbox.store.workflows import UnderWay
+
+
+def being_stopped(tables: Tables, workflow_id: str) -> UnderWay | None:
+    """A workflow that waits for its machine to confirm that its action was stopped; None: it is not such a one any more."""
+    found = next(iter(tables.workflows.under_way(workflow_id)), None)
+    return found if found is not None and found.state is State.STOPPING and found.attempt is not None else None
+
+
+def ends_by_itself(stopped: UnderWay, now: datetime) -> str:
+    """When that ends without its machine's word, as `in 58s`."""
+    since = stopped.stopped_at or now
+    following = due(stopped, since)
+    left = (following[0] - now).total_seconds() if following is not None else 0.0
+    return f"in {show_duration(left)}" if left >= 1 else "in a moment"
+
+
+def end_unconfirmed(tables: Tables, stopped: UnderWay, who: str, now: datetime) -> list[str]:
+    """End it without its machine's word."""
+    assert stopped.attempt is not None
+    into = stopped.stop_into or State.CANCELED
+    reason, message = why_stopped(into, stopped.global_timeout)
+    told = f"{message}; its machine did not answer, and {who} did not wait: what it began may still run there"
+    return end_attempt(tables, stopped.attempt, Outcome(state=into, reason=reason, message=told), now)
+
+
+def way_out(tables: Tables, workflow: Workflow, now: datetime) -> str:
+    """What a person can do about a workflow that is under way and stands in the way of something."""
+    short = workflow.id[:8]
+    stopped = being_stopped(tables, workflow.id)
+    if stopped is None:
+        return f"`tinkbox workflow cancel {short}` ends it"
+    return (
+        f"it was told to stop, and ends by itself {ends_by_itself(stopped, now)} at the latest; `tinkbox workflow cancel --force "
+        f"{short}` ends it now if its machine does not answer"
+    )

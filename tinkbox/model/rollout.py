@@ -1,0 +1,148 @@
+"""A rollout: one template for many machines, so many of them at a time."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.labels import Labels
+
+MAX_MACHINES: Final = 10_000
+MAX_UNFINISHED: Final = 100
+KEPT: Final = 200  # rollouts; the oldest that are over go first
+KEPT_MACHINES: Final = 100_000  # of all rollouts together
+LABEL: Final = "rollout"
+"""The label that each workflow of a rollout has; its value is the short id."""
+SHORT: Final = 8
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+class RolloutState(StrEnum):
+    """Of a rollout."""
+
+    WAITING = "WAITING"  # no machine has begun
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"  # no further machine begins
+    STOPPING = "STOPPING"  # no further machine begins, and the rollout is over when those under way are
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+
+
+OVER: Final = frozenset({RolloutState.SUCCESS, RolloutState.FAILED, RolloutState.CANCELED})
+
+
+class OnFailure(StrEnum):
+    """What becomes of a rollout when a machine fails."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class Place(StrEnum):
+    """Where a machine of a rollout stands: it waits, or as its workflow does."""
+
+    WAITING = "WAITING"
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    STOPPING = "STOPPING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    CANCELED = "CANCELED"
+
+
+UNDER_WAY: Final = frozenset({Place.PENDING, Place.RUNNING, Place.STOPPING})
+# A canceled machine was a person's decision: it stops no rollout, but the rollout has not succeeded.
+FAILURES: Final = frozenset({Place.FAILED, Place.TIMEOUT})
+UNSUCCESSFUL: Final = FAILURES | {Place.CANCELED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many machines of a rollout stand where."""
+
+    by_place: Mapping[Place, int] = field(default_factory=dict)
+
+    def of(self, *places: Place) -> int:
+        return sum(self.by_place.get(each, 0) for each in places)
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_place.values())
+
+    @property
+    def waiting(self) -> int:
+        return self.of(Place.WAITING)
+
+    @property
+    def under_way(self) -> int:
+        return self.of(*UNDER_WAY)
+
+    @property
+    def unsuccessful(self) -> int:
+        return self.of(*UNSUCCESSFUL)
+
+    @property
+    def succeeded(self) -> int:
+        return self.of(Place.SUCCESS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A machine of a rollout, by its hardware id, and where it stands.
+
+    `name` is what people call the machine, `workflow_id` empty before its turn.  `reason` and `message` say why it did not
+    succeed, or why it waits though it is its turn.
+    """
+
+    position: int
+    machine: str
+    name: str
+    place: Place = Place.WAITING
+    workflow_id: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """What is to be done with which machines, but for these and the template's text.
+
+    Each machine is the template's `device`; `parameters` are the rest of the `-r` map, for all of them.
+    `max_parallel` machines are under way at once, 0: all.  `labels` are for every workflow, `who` made it.  `stop_into` is
+    how one ends that is STOPPING.
+    """
+
+    id: str
+    template_id: str
+    template_name: str
+    device: str
+    parameters: Mapping[str, str]
+    max_parallel: int
+    on_failure: OnFailure
+    who: str
+    created_at: datetime
+    updated_at: datetime
+    state: RolloutState = RolloutState.WAITING
+    stop_into: RolloutState | None = None
+    labels: Labels = field(default_factory=dict)
+    breakpoints: Breakpoints = field(default_factory=Breakpoints)
+    wipe_confirmed: bool = False
+
+    @property
+    def short(self) -> str:
+        """The beginning of its id, which people type."""
+        return self.id[:SHORT]
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts names as people do: node2 before node10."""
+    return tuple(
+        (0, int(each), "") if each.isdecimal() and len(each) < SHORT * 2 else (1, 0, each.casefold())
+        for each in _DIGITS.split(name)
+        if each
+    )

@@ -1,0 +1,104 @@
+"""What workflows were made from, where that was a document."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow
+from tinkbox.model.workflow import FINAL, State
+
+_DECLARED: Final = """
+    SELECT workflow.id, workflow.name, template_id, devices, state, declaration.workflow_id AS declared, namespace,
+           template_ref, hardware_ref, let_netboot,
+           (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
+    FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
+    WHERE NOT deleting
+"""
+
+
+class DeclarationTable:
+    """Questions about declarations: they go with their workflows, but for those of workflows that are forgotten for their age."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def keep(self, workflow_id: str, declared: Declaration) -> None:
+        self._sql.execute(
+            "INSERT INTO declaration (workflow_id, namespace, template_ref, hardware_ref, let_netboot) VALUES (?, ?, ?, ?, ?)",
+            (workflow_id, declared.namespace, declared.template_ref, declared.hardware_ref, declared.let_netboot),
+        )
+
+    def outlive(self, workflow_id: str) -> None:
+        """Keep what a workflow was made from, if it was a document, beyond the workflow."""
+        self._sql.execute(
+            "INSERT OR REPLACE INTO forgotten_declaration (namespace, name, template_ref, hardware_ref, devices) "
+            "SELECT namespace, name, template_ref, hardware_ref, devices FROM declaration JOIN workflow ON workflow.id = workflow_id "
+            "WHERE workflow_id = ?",
+            (workflow_id,),
+        )
+
+    def release(self, workflow_id: str) -> None:
+        """Let nothing be known any more of forgotten workflows of the same name."""
+        self._sql.execute(
+            "DELETE FROM forgotten_declaration WHERE (namespace, name) IN (SELECT namespace, name FROM declaration "
+            "JOIN workflow ON workflow.id = workflow_id WHERE workflow_id = ?)",
+            (workflow_id,),
+        )
+
+    def named(self, names: Iterable[str]) -> list[DeclaredWorkflow]:
+        """Every workflow that has one of these names, declared or not, oldest first; before them those that are forgotten."""
+        wanted = json.dumps(list(names))
+        rows = self._sql.execute(
+            f"{_DECLARED} AND name IN (SELECT value FROM json_each(?)) ORDER BY number",  # noqa: S608  ours
+            (wanted,),
+        )
+        forgotten = self._sql.execute(
+            "SELECT * FROM forgotten_declaration WHERE name IN (SELECT value FROM json_each(?))", (wanted,)
+        )
+        return [*map(_forgotten, forgotten.fetchall()), *map(_workflow, rows.fetchall())]
+
+    def unfinished(self) -> list[DeclaredWorkflow]:
+        """Every workflow that is not over, oldest first."""
+        rows = self._sql.execute(f"{_DECLARED} AND state IN ('PENDING', 'RUNNING', 'STOPPING') ORDER BY number")
+        return [_workflow(row) for row in rows.fetchall()]
+
+    def letting_netboot(self, ids: Iterable[str]) -> set[str]:
+        """Those of these machines that a workflow allows to netboot."""
+        rows = self._sql.execute(
+            "SELECT DISTINCT let_netboot FROM declaration WHERE let_netboot != '' "
+            "AND let_netboot IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+        return {row["let_netboot"] for row in rows.fetchall()}
+
+
+def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
+    declared = Declaration(
+        namespace=row["namespace"],
+        template_ref=row["template_ref"],
+        hardware_ref=row["hardware_ref"],
+        let_netboot=row["let_netboot"],
+    ) if row["declared"] else None  # fmt: skip
+    return DeclaredWorkflow(
+        id=row["id"],
+        name=row["name"],
+        template_id=row["template_id"],
+        devices=json.loads(row["devices"]),
+        is_over=State(row["state"]) in FINAL,
+        declaration=declared,
+        labels=json.loads(row["labels"]),
+    )
+
+
+def _forgotten(row: sqlite3.Row) -> DeclaredWorkflow:
+    return DeclaredWorkflow(
+        id="",
+        name=row["name"],
+        template_id="",
+        devices=json.loads(row["devices"]),
+        is_over=True,
+        declaration=Declaration(
+            namespace=row["namespace"], template_ref=row["template_ref"], hardware_ref=row["hardware_ref"]
+        ),
+    )

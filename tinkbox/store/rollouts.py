@@ -1,0 +1,279 @@
+"""Rollouts, their machines, and where these stand.
+
+A trigger of the database lets a machine stand where its workflow does; here it is only begun, noted and put back.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tinkbox.model.labels import parse_labels
+from tinkbox.model.rollout import OVER, UNSUCCESSFUL, Counts, Member, OnFailure, Place, Rollout, RolloutState
+from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text
+from tinkbox.store.formats.json_text import read, write
+
+_HEADS: Final = (
+    "SELECT id, template_id, template_name, device, parameters, max_parallel, on_failure, labels, breakpoints, "
+    "wipe_confirmed, who, state, stop_into, created_at, updated_at FROM rollout"
+)
+_BUSY: Final = """
+    SELECT worker AS machine, workflow.id, workflow.name FROM workflow JOIN action ON action.workflow_id = workflow.id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') UNION
+    SELECT host, workflow.id, workflow.name FROM workflow JOIN service ON service.workflow_id = workflow.id
+    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')
+"""
+_IS_BUSY: Final = """
+    (EXISTS (SELECT 1 FROM action JOIN workflow ON workflow.id = action.workflow_id
+             WHERE action.worker = rollout_machine.machine AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING'))
+     OR EXISTS (SELECT 1 FROM service JOIN workflow ON workflow.id = service.workflow_id
+                WHERE service.host = rollout_machine.machine AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busy:
+    """The workflow that is not over and needs a machine."""
+
+    workflow_id: str
+    name: str
+
+
+class RolloutTable:
+    """Questions about rollouts; those about one of its machines name that by its position."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def insert(self, rollout: Rollout, text: str, members: Iterable[Member]) -> None:
+        """A new rollout with the text of its template and its machines."""
+        self._sql.execute(
+            "INSERT INTO rollout (id, template_id, template_name, text, device, parameters, max_parallel, on_failure, labels, "
+            "breakpoints, wipe_confirmed, who, state, created_at, updated_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                rollout.id,
+                rollout.template_id,
+                rollout.template_name,
+                text,
+                rollout.device,
+                write(dict(rollout.parameters)),
+                rollout.max_parallel,
+                rollout.on_failure,
+                write(dict(rollout.labels)),
+                breakpoints_text(rollout.breakpoints),
+                rollout.wipe_confirmed,
+                rollout.who,
+                rollout.state,
+                rollout.created_at.isoformat(),
+                rollout.updated_at.isoformat(),
+            ),
+        )
+        self._sql.executemany(
+            "INSERT INTO rollout_machine (rollout_id, position, machine, name) VALUES (?, ?, ?, ?)",
+            [(rollout.id, each.position, each.machine, each.name) for each in members],
+        )
+
+    def all(self) -> list[Rollout]:
+        """Every rollout, oldest first."""
+        return [_rollout(row) for row in self._sql.execute(f"{_HEADS} ORDER BY number").fetchall()]
+
+    def get(self, rollout_id: str) -> Rollout | None:
+        """The rollout of exactly this id, if it is there."""
+        rows = self._sql.execute(f"{_HEADS} WHERE id = ?", (rollout_id,)).fetchall()
+        return next(map(_rollout, rows), None)
+
+    def matching(self, key: str) -> list[Rollout]:
+        """The rollout of this id, else those whose id begins with `key`, else the newest of the template so called."""
+        rows = self._sql.execute(f"{_HEADS} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,)).fetchall()
+        found = [_rollout(row) for row in rows]
+        if not found:
+            newest = f"{_HEADS} WHERE template_name = ? ORDER BY number DESC LIMIT 1"
+            found = [_rollout(row) for row in self._sql.execute(newest, (key,)).fetchall()]
+        return [each for each in found if each.id == key] or found
+
+    def text(self, rollout_id: str) -> str:
+        """The text of the template of a rollout, which must be there."""
+        return str(self._sql.execute("SELECT text FROM rollout WHERE id = ?", (rollout_id,)).fetchone()["text"])
+
+    def concerned(self) -> list[str]:
+        """The ids of the rollouts that are not over, or of which a workflow ended that is not noted; oldest first."""
+        rows = self._sql.execute(
+            "SELECT id FROM rollout WHERE state NOT IN (SELECT value FROM json_each(?)) "
+            "OR id IN (SELECT rollout_id FROM rollout_machine WHERE noted = 0) ORDER BY number",
+            (json.dumps(sorted(OVER)),),
+        ).fetchall()
+        return [row["id"] for row in rows]
+
+    def counts(self, rollout_ids: Sequence[str]) -> dict[str, Counts]:
+        """How many machines of these rollouts stand where."""
+        rows = self._sql.execute(
+            "SELECT rollout_id, place, count(*) AS number FROM rollout_machine "
+            "WHERE rollout_id IN (SELECT value FROM json_each(?)) GROUP BY rollout_id, place",
+            (json.dumps(rollout_ids),),
+        ).fetchall()
+        found: dict[str, dict[Place, int]] = {each: {} for each in rollout_ids}
+        for row in rows:
+            found[row["rollout_id"]][Place(row["place"])] = row["number"]
+        return {rollout_id: Counts(by_place=each) for rollout_id, each in found.items()}
+
+    def members(self, rollout_id: str, places: Iterable[Place] = Place, most: int = -1) -> list[Member]:
+        """Its machines that stand at one of these places, in their order; at most so many."""
+        rows = self._sql.execute(
+            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) "
+            "ORDER BY position LIMIT ?",
+            (rollout_id, json.dumps(sorted(places)), most),
+        ).fetchall()
+        return [_member(row) for row in rows]
+
+    def member(self, rollout_id: str, position: int) -> Member | None:
+        """One of its machines, if it is there."""
+        rows = self._sql.execute(
+            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND position = ?", (rollout_id, position)
+        ).fetchall()
+        return next(map(_member, rows), None)
+
+    def ready(self, rollout_id: str, most: int) -> list[Member]:
+        """Its next machines that wait and that no unfinished workflow needs."""
+        rows = self._sql.execute(
+            f"SELECT * FROM rollout_machine WHERE rollout_id = ? AND place = 'WAITING' AND NOT {_IS_BUSY} "  # noqa: S608
+            "ORDER BY position LIMIT ?",
+            (rollout_id, most),
+        ).fetchall()
+        return [_member(row) for row in rows]
+
+    def busy(self, machines: Sequence[str]) -> dict[str, Busy]:
+        """Those of these machines that unfinished workflows need, by their ids, each with one of these."""
+        rows = self._sql.execute(
+            f"SELECT * FROM ({_BUSY}) WHERE machine IN (SELECT value FROM json_each(?))",  # noqa: S608
+            (json.dumps(machines),),
+        ).fetchall()
+        return {row["machine"]: Busy(workflow_id=row["id"], name=row["name"]) for row in rows}
+
+    def waiting_in(self, machines: Sequence[str]) -> dict[str, str]:
+        """Those of these machines that wait in a rollout that goes on, by their ids, each with the id of that."""
+        rows = self._sql.execute(
+            "SELECT machine, rollout_id FROM rollout_machine JOIN rollout ON rollout.id = rollout_id "
+            "WHERE place = 'WAITING' AND state IN ('WAITING', 'RUNNING', 'PAUSED') "
+            "AND machine IN (SELECT value FROM json_each(?))",
+            (json.dumps(machines),),
+        ).fetchall()
+        return {row["machine"]: row["rollout_id"] for row in rows}
+
+    def has_failed(self, rollout_id: str) -> bool:
+        """Whether a machine of it failed, which is not noted yet."""
+        row = self._sql.execute(
+            "SELECT EXISTS (SELECT 1 FROM rollout_machine WHERE rollout_id = ? AND noted = 0 "
+            "AND place IN ('FAILED', 'TIMEOUT')) AS failed",
+            (rollout_id,),
+        ).fetchone()
+        return bool(row["failed"])
+
+    def ended(self, rollout_id: str) -> list[tuple[Member, bool]]:
+        """Its machines of which the end is not noted yet, each with whether its workflow is deleted."""
+        rows = self._sql.execute(
+            "SELECT *, workflow_id != '' AND NOT EXISTS (SELECT 1 FROM workflow WHERE id = workflow_id AND NOT deleting) AS gone "
+            "FROM rollout_machine WHERE rollout_id = ? AND noted = 0 ORDER BY position",
+            (rollout_id,),
+        ).fetchall()
+        return [(_member(row), bool(row["gone"])) for row in rows]
+
+    def note(self, rollout_id: str, ended: Mapping[int, tuple[str, str]]) -> None:
+        """Take note of the ends of machines, each with reason and message."""
+        self._sql.executemany(
+            "UPDATE rollout_machine SET noted = 1, reason = ?, message = ? WHERE rollout_id = ? AND position = ?",
+            [(reason, message, rollout_id, position) for position, (reason, message) in ended.items()],
+        )
+
+    def begin(self, rollout_id: str, position: int, workflow_id: str) -> None:
+        """A machine's workflow is made, or retried, in the same transaction."""
+        self._sql.execute(
+            "UPDATE rollout_machine SET place = 'PENDING', workflow_id = ?, reason = '', message = '', noted = 1 "
+            "WHERE rollout_id = ? AND position = ?",
+            (workflow_id, rollout_id, position),
+        )
+
+    def end_unbegun(self, rollout_id: str, position: int, place: Place, message: str) -> None:
+        """A machine that waits gets no workflow; the rollout has to take note of it."""
+        self._sql.execute(
+            "UPDATE rollout_machine SET place = ?, reason = '', message = ?, noted = 0 "
+            "WHERE rollout_id = ? AND position = ? AND place = 'WAITING'",
+            (place, message, rollout_id, position),
+        )
+
+    def put_back(self, rollout_id: str) -> int:
+        """Let all machines that did not succeed wait again; returns how many there are."""
+        cursor = self._sql.execute(
+            "UPDATE rollout_machine SET place = 'WAITING', reason = '', message = '', noted = 1 "
+            "WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?))",
+            (rollout_id, json.dumps(sorted(UNSUCCESSFUL))),
+        )
+        return cursor.rowcount
+
+    def set_state(
+        self, rollout_id: str, state: RolloutState, now: datetime, stop_into: RolloutState | None = None
+    ) -> None:
+        self._sql.execute(
+            "UPDATE rollout SET state = ?, updated_at = ?, stop_into = ? WHERE id = ?",
+            (state, now.isoformat(), stop_into or "", rollout_id),
+        )
+
+    def unfinished(self) -> int:
+        """How many are not over."""
+        row = self._sql.execute(
+            "SELECT count(*) AS number FROM rollout WHERE state NOT IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(OVER)),),
+        ).fetchone()
+        return int(row["number"])
+
+    def forget_surplus(self, kept: int, machines: int) -> None:
+        """Delete the oldest that are over, until there are `kept` rollouts with so many `machines` at most."""
+        rows = self._sql.execute(
+            "SELECT id, state, (SELECT count(*) FROM rollout_machine WHERE rollout_id = id) AS size "
+            "FROM rollout ORDER BY number"
+        ).fetchall()
+        number, size = len(rows), sum(row["size"] for row in rows)
+        for row in rows:
+            if number <= kept and size <= machines:
+                return
+            if RolloutState(row["state"]) in OVER:
+                self.delete(row["id"])
+                number, size = number - 1, size - row["size"]
+
+    def delete(self, rollout_id: str) -> None:
+        """Forget it; its workflows stay."""
+        self._sql.execute("DELETE FROM rollout WHERE id = ?", (rollout_id,))
+
+
+def _rollout(row: sqlite3.Row) -> Rollout:
+    return Rollout(
+        id=row["id"],
+        template_id=row["template_id"],
+        template_name=row["template_name"],
+        device=row["device"],
+        parameters=read(row["parameters"]),
+        max_parallel=row["max_parallel"],
+        on_failure=OnFailure(row["on_failure"]),
+        labels=parse_labels(read(row["labels"])),
+        breakpoints=breakpoints_of(row["breakpoints"]),
+        wipe_confirmed=bool(row["wipe_confirmed"]),
+        who=row["who"],
+        state=RolloutState(row["state"]),
+        stop_into=RolloutState(row["stop_into"]) if row["stop_into"] else None,
+        created_at=datetime.fromisoformat(row["created_at"]),
+        updated_at=datetime.fromisoformat(row["updated_at"]),
+    )
+
+
+def _member(row: sqlite3.Row) -> Member:
+    return Member(
+        position=row["position"],
+        machine=row["machine"],
+        name=row["name"],
+        place=Place(row["place"]),
+        workflow_id=row["workflow_id"],
+        reason=row["reason"],
+        message=row["message"],
+    )

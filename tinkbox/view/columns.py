@@ -1,0 +1,209 @@
+"""The columns of the list: which of them fit, how wide they are, and what stands in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rich.cells import cell_len
+
+from tinkbox.model.action_progress import in_words
+from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.duration import show_age
+from tinkbox.model.workflow import State
+from tinkbox.view.lines import Line, Piece, clean, elapsed, fitted
+from tinkbox.view.rows import Row
+from tinkbox.view.standing import Standing
+from tinkbox.wire.messages.status import StrangerLine, WorkLine
+
+GAP: Final = 2
+HELD: Final = {Kind.BEFORE: "before it begins", Kind.FAILURE: "on failure", Kind.AFTER: "after its end"}
+BY_ITSELF: Final = {
+    Verb.FAIL: "fails", Verb.CONTINUE: "continues", Verb.ABORT: "aborts", Verb.RETRY: "retries", Verb.SKIP: "is skipped",
+}  # fmt: skip
+
+Cell = Callable[[Row, datetime], Piece]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """`least` and `most` are columns of the terminal; it is shown from a `terminal` of so many columns on.
+
+    What is left over goes to the column that is `last`, once the others have what they want, `most` at most.
+    """
+
+    title: str
+    cell: Cell
+    least: int
+    most: int
+    terminal: int = 0
+    right: bool = False
+    last: bool = False
+
+
+def layout(columns: Sequence[Column], rows: Sequence[Row], now: datetime, width: int) -> list[tuple[Column, int]]:
+    """The columns that fit, each with its width for these rows."""
+    fitting = [each for each in columns if each.terminal <= width]
+    room = width - GAP * (len(fitting) - 1) - sum(each.least for each in fitting)
+    widths = []
+    for column in fitting:
+        wanted = max((cell_len(column.cell(row, now)[0]) for row in rows), default=0)
+        wanted = min(max(wanted, cell_len(column.title), column.least), column.most)
+        more = 0 if column.last else max(0, min(wanted - column.least, room))
+        room -= more
+        widths.append(column.least + more)
+    return [(each, taken + max(0, room) * each.last) for each, taken in zip(fitting, widths, strict=True)]
+
+
+def uncut_layout(rows: Sequence[Row], now: datetime) -> list[tuple[Column, int]]:
+    """All columns, as wide as what stands in them: a program, or a person with a pager, reads all of it."""
+    return [
+        (each, max([cell_len(each.title), *(cell_len(each.cell(row, now)[0]) for row in rows)])) for each in ALL_COLUMNS
+    ]
+
+
+def heading(laid: Sequence[tuple[Column, int]]) -> Line:
+    """The titles."""
+    gap = " " * GAP
+    return ((gap.join(fitted(each.title, width, right=each.right) for each, width in laid), "dim"),)
+
+
+def row_line(laid: Sequence[tuple[Column, int]], row: Row, now: datetime) -> Line:
+    """A row in exactly the columns' widths."""
+    pieces: list[Piece] = []
+    for column, width in laid:
+        text, style = column.cell(row, now)
+        if pieces:
+            pieces.append((" " * GAP, ""))
+        pieces.append((fitted(text, width, right=column.right), style))
+    return tuple(pieces)
+
+
+def why(row: Row, now: datetime) -> str:
+    """What there is to say of it in one line: the reason of a problem, how far what runs is, else where the machine is."""
+    machine, work, stage = row.machine, row.machine.work, clean(row.machine.stage)
+    if isinstance(row.line, StrangerLine):
+        return _sentence(stage, clean(row.line.stalled), clean(row.line.detail))
+    if machine.lost:
+        return clean(machine.lost)
+    if row.standing is Standing.PARKED:
+        return f"is parked: {clean(machine.parked)}"
+    if row.standing is Standing.STALLED:
+        since = f" for {elapsed(machine.stage_at, now)}" if machine.stage_at else ""
+        return f"{stage or 'not seen yet'}: {clean(machine.stalled)}{since}"
+    if work is None:
+        return stage or "not seen yet"
+    if row.standing is Standing.HELD:
+        return f"{_reason(work) or _held(work)}; {_until(work, now)}"
+    if work.state is State.SUCCESS:
+        return stage
+    return _reason(work) or _under_way(row, work) or stage or "not seen yet"
+
+
+def _under_way(row: Row, work: WorkLine) -> str:
+    tried = f"attempt {work.attempt} of {work.attempts}" if work.attempt > 1 else ""
+    if work.elsewhere and work.state is not State.PENDING:
+        return f"waits for {clean(work.elsewhere)}"
+    if work.awaited:
+        return f"waits for its services: {', '.join(map(clean, work.awaited))}"
+    if work.leaving:
+        return _sentence("goes away by intention, and is waited for", tried)
+    progress = clean(in_words(work.progress)) if work.progress else ""
+    if work.state is State.PENDING:
+        return clean(row.machine.stage) or "not seen yet"
+    return _sentence(progress, tried) if progress or tried else ""
+
+
+def _held(work: WorkLine) -> str:
+    return HELD[work.held] if work.held is not None else ""
+
+
+def _until(work: WorkLine, now: datetime) -> str:
+    """What becomes of a hold by itself, and when."""
+    if work.decided or work.deadline is None or work.on_expiry is None:
+        return "decided, and being carried out"
+    return f"{BY_ITSELF[work.on_expiry]} by itself in {elapsed(now, work.deadline)}"
+
+
+def _reason(work: WorkLine) -> str:
+    return ": ".join(part for part in (clean(work.reason), clean(work.message)) if part)
+
+
+def _sentence(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _name(row: Row, _: datetime) -> Piece:
+    return f"{row.standing.mark} {row.name}", row.standing.style if row.standing.is_problem else "bold"
+
+
+def _state(row: Row, _: datetime) -> Piece:
+    return row.standing.word, row.standing.style
+
+
+def _step(row: Row, _: datetime) -> Piece:
+    work = row.machine.work
+    return (f"{work.number}/{work.total}" if work is not None and work.total else ""), ""
+
+
+def _action(row: Row, _: datetime) -> Piece:
+    work = row.machine.work
+    return (clean(work.action) if work is not None and work.state is not State.SUCCESS else ""), ""
+
+
+def _why(row: Row, now: datetime) -> Piece:
+    style = row.standing.style if row.standing.is_problem else "" if row.standing is Standing.RUNNING else "dim"
+    return why(row, now), style
+
+
+def _since(row: Row, now: datetime) -> Piece:
+    return (show_age((now - row.since).total_seconds()) if row.since else ""), "dim"
+
+
+def _workflow(row: Row, _: datetime) -> Piece:
+    work = row.machine.work
+    return (f"{clean(work.name)} {work.id[:8]}" if work is not None else ""), ""
+
+
+def _template(row: Row, _: datetime) -> Piece:
+    return (clean(row.machine.work.template) if row.machine.work is not None else ""), "dim"
+
+
+def _stage(row: Row, _: datetime) -> Piece:
+    return clean(row.machine.stage) or "not seen yet", "dim"
+
+
+def _address(row: Row, _: datetime) -> Piece:
+    return clean(row.machine.address), ""
+
+
+def _mac(row: Row, _: datetime) -> Piece:
+    return clean(row.machine.mac), "dim"
+
+
+def _labels(row: Row, _: datetime) -> Piece:
+    return ",".join(f"{clean(key)}={clean(value)}" for key, value in row.machine.labels.items()), "dim"
+
+
+MACHINE: Final = Column(title="MACHINE", cell=_name, least=10, most=26)
+WHY: Final = Column(title="WHY", cell=_why, least=12, most=400, last=True)
+# The least important have the widest terminals.
+COLUMNS: Final[Sequence[Column]] = (
+    MACHINE,
+    Column(title="STATE", cell=_state, least=8, most=8),
+    Column(title="STEP", cell=_step, least=4, most=7),
+    Column(title="ACTION", cell=_action, least=6, most=20, terminal=76),
+    Column(title="AGE", cell=_since, least=3, most=6, right=True),
+    Column(title="WORKFLOW", cell=_workflow, least=12, most=34, terminal=112),
+    Column(title="ADDRESS", cell=_address, least=10, most=15, terminal=128),
+    Column(title="MAC", cell=_mac, least=17, most=17, terminal=152),
+    Column(title="LABELS", cell=_labels, least=6, most=30, terminal=170),
+    WHY,
+)
+# Where nothing is cut.
+ALL_COLUMNS: Final[Sequence[Column]] = (
+    *COLUMNS[:-1],
+    Column(title="TEMPLATE", cell=_template, least=0, most=200),
+    Column(title="STAGE", cell=_stage, least=0, most=200),
+    WHY,
+)

@@ -1,0 +1,118 @@
+"""Lines of a terminal: pieces of text, each in a style, measured in columns.
+
+Text that comes from machines is cleaned where it becomes a piece: no control character of theirs reaches the terminal.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+
+# A piece of text and its style, one of STYLES.
+Piece = tuple[str, str]
+Line = tuple[Piece, ...]
+STYLES: Final[Mapping[str, str]] = {
+    "": "",
+    "dim": "2",
+    "bold": "1",
+    "red": "31",
+    "bold red": "1;31",
+    "green": "32",
+    "yellow": "33",
+    "bold yellow": "1;33",
+    "magenta": "35",
+    "cyan": "36",
+    "bold cyan": "1;36",
+}
+SELECTED: Final = "7"  # reverse, over whatever styles the line has
+
+
+def clean(text: str, limit: int = 400) -> str:
+    """One line without control characters, cut to `limit`."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text[: limit + 1]).strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def fitted(text: str, width: int, *, right: bool = False) -> str:
+    """In exactly so many columns: padded, or cut with an ellipsis."""
+    taken = cell_len(text)
+    if taken > width:
+        return set_cell_size(text, width - 1) + "…" if width else ""
+    padding = " " * (width - taken)
+    return padding + text if right else text + padding
+
+
+def line_width(line: Line) -> int:
+    """The columns that a line takes."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def cut(line: Line, width: int) -> Line:
+    """At most so many columns of it."""
+    if line_width(line) <= width:
+        return line
+    kept: list[Piece] = []
+    room = width - 1
+    for text, style in line:
+        if cell_len(text) >= room:
+            return (*kept, (set_cell_size(text, room) + "…", style)) if width > 0 else ()
+        kept.append((text, style))
+        room -= cell_len(text)
+    return tuple(kept)
+
+
+def wrapped(text: str, width: int, indent: str = "", style: str = "") -> list[Line]:
+    """Text over as many lines as it needs, broken between words where it can be; all of them indented."""
+    lines, rest = [], text.split()
+    room = max(1, width - cell_len(indent))
+    line = ""
+    while rest:
+        word = rest.pop(0)
+        longer = f"{line} {word}" if line else word
+        if cell_len(longer) <= room:
+            line = longer
+        elif line:
+            lines.append(line)
+            line, rest = "", [word, *rest]
+        else:
+            # At least one letter, so that it ends also where not even one fits.
+            fits = max(1, len(set_cell_size(word, room).rstrip()))
+            lines.append(word[:fits])
+            rest = [word[fits:], *rest]
+    if line or not lines:
+        lines.append(line)
+    return [((indent + each, style),) for each in lines]
+
+
+def plain(line: Line) -> str:
+    """Its text alone."""
+    return "".join(text for text, _ in line).rstrip()
+
+
+def coded(line: Line, *, selected: bool = False) -> str:
+    """With the terminal's codes for its styles (ECMA-48 SGR)."""
+    shown = []
+    for text, style in line:
+        codes = ";".join(code for code in (SELECTED if selected else "", STYLES[style]) if code)
+        shown.append(f"\x1b[{codes}m{text}\x1b[0m" if codes else text)
+    return "".join(shown)
+
+
+def joined(pieces: Sequence[Line], between: str = "  ") -> Line:
+    """Several in a row, the empty ones left out."""
+    line: list[Piece] = []
+    for each in pieces:
+        if each:
+            line += [(between, ""), *each] if line else each
+    return tuple(line)
+
+
+def elapsed(since: datetime, until: datetime) -> str:
+    """A duration as a clock shows it: 0:07, 12:03, 1:02:03; in days from two of them on."""
+    seconds = max(0, int((until - since).total_seconds()))
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

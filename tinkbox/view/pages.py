@@ -1,0 +1,232 @@
+"""What pages show, of the documents that the appliance answers with: a machine, a workflow, the doctor, older workflows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.text import counted
+from tinkbox.model.workflow import State
+from tinkbox.view.columns import why
+from tinkbox.view.groups import groups_of, in_ranges
+from tinkbox.view.lines import Line, clean, elapsed, fitted, joined, wrapped
+from tinkbox.view.rows import Row
+from tinkbox.view.standing import Standing
+from tinkbox.wire.messages.status import StrangerLine
+
+Document = Mapping[str, Any]
+SHOWN_SIGHTINGS: Final = 12
+HELP: Final[Sequence[tuple[str, str]]] = (
+    ("j k ↓ ↑", "next and previous machine"),
+    ("g G Home End", "first and last"),
+    ("PgDn PgUp Space", "a page down and up"),
+    ("/", "filter as you type: every word must be in name, state, reason, action, address, MAC or a label"),
+    ("Esc", "leave a page; on the list, clear the filter"),
+    ("S Tab", "sort by problem, name, state or age"),
+    ("p", "problems by reason, with all machines that have each; Enter lists those"),
+    ("Enter", "the machine: its boot, its actions, its log"),
+    ("o", "older workflows of the machine; Enter shows one"),
+    ("d", "the doctor: why machines do not boot; it listens for some seconds"),
+    ("s", "a shell in the held action; Enter ~. comes back"),
+    ("c", "continue a held action"),
+    ("r", "retry: run a held action again, or resume a workflow that failed"),
+    ("a", "abort what is held; cancel a workflow that is not over"),
+    ("q Ctrl-C", "leave"),
+)
+_MARKS: Final = {
+    State.PENDING: Standing.PENDING,
+    State.RUNNING: Standing.RUNNING,
+    State.LEAVING: Standing.RUNNING,
+    State.HELD: Standing.HELD,
+    State.STOPPING: Standing.STOPPING,
+    State.SUCCESS: Standing.SUCCESS,
+    State.SKIPPED: Standing.SUCCESS,
+    State.FAILED: Standing.FAILED,
+    State.TIMEOUT: Standing.TIMEOUT,
+    State.CANCELED: Standing.CANCELED,
+}
+
+
+def help_page() -> list[Line]:
+    """The keys."""
+    widest = max(len(keys) for keys, _ in HELP)
+    return [((fitted(keys, widest), "bold"), ("  ", ""), (about, "")) for keys, about in HELP]
+
+
+def machine_page(
+    row: Row, sightings: Sequence[Document], workflow: Document | None, log: Sequence[str], now: datetime, width: int
+) -> list[Line]:
+    """A machine: how it stands and what to do, its boot, the actions of its workflow, the end of what these printed."""
+    lines = [*_about(row, now, width)]
+    if sightings:
+        lines += _titled("BOOT", _sightings(sightings, width))
+    if workflow is not None:
+        lines += workflow_page(workflow, log, now, width)
+    return lines
+
+
+def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: int) -> list[Line]:
+    """The actions of a workflow, its services, and the end of its log."""
+    state = _standing(workflow.get("state"))
+    head = (
+        (f"{state.mark} {clean(str(workflow.get('name', '')))}", state.style),
+        (f"  {workflow.get('id', '')}", "dim"),
+        (f"  {clean(str(workflow.get('state', '')))}", state.style),
+    )
+    lines: list[Line] = [*_titled("WORKFLOW", [head]), *_actions(workflow, now, width)]
+    services = workflow.get("services") or ()
+    if services:
+        lines += _titled("SERVICES", (_service(each) for each in services))
+    if log:
+        lines += _titled("LOG", (((clean(each), ""),) for each in log))
+    return lines
+
+
+def doctor_page(found: Document, width: int) -> list[Line]:
+    """What the doctor says, the gravest first."""
+    lines: list[Line] = []
+    for each in found.get("diagnoses", ()):
+        style = "red" if each["gravity"] == "fault" else "yellow"
+        machine = f"  {clean(each['machine'])}" if each["machine"] else ""
+        lines.append(((f"{clean(each['gravity'].upper())}  {clean(each['rule'])}{machine}", style),))
+        lines += wrapped(clean(each["cause"]), width, "  ")
+        for evidence in each["evidence"]:
+            lines += wrapped(clean(evidence), width, "    ", "dim")
+        lines += wrapped(f"What to do: {clean(each['remedy'])}", width, "  ", "yellow")
+        lines.append(())
+    if not lines:
+        lines.append((("Nothing wrong was found.", "green"),))
+    if found.get("unasked"):
+        lines += wrapped(f"Other DHCP servers were not asked for: {clean(found['unasked'])}", width, "", "dim")
+    return lines
+
+
+def older_page(workflows: Sequence[Document], now: datetime, width: int) -> tuple[list[Line], list[str]]:
+    """A line for each workflow, with their ids; those who come are the newest first."""
+    if not workflows:
+        return [(("there is none", "dim"),)], [""]
+    lines: list[Line] = []
+    for each in workflows:
+        state = _standing(each.get("state"))
+        reason = ": ".join(clean(str(each[name])) for name in ("reason", "message") if each.get(name))
+        created = _time(each.get("created_at"))
+        lines.append(
+            (
+                (fitted(f"{state.mark} {state.word}", 11), state.style),
+                (fitted(clean(str(each.get("id", "")))[:8], 10), "dim"),
+                (fitted(clean(str(each.get("name", ""))), max(8, min(30, width // 4))), "bold"),
+                (fitted(f"{elapsed(created, now)} ago" if created else "", 14, right=True), "dim"),
+                ("  ", ""),
+                (reason, state.style if reason else ""),
+            )
+        )
+    return lines, [str(each.get("id", "")) for each in workflows]
+
+
+def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str]]:
+    """Every problem with the names of all machines that have it; with each line what finds these in the list."""
+    lines: list[Line] = []
+    filters: list[str] = []
+    for group in groups_of(rows):
+        state = group.standing
+        about = [(f"{state.mark} {state.word} {group.reason}".rstrip(), state.style)]
+        names = wrapped(" ".join(in_ranges(group.names)), width, "    ")
+        lines += [(*about, (f"  {counted(len(group.names), 'machine')}", "dim")), *names]
+        filters += [group.filter] * (len(lines) - len(filters))
+    if not lines:
+        return [(("there is no problem", "green"),)], [""]
+    return lines, filters
+
+
+def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
+    machine, work, standing = row.machine, row.machine.work, row.standing
+    labels = " ".join(f"{clean(key)}={clean(value)}" for key, value in machine.labels.items())
+    seen = f"last seen at {clean(machine.stage)}" if machine.stage else "not seen yet"
+    yield joined(
+        [
+            ((f"{standing.mark} {standing.word}", standing.style),),
+            ((clean(machine.mac), ""),),
+            ((clean(machine.address), ""),) if machine.address else (),
+            ((seen, "dim"),),
+            ((labels, "dim"),) if labels else (),
+        ]
+    )
+    if standing.is_problem:
+        yield from wrapped(why(row, now), width, "  ", standing.style)
+    hint = machine.lost_hint or (work.hint if work is not None else "")
+    if hint:
+        yield from wrapped(f"what to do: {clean(hint)}", width, "  ", "yellow")
+    if standing is Standing.HELD:
+        yield (("  s opens a shell in it; c continues, r retries, a aborts", "bold yellow"),)
+    if isinstance(row.line, StrangerLine):
+        yield ((f"  register it: tinkbox hardware add {clean(machine.mac)} --name NAME", "yellow"),)
+
+
+def _titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
+    yield ()
+    yield ((title, "dim"),)
+    yield from lines
+
+
+def _sightings(sightings: Sequence[Document], width: int) -> Iterator[Line]:
+    left_out = len(sightings) - SHOWN_SIGHTINGS
+    if left_out > 0:
+        yield ((f"… {left_out} before these: tinkbox hardware get", "dim"),)
+    for each in sightings[-SHOWN_SIGHTINGS:]:
+        at = _time(each.get("at"))
+        stage, detail = clean(str(each.get("stage", ""))), clean(str(each.get("detail", "")))
+        yield (
+            (at.astimezone().strftime("%H:%M:%S") if at else " " * 8, "dim"),
+            ("  ", ""),
+            (fitted(stage, min(28, max(12, width // 3))), ""),
+            ("  ", ""),
+            (detail, "dim"),
+        )
+
+
+def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
+    actions = workflow.get("actions") or ()
+    for number, each in enumerate(actions, 1):
+        state = _standing(each.get("state"))
+        began, ended = _time(each.get("started_at")), _time(each.get("ended_at"))
+        yield (
+            (f"{state.mark} ", state.style),
+            (fitted(f"{number}/{len(actions)}", 6), "dim"),
+            (fitted(clean(str(each.get("name", ""))), min(28, max(12, width // 4))), "bold"),
+            ("  ", ""),
+            (fitted(clean(str(each.get("state", ""))), 8), state.style),
+            (fitted(elapsed(began, ended or now) if began else "", 8, right=True), "dim"),
+            ("  ", ""),
+            (_how(each), state.style if state.is_problem else "dim"),
+        )
+
+
+def _how(action: Document) -> str:
+    """How far an action is, or how it ended."""
+    if action.get("progress"):
+        return clean(in_words(Progress(**action["progress"])))
+    outcome = action.get("outcome") or {}
+    parts = [clean(str(outcome[name])) for name in ("reason", "message") if outcome.get(name)]
+    code = outcome.get("exit_code")
+    return ": ".join(parts) + (f" (exit code {code})" if code else "")
+
+
+def _service(service: Document) -> Line:
+    message = clean(str(service.get("message", "")))
+    told = [clean(str(service.get(name, ""))) for name in ("name", "host", "phase")]
+    return ((f"{fitted(told[0], 20)}  {fitted(told[1], 16)}  {told[2]}  ", ""), (message, "yellow"))
+
+
+def _standing(state: object) -> Standing:
+    """A state's mark and style; a state that is unknown here looks as one that waits."""
+    try:
+        return _MARKS[State(str(state))]
+    except ValueError:
+        return Standing.PENDING
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,248 @@
+"""The picture: what a terminal of some size shows of the view, and what stands on paper where there is none."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tinkbox.model.limits import SHOWN_HOLDERS
+from tinkbox.model.sizes import show_size
+from tinkbox.model.text import counted
+from tinkbox.model.workflow import FINAL, State
+from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
+from tinkbox.view.lines import Line, clean, cut, joined, line_width, plain
+from tinkbox.view.pages import help_page
+from tinkbox.view.rows import Order, Row, chosen, counted_by_standing, rows_of
+from tinkbox.view.standing import Standing
+from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View
+from tinkbox.wire.messages.status import DiskLine, HeldBackLine, LimitLine, Snapshot
+
+LARGEST: Final = 3  # kinds of what is stored
+WORST: Final = 3  # of those that a limit holds back
+NOTHING_YET: Final = "no machine is known yet: tinkbox hardware add MAC --name NAME"
+
+# A line of the terminal, and whether it is the selected one.
+Shown = tuple[Line, bool]
+
+
+def picture(view: View) -> list[Shown]:
+    """Exactly as many lines as the terminal has, none of them wider than it is."""
+    lines = [(cut(line, view.width), False) for line in _headline(view)]
+    body = list(_page(view, view.page) if view.page is not None else _list(view))
+    room = max(0, view.height - len(lines) - 1)
+    lines += [(cut(line, view.width), selected) for line, selected in body[:room]]
+    lines += [((), False)] * (view.height - len(lines) - 1)
+    return [*lines, (cut(_last_line(view), view.width), False)][-view.height :]
+
+
+def plain_picture(snapshot: Snapshot) -> str:
+    """All of it as plain text, problems first, nothing cut."""
+    rows = chosen(rows_of(snapshot, {}).values(), "", Order.PROBLEM)
+    lines: list[Line] = [joined(_counts(snapshot, counted_by_standing(rows))), _health(snapshot)]
+    lines += [((f"  {each}", ""),) for each in _notes(snapshot)]
+    problems = [each for each in rows if each.standing.is_problem]
+    laid = uncut_layout(rows, snapshot.now)
+    if not rows:
+        lines += [(), ((NOTHING_YET, ""),)]
+    else:
+        lines += [(), heading(laid)]
+    for row in rows:
+        lines.append(row_line(laid, row, snapshot.now))
+        lines += [((f"    {each}", ""),) for each in _to_do(row)]
+    if problems:
+        lines += [(), ((f"{counted(len(problems), 'machine')} need you: {'; '.join(_ways_on(problems))}", ""),)]
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def _headline(view: View) -> Iterator[Line]:
+    program, *counts = _counts(view.snapshot, view.counts)
+    clock = ((view.snapshot.now.astimezone().strftime("%H:%M:%S"), "dim"),)
+    # Where it is narrow, the program's name gives way to the numbers, and then the gaps between them.
+    tries = [joined([program, *counts]), joined(counts), joined(counts, " ")]
+    yield _spread(next((each for each in tries if line_width(each) <= view.width), tries[-1]), clock, view.width)
+    place = ((_place(view), "dim"),)
+    # A filter must be seen, or machines seem to be gone.
+    yield _spread(cut(_health(view.snapshot), max(0, view.width - line_width(place) - 2)), place, view.width)
+
+
+def _spread(left: Line, right: Line, width: int) -> Line:
+    """One at either end of a line; the right one gives way."""
+    room = width - line_width(left) - line_width(right)
+    return (*left, (" " * room, ""), *right) if room > 0 else left
+
+
+def _counts(snapshot: Snapshot, counts: Sequence[tuple[Standing, int]]) -> list[Line]:
+    """The program, and how many machines there are and stand how."""
+    return [
+        ((f"tinkbox {clean(snapshot.version, 30)}", "bold"),),
+        ((counted(len(snapshot.machines), "machine"), ""),),
+        *(((f"{number} {each.word}", each.style),) for each, number in counts),
+    ]
+
+
+def _health(snapshot: Snapshot) -> Line:
+    disk, health = snapshot.disk, snapshot.health
+    faults = f"doctor: {counted(len(health.faults), 'fault')} ({', '.join(map(clean, health.faults))})"
+    return joined(
+        [
+            _room(disk) if disk is not None else (),
+            ((f"sent {show_size(int(health.sent))}/s", ""),) if health.sent is not None else (),
+            ((faults, "bold red"),) if health.faults else (("doctor: no fault of the appliance", "dim"),),
+            ((counted(len(snapshot.limits), "limit") + " near", "yellow"),) if snapshot.limits else (),
+        ]
+    )
+
+
+def _room(disk: DiskLine) -> Line:
+    free = f"disk {show_size(disk.free)} free"
+    if disk.full:
+        return ((f"{free}: FULL", "bold red"),)
+    return ((f"{free}: nearly full", "bold yellow"),) if disk.nearly_full else ((free, ""),)
+
+
+def _list(view: View) -> Iterator[Shown]:
+    height = max(1, view.height - AROUND_ROWS)
+    now = view.snapshot.now
+    visible = view.shown[view.top : view.top + height]
+    if not view.rows:
+        yield ((NOTHING_YET, "dim"),), False
+        return
+    if not visible:
+        yield ((f"no machine has {view.filtered_by!r}: Esc shows all of them", "yellow"),), False
+        return
+    laid = layout(COLUMNS, visible, now, view.width)
+    yield heading(laid), False
+    for place, row in enumerate(visible, view.top):
+        yield row_line(laid, row, now), place == view.index
+
+
+def _page(view: View, page: Page) -> Iterator[Shown]:
+    yield ((f"{page.title} ", "bold cyan"), ("─" * max(0, view.width - len(page.title) - 1), "dim")), False
+    lines: Sequence[Line] = help_page() if page.load.kind is PageKind.HELP else page.lines
+    if not page.is_loaded:
+        waits = "the doctor listens for some seconds" if page.load.kind is PageKind.DOCTOR else "asking"
+        yield ((f"{waits} …", "dim"),), False
+        return
+    height = max(1, view.height - AROUND_PAGE)
+    for place, line in enumerate(lines[page.top : page.top + height], page.top):
+        yield line, bool(page.items) and place == page.selected
+
+
+def _last_line(view: View) -> Line:
+    if view.question is not None:
+        return _asked(view.question, view.width)
+    if view.is_typing:
+        found = counted(len(view.shown), "machine")
+        return (("/", "bold"), (view.filtered_by, ""), ("█", ""), (f"  {found}; Enter keeps it, Esc clears it", "dim"))
+    if view.lost:
+        return ((f"{clean(view.lost)} (trying again; this is the last that it said)", "bold yellow"),)
+    if view.notice:
+        return ((clean(view.notice), "yellow"),)
+    return ((_keys(view), "dim"),)
+
+
+def _asked(question: Question, width: int) -> Line:
+    """The question gives way to what may be answered, and to the end of what was typed."""
+    answer = f" {question.typed[-(width // 2) :]}█" if question.explains else " (y/n)"
+    return (*cut(((question.text, "bold yellow"),), max(0, width - line_width(((answer, ""),)))), (answer, "bold"))
+
+
+def _keys(view: View) -> str:
+    """The keys that fit, those that go with the selected machine before others."""
+    page, row = view.page, view.row
+    if page is None:
+        keys = [
+            "? keys",
+            "q quit",
+            "Enter open",
+            "/ filter",
+            *_work_keys(row),
+            "p problems",
+            "o older",
+            "S sort",
+            "d doctor",
+        ]
+    else:
+        row = view.rows.get(page.load.machine) if page.load.kind is PageKind.MACHINE else None
+        keys = ["? keys", "q back", *(["Enter open"] if page.items else []), *_work_keys(row), "j k scroll"]
+    while len("  ".join(keys)) > view.width and len(keys) > 2:
+        keys.pop()
+    return "  ".join([*keys[2:], *keys[:2]])
+
+
+def _work_keys(row: Row | None) -> list[str]:
+    """What can be done about the work of a machine."""
+    work = row.machine.work if row is not None else None
+    if work is None:
+        return []
+    if work.held is not None:
+        return ["s shell", "c continue", "r retry", "a abort"]
+    if work.state in FINAL:
+        return [] if work.state is State.SUCCESS else ["r retry"]
+    return ["a cancel"]
+
+
+def _place(view: View) -> str:
+    filtered = f"/{clean(view.filtered_by, 20)}  " if view.filtered_by else ""
+    return f"{filtered}by {view.order.value}  {view.index + 1 if view.shown else 0}/{len(view.shown)}"
+
+
+def _to_do(row: Row) -> Iterator[str]:
+    """What a person can type about a row, on paper."""
+    machine, work = row.machine, row.machine.work
+    hint = machine.lost_hint or (work.hint if work is not None else "")
+    if row.standing.is_problem and hint:
+        yield f"what to do: {clean(hint, 1_000)}"
+    if row.standing is Standing.HELD and work is not None:
+        yield f"look at it: tinkbox breakpoint shell {work.id}"
+    elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None:
+        yield f"its whole output: tinkbox workflow logs {work.id}"
+    elif row.standing is Standing.UNKNOWN:
+        yield f"register it: tinkbox hardware add {clean(machine.mac)} --name NAME"
+    elif row.standing in (Standing.PARKED, Standing.STALLED):
+        yield f"why: tinkbox doctor {clean(machine.mac)}"
+
+
+def _ways_on(problems: Sequence[Row]) -> Iterator[str]:
+    found = {each.standing for each in problems}
+    if Standing.HELD in found:
+        yield "tinkbox breakpoint list"
+    if found & {Standing.FAILED, Standing.TIMEOUT}:
+        yield "tinkbox workflow retry WORKFLOW"
+    if found & {Standing.PARKED, Standing.STALLED, Standing.LOST}:
+        yield "tinkbox doctor"
+
+
+def _notes(snapshot: Snapshot) -> Iterator[str]:
+    """What there is to say of disk and limits, in full."""
+    disk = snapshot.disk
+    if disk is not None:
+        largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])
+        yield f"database {show_size(disk.database)}" + (f": {largest}" if largest else "")
+        if disk.nearly_full:
+            most = f": {clean(disk.stored[0].kind)} take most: {clean(disk.stored[0].remedy)}" if disk.stored else ""
+            how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"
+            yield f"the disk is {how}{most}"
+        if disk.deleted is not None:
+            gone = disk.deleted
+            yield (
+                f"{counted(gone.workflows, 'finished workflow')} deleted early for lack of room ({show_size(gone.octets)}), "
+                f"from {gone.since:%Y-%m-%d %H:%M %Z} to {gone.until:%Y-%m-%d %H:%M %Z}"
+            )
+    for limit in snapshot.limits:
+        yield _limit(limit)
+
+
+def _limit(limit: LimitLine) -> str:
+    held = _held_back(limit.held_back)
+    return f"limit {clean(limit.name)}: {clean(limit.used)} of {clean(limit.total)}" + (f": {held}" if held else "")
+
+
+def _held_back(holders: Sequence[HeldBackLine]) -> str:
+    told = [
+        f"{clean(each.holder, 60)} ({clean(each.held)}, refused {counted(each.refused, 'time')})"
+        for each in holders[:WORST]
+    ]
+    if len(holders) > WORST:
+        # Beyond SHOWN_HOLDERS the appliance itself names none.
+        at_least = "at least " if len(holders) >= SHOWN_HOLDERS else ""
+        told.append(f"and {at_least}{len(holders) - WORST} more: tinkbox doctor")
+    return ", ".join(told)

@@ -1,0 +1,134 @@
+"""The rows of the list: machines with how they stand, filtered and sorted."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Final
+
+from tinkbox.view.lines import clean
+from tinkbox.view.standing import Standing, standing_of
+from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine
+
+LONGEST_NAME: Final = 63
+_NUMBERS: Final = re.compile(r"([0-9]{1,18})")
+_NEVER: Final = float("inf")
+
+NaturalKey = tuple[tuple[int, int, str], ...]
+
+
+class Order(Enum):
+    """What the list is sorted by."""
+
+    PROBLEM = "problem"
+    NAME = "name"
+    STATE = "state"
+    SINCE = "since"
+
+    @property
+    def following(self) -> "Order":
+        """The next one, the first after the last."""
+        orders = list(Order)
+        return orders[(orders.index(self) + 1) % len(orders)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A machine, known or not: `line` is what was told of it, `since` when what it is at began.
+
+    `searched` is what a filter looks into, `by_name` what sorts node9 before node10.
+    """
+
+    line: MachineLine | StrangerLine
+    machine: MachineLine
+    name: str
+    standing: Standing
+    since: datetime | None
+    searched: str
+    by_name: NaturalKey
+
+    @property
+    def age_key(self) -> float:
+        """Sorts what began last first."""
+        return -self.since.timestamp() if self.since else _NEVER
+
+
+def rows_of(snapshot: Snapshot, before: Mapping[str, Row]) -> dict[str, Row]:
+    """A row for each machine by its id, for a stranger by its MAC; those that did not change are taken over."""
+    rows: dict[str, Row] = {}
+    for line in snapshot.machines:
+        known = before.get(line.id)
+        rows[line.id] = known if known is not None and known.line is line else _row(line, line, standing_of(line))
+    for stranger in snapshot.strangers:
+        known = before.get(stranger.mac)
+        same = known is not None and known.line == stranger
+        rows[stranger.mac] = (
+            known if known is not None and same else _row(stranger, _machine(stranger), Standing.UNKNOWN)
+        )
+    return rows
+
+
+def chosen(rows: Iterable[Row], filtered_by: str, order: Order) -> tuple[Row, ...]:
+    """Those that have every word of the filter, in this order."""
+    words = filtered_by.lower().split()
+    found = [each for each in rows if all(word in each.searched for word in words)] if words else list(rows)
+    # Sorting keeps the order of what is equal.
+    found.sort(key=lambda each: each.by_name)
+    if order is Order.PROBLEM:
+        found.sort(key=_problem_key)
+    elif order is Order.STATE:
+        found.sort(key=lambda each: each.standing.rank)
+    elif order is Order.SINCE:
+        found.sort(key=lambda each: each.age_key)
+    return tuple(found)
+
+
+def counted_by_standing(rows: Iterable[Row]) -> Sequence[tuple[Standing, int]]:
+    """How many stand how, the worst first; those that are none are left out."""
+    counts = Counter(each.standing for each in rows)
+    return [(each, counts[each]) for each in Standing if counts[each]]
+
+
+def _problem_key(row: Row) -> tuple[int, float]:
+    # Of problems the newest first; of the rest each where its name is.
+    return row.standing.rank, row.age_key if row.standing.is_problem else 0.0
+
+
+def _machine(stranger: StrangerLine) -> MachineLine:
+    """A stranger as if it were registered, without a name."""
+    return MachineLine(
+        id=stranger.mac,
+        hostname="",
+        mac=stranger.mac,
+        address="",
+        stage=stranger.stage,
+        stage_at=stranger.stage_at,
+        stalled=stranger.stalled,
+    )
+
+
+def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Standing) -> Row:
+    work = machine.work
+    name = clean(machine.hostname or machine.name or (machine.mac if machine.id == machine.mac else machine.id[:8]))
+    told = [name, machine.name, machine.id, machine.mac, machine.address, machine.stage, standing.word]
+    told += [f"{key}={value}" for key, value in machine.labels.items()]
+    if work is not None:
+        told += [work.id, work.name, work.template, work.action, work.reason, work.message, work.state]
+    is_boot = work is None or standing in (Standing.PARKED, Standing.STALLED)
+    return Row(
+        line=line,
+        machine=machine,
+        name=name[:LONGEST_NAME],
+        standing=standing,
+        since=machine.stage_at if is_boot or work is None else work.since,
+        searched=" ".join(told).lower(),
+        by_name=natural_key(name),
+    )
+
+
+def natural_key(name: str) -> NaturalKey:
+    """Sorts numbers in a name by their value."""
+    parts = _NUMBERS.split(name.lower())
+    return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))

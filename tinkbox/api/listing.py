@@ -17,7 +17,7 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Selector, parse_selector
 from tinkbox.model.listing import Order
 from tinkbox.model.spelling import meant
-from tinkbox.model.text import quoted
+from tinkbox.model.text import natural, quoted
 
 # The header that says how many entries there are without the limit.
 TOTAL: Final = "Total-Count"
@@ -123,12 +123,14 @@ def listed(
     ]
     order = query.order(sorts, Order(""))
     if order.field:
-        found.sort(key=lambda each: _sortable(each[order.field]), reverse=order.descending)
+        found.sort(key=lambda each: _sortable(order.field, each[order.field]), reverse=order.descending)
     limit = query.limit()
     shown = found[:limit] if limit else found
     return web.json_response(shown, headers={TOTAL: str(len(found))})
 
 
-def _sortable(value: Any) -> tuple[bool, Any]:
-    """What is not there sorts behind everything."""
-    return (value is None, "" if value is None else value)
+def _sortable(field: str, value: Any) -> tuple[bool, Any]:
+    """Names as people sort them; what is not there sorts behind everything."""
+    if value is None:
+        return (True, "")
+    return (False, natural(value) if field == "name" else value)

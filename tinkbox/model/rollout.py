@@ -1,6 +1,5 @@
 """A rollout: one template for many machines, so many of them at a time."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +16,6 @@ KEPT_MACHINES: Final = 100_000  # of all rollouts together
 LABEL: Final = "rollout"
 """The label that each workflow of a rollout has; its value is the short id."""
 SHORT: Final = 8
-_DIGITS: Final = re.compile(r"(\d+)")
 
 
 class RolloutState(StrEnum):
@@ -137,12 +135,3 @@ class Rollout:
     def short(self) -> str:
         """The beginning of its id, which people type."""
         return self.id[:SHORT]
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts names as people do: node2 before node10."""
-    return tuple(
-        (0, int(each), "") if each.isdecimal() and len(each) < SHORT * 2 else (1, 0, each.casefold())
-        for each in _DIGITS.split(name)
-        if each
-    )

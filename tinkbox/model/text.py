@@ -1,7 +1,11 @@
 """Text from strangers, made fit to keep and to show; and small words for people."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
+_DIGITS: Final = re.compile(r"(\d+)")
+MOST_DIGITS: Final = 15
 _NO_QUOTES = str.maketrans("'`", '""')
 
 
@@ -58,3 +62,12 @@ def briefly(text: str, limit: int) -> str:
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 problem`, `2 problems`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts names as people do: node2 before node10."""
+    return tuple(
+        (0, int(each), "") if each.isdecimal() and len(each) < MOST_DIGITS else (1, 0, each.casefold())
+        for each in _DIGITS.split(name)
+        if each
+    )

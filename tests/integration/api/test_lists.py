@@ -101,6 +101,13 @@ async def test_a_listed_workflow_has_the_names_of_its_template_and_its_machines(
     assert listed["template_name"] == ""
 
 
+async def test_names_are_sorted_as_people_do(door: Door) -> None:
+    for name in ("node10", "node2", "Node1"):
+        await door.done("POST", "/v1/hardware/add", {"mac": mac(len(name) + int(name[4:])), "name": name.lower()})
+    assert await names(door, "/v1/hardware?sort=name") == ["node1", "node2", "node10"]
+    assert await names(door, "/v1/hardware?sort=-name&limit=1") == ["node10"]
+
+
 async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
     await workflows(door)
     for path, total in (("/v1/workflows?limit=1", "3"), ("/v1/workflows?template=hello&limit=1", "2"),

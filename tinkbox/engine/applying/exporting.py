@@ -15,9 +15,8 @@ from tinkbox.model.declaration import DeclaredWorkflow
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
-from tinkbox.model.rollout import natural
 from tinkbox.model.spelling import meant
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import counted, natural, quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 

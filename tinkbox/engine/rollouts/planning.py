@@ -18,9 +18,9 @@ from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.hardware import Hardware, MacAddress, called, primary
 from tinkbox.model.labels import Labels, Selector
-from tinkbox.model.rollout import MAX_MACHINES, OnFailure, natural
+from tinkbox.model.rollout import MAX_MACHINES, OnFailure
 from tinkbox.model.template import Definition
-from tinkbox.model.text import shortened
+from tinkbox.model.text import natural, shortened
 from tinkbox.model.workflow import ActionStatus, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.templates import Template

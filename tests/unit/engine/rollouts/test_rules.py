@@ -9,7 +9,8 @@ import pytest
 
 from tinkbox.engine.rollouts.rules import TABLE, Happening, advance, follows, mermaid, room
 from tinkbox.model.errors import Conflict
-from tinkbox.model.rollout import OVER, Counts, OnFailure, Place, Rollout, RolloutState, natural
+from tinkbox.model.rollout import OVER, Counts, OnFailure, Place, Rollout, RolloutState
+from tinkbox.model.text import natural
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 ROOT = Path(__file__).parents[4]

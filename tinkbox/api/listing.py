@@ -74,11 +74,12 @@ class Query:
             pass
         try:
             at = datetime.fromisoformat(text.replace(" ", "+"))  # a + of a zone that was not written as %2B
-        except ValueError:
-            at = None
-        if at is None or at.tzinfo is None:
+            zoned = None if at.tzinfo is None else at.astimezone(now.tzinfo)
+        except (ValueError, OverflowError):  # the first and the last day of times, in another zone
+            zoned = None
+        if zoned is None:
             raise Invalid(f"since {quoted(text)} is no time: write 2h, 3d, or 2026-11-27T16:00:00+01:00")
-        return at.astimezone(now.tzinfo)
+        return zoned
 
     def limit(self) -> int:
         """0: all."""

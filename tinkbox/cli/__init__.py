@@ -3,6 +3,7 @@
 Each command imports what it needs when it runs, so that help and version stay quick.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 it failed, with one line that says what, why and what to do; 2 the command line was
     wrong; 3 the appliance cannot be reached.
     """
+    _have_streams()
     try:
         from tinkbox.cli.command_line import parse
 
@@ -31,8 +34,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has had enough; what is left of it must not be missed at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return DONE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        # Nearly always the file that our output goes to; what wrote another one names it (`Unavailable`).
+        _print_no_more()
+        print(f"tinkbox: cannot write: {error.strerror}: make room, and type the same again", file=sys.stderr)
+        return FAILED
+
+
+def _have_streams() -> None:
+    """Have standard streams that take everything that is printed.
+
+    Python has None for one that was closed: what would go there goes nowhere.  Where the locale has no such letter there is
+    a `?` on a terminal, for the columns stay, and an escape elsewhere.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+    if sys.stdout.errors == "strict" and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="replace" if sys.stdout.isatty() else "backslashreplace")  # type: ignore[union-attr]
+
+
+def _print_no_more() -> None:
+    """Have what is left of the output go nowhere: at exit Python writes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(chosen: "argparse.Namespace") -> int:

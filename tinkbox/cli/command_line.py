@@ -1,11 +1,12 @@
 """The whole command line: the program's own flags, and the noun that is named (`nouns`)."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from tinkbox.cli import read_process, render_process
 from tinkbox.cli.flags import FORMATS, WRONG, folder
@@ -13,6 +14,10 @@ from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 DATA = f"the data directory of an appliance on this host; with --worker, the worker's folder (default {worker.FOLDER})"
+# By the command that lacks it: a verb that is typed, and what is meant.
+INSTEAD: Final = {
+    "tinkbox rollout": {"create": "`tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout"},
+}
 TINK = "tink"  # a link of this name to the program has it print as Tinkerbell's did in 2020
 
 
@@ -27,6 +32,10 @@ class Parser(argparse.ArgumentParser):
         """Whether it takes a flag."""
         return flag in self._option_string_actions
 
+    def has_value(self, flag: str) -> bool:
+        """Whether it takes a flag, and behind it another word."""
+        return self.has(flag) and self._option_string_actions[flag].nargs != 0
+
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """What to say of words that mean nothing here."""
         from tinkbox.model.spelling import meant
@@ -36,19 +45,24 @@ class Parser(argparse.ArgumentParser):
             self.error(f"{words[0]!r} is one word too many for `{self.prog}`")
         name = flag.partition("=")[0]
         known = [each for each in self._option_string_actions if each.startswith("--")]
-        near = meant(name, known)
+        near = "did you mean --label?" if name == "--selector" and self._selects() else meant(name, known)
         self.error(f"unknown flag {name} of `{self.prog}`{f': {near}' if near.startswith('did') else ''}")
+
+    def _selects(self) -> bool:
+        """Whether its --label selects by labels, and sets none."""
+        return self.has("--label") and self._option_string_actions["--label"].metavar == "SELECTOR"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
         from tinkbox.model.spelling import meant
 
-        near = meant(str(value), list(action.choices))
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  argparse gives it no public name
             what = "command" if action.metavar == "COMMAND" else "verb"
+            listed = [each.dest for each in action._choices_actions]  # noqa: SLF001  those that have a help
+            near = INSTEAD.get(self.prog, {}).get(str(value)) or meant(str(value), listed)
             raise argparse.ArgumentError(None, f"unknown {what} {value!r} of `{self.prog}`: {near}")
-        raise argparse.ArgumentError(action, f"{value!r} is not known here: {near}")
+        raise argparse.ArgumentError(action, f"unknown value {value!r}: {meant(str(value), list(action.choices))}")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -56,9 +70,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     Exits with status 2 when the command line is wrong.
     """
-    words, command = command_apart(_sorted_apart(arguments))
-    if words and words[0] == "help":
-        words = [*words[1:], "--help"]
+    own, command = command_apart(arguments)
+    words = _help_last(_sorted_apart(own))
     parser = command_line(words)
     chosen, unknown = parser.parse_known_args(words)
     named: Parser = getattr(chosen, "parser", parser)
@@ -69,11 +82,22 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if hasattr(chosen, "command"):
         chosen.command = command
     _choose_format(named, chosen)
+    chosen.line = shlex.join(["tinkbox", *arguments])
     if chosen.worker:
         chosen.run = worker.work
     if chosen.read_image:
         chosen.run = read_process.read
     return chosen
+
+
+def _help_last(words: Sequence[str]) -> Sequence[str]:
+    """`help NOUN VERB` as `NOUN VERB --help`, also behind the program's own flags."""
+    if "help" not in words:
+        return words
+    parser, place = command_line(()), 0
+    while words[place:] and words[place].startswith("-"):
+        place += 2 if parser.has_value(words[place]) else 1
+    return [*words[:place], *words[place + 1 :], "--help"] if words[place : place + 1] == ["help"] else words
 
 
 def command_line(words: Sequence[str]) -> Parser:

@@ -8,6 +8,8 @@ import stat
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +26,21 @@ _MAX_FOLDERS: Final = 64  # within each other
 _UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
-def read_sources(sources: Sequence[str], *, recursive: bool) -> dict[str, str]:
-    """The texts of files by their names: of `-`, standard input, of a file, or of a folder the files that end as SUFFIXES.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The texts of files by their names; `skipped` are the folders that have documents too, which were not read."""
+
+    texts: dict[str, str]
+    skipped: Sequence[Path]
+
+
+def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
+    """Read `-`, standard input, a file, or of a folder the files that end as SUFFIXES.
 
     Folders within are read when `recursive`; what begins with a dot never is.  Raises Invalid with every problem, NotFound
     where there is nothing, and TooLarge.
     """
+    skipped = [] if recursive else [each for source in dict.fromkeys(sources) for each in _skipped(source)]
     texts: dict[str, str] = {}
     problems: list[Problem] = []
     total = 0
@@ -54,7 +65,39 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> dict[str, str]:
         raise NotFound(
             f"no {', '.join(SUFFIXES)} in {named}{'' if recursive else ': -R also reads the folders within'}"
         )
-    return texts
+    return Sources(texts=texts, skipped=skipped)
+
+
+def _skipped(source: str) -> Iterator[Path]:
+    """The folders directly within a source that have documents, however deep."""
+    folder = Path(source)
+    if source == STANDARD_INPUT or not folder.is_dir():
+        return
+    with suppress(OSError), os.scandir(folder) as listing:  # that it cannot be read is told where it is read
+        within = sorted(each.name for each in listing if _is_folder(each))
+        yield from (folder / name for name in within if _holds_documents(folder / name))
+
+
+def _holds_documents(folder: Path, depth: int = 0) -> bool:
+    """Whether there are documents below; of what cannot be read, there may be."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = list(listing)
+    except OSError:
+        return True
+    if any(_is_document(each) for each in entries if not each.is_dir(follow_symlinks=False)):
+        return True
+    deeper = (each for each in entries if _is_folder(each) and depth < _MAX_FOLDERS)
+    return any(_holds_documents(folder / each.name, depth + 1) for each in deeper)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+
+
+def _is_document(entry: "os.DirEntry[str]") -> bool:
+    """Whether what is no folder is read, by its name."""
+    return not entry.name.startswith(".") and entry.name.endswith(SUFFIXES) and entry.name not in _KUSTOMIZATIONS
 
 
 def _called(path: Path | None) -> str:
@@ -81,12 +124,10 @@ def _below(folder: Path, root: Path, *, recursive: bool, depth: int = 0) -> Iter
         raise NotFound(f"cannot read {folder}: {error.strerror}") from None
     for entry in entries:
         path = folder / entry.name
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
+        if _is_folder(entry):
             if recursive and depth < _MAX_FOLDERS:
                 yield from _below(path, root, recursive=True, depth=depth + 1)
-        elif entry.name.endswith(SUFFIXES) and entry.name not in _KUSTOMIZATIONS:
+        elif not entry.is_dir(follow_symlinks=False) and _is_document(entry):
             if entry.is_symlink() and not path.resolve().is_relative_to(root):
                 raise Invalid(f"{path} is a link that leads out of {root}: name the file itself with -f")
             yield path

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,19 +56,23 @@ def carry_out(parser: argparse.ArgumentParser, run: Run) -> argparse.ArgumentPar
     return parser
 
 
-def add_keys(verb: argparse.ArgumentParser, kind: "KeyKind", *, by_labels: bool = True) -> argparse.ArgumentParser:
+def add_keys(
+    verb: argparse.ArgumentParser, kind: "KeyKind", *, by_labels: bool = True, state: str = ""
+) -> argparse.ArgumentParser:
     """One or several keys; `kind` is what they name, which completions suggest.
 
-    What has labels can be selected `by_labels` as well (`selection.take_selected`).
+    What has labels can be selected `by_labels` as well (`selection.take_selected`), of those in this `state`; empty: of all
+    that a list has.
     """
     from tinkbox.model.key_kinds import LABELLED
 
     selects = by_labels and kind in LABELLED
     verb.add_argument("keys", nargs="*" if selects else "+", metavar=kind, help=KEY)
+    verb.set_defaults(names={})  # what people call some of them
     if selects:
         about = "those with these labels, such as rack=r1,gpu!=no"
         verb.add_argument("-l", "--label", type=selector, metavar="SELECTOR", help=about)
-        verb.set_defaults(selects=kind)
+        verb.set_defaults(selects=kind, selects_state=state)
     return verb
 
 
@@ -108,21 +112,21 @@ def add_filters(
     verb: argparse.ArgumentParser,
     *names: str,
     sorts: Collection[str],
-    states: "Callable[[], type[StrEnum]] | None" = None,
+    states: "Callable[[], Iterable[StrEnum]] | None" = None,
 ) -> None:
     """Which entries a list has, in which order, and how many (`filters_of`): those of FILTERS that are named, `limit` and `sort`.
 
     `sorts` are the fields to sort by, `states` gives those that there are.
     """
     if states is not None:
-        about = "in this state only, or one of several: STATE,STATE"
-        verb.add_argument("--state", type=_state(states), metavar="STATE", help=about)
+        about = "in this state only, or with commas in one of several: %(type)s"
+        verb.add_argument("--state", type=Words(states, _states), metavar="STATE", help=about)
     for name in names:
         flags, read, metavar, about = FILTERS[name]
         verb.add_argument(*flags, dest=name, type=read, metavar=metavar, help=about)
     verb.add_argument("--limit", type=limit, metavar="N", help="the first N only; 0: all")
-    about = f"by {', '.join(sorts)}; with - before it the largest first"
-    verb.add_argument("--sort", type=_order(sorts), metavar="FIELD", help=about)
+    about = "by %(type)s; with - before it the largest first"
+    verb.add_argument("--sort", type=Words(lambda: sorts, _field), metavar="FIELD", help=about)
 
 
 def add_watch(verb: argparse.ArgumentParser) -> None:
@@ -141,7 +145,7 @@ def filters_of(chosen: argparse.Namespace) -> dict[str, str]:
 
 
 def add_text_source(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--file", "-p", "--path", type=Path, metavar="FILE", help="without it, standard input")
+    verb.add_argument("--file", "-f", "-p", "--path", type=Path, metavar="FILE", help="without it, standard input")
 
 
 def add_confirmation(verb: argparse.ArgumentParser) -> None:
@@ -151,22 +155,24 @@ def add_confirmation(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def add_labels(verb: argparse.ArgumentParser, about: str, *spellings: str) -> None:
-    """The labels of what is made, by `--label` or these spellings of it: pairs of key and value."""
+def add_labels(
+    verb: argparse.ArgumentParser, about: str, *spellings: str, read: Callable[[str], tuple[str, str]] | None = None
+) -> None:
+    """The labels of what is made, by `--label` or these spellings of it: pairs of key and value, as `label` or `read` has them."""
     verb.add_argument(
         *spellings,
         "--label",
         dest="labels",
         action="append",
         default=[],
-        type=label,
+        type=read or label,
         metavar="KEY=VALUE",
         help=f"{about}, such as rack=r1; may be repeated",
     )
 
 
 def add_yes(verb: argparse.ArgumentParser) -> None:
-    """For what destroys something, and asks before (`terminal.questions.confirm`)."""
+    """For what destroys something, and asks before (`selection.confirm_keys`, `terminal.questions.confirm`)."""
     verb.add_argument("--yes", action="store_true", help="do not ask, do it")
 
 
@@ -264,33 +270,43 @@ FILTERS: Mapping[str, tuple[tuple[str, ...], Callable[[str], str], str, str]] = 
 }
 
 
-def _state(known: "Callable[[], type[StrEnum]]") -> Callable[[str], str]:
-    """What reads an argument that names states, in whatever case."""
+class Words:
+    """What reads an argument that is made of some words; as text it is these, for helps.
 
-    def read(text: str) -> str:
-        from tinkbox.model.spelling import meant
+    They are looked up where they are asked for: those of some lists take long.
+    """
 
-        by_folded = {each.casefold(): str(each) for each in known()}
-        named = [each.strip() for each in text.split(",") if each.strip()]
-        for each in named:
-            if each.casefold() not in by_folded:
-                raise argparse.ArgumentTypeError(f"{each[:40]!r} is no state: {meant(each, list(by_folded.values()))}")
-        if not named:
-            raise argparse.ArgumentTypeError("it is empty: name a state, or leave the flag out")
-        return ",".join(by_folded[each.casefold()] for each in named)
+    def __init__(self, known: Callable[[], Iterable[object]], read: Callable[[str, Sequence[str]], str]) -> None:
+        self._known, self._read = known, read
 
-    return read
+    @property
+    def words(self) -> Sequence[str]:
+        return [str(each) for each in self._known()]
+
+    def __call__(self, text: str) -> str:
+        return self._read(text, self.words)
+
+    def __str__(self) -> str:
+        return ", ".join(self.words)
 
 
-def _order(fields: Collection[str]) -> Callable[[str], str]:
-    """What reads an argument that names one of these fields, with - before it for the largest first."""
+def _states(text: str, known: Sequence[str]) -> str:
+    """States with commas between, in whatever case."""
+    by_folded = {each.casefold(): each for each in known}
+    named = [each.strip() for each in text.split(",") if each.strip()]
+    for each in named:
+        if each.casefold() not in by_folded:
+            raise argparse.ArgumentTypeError(f"{each[:40]!r} is no state; there are: {', '.join(known)}")
+    if not named:
+        raise argparse.ArgumentTypeError("it is empty: name a state, or leave the flag out")
+    return ",".join(by_folded[each.casefold()] for each in named)
 
-    def read(text: str) -> str:
-        from tinkbox.model.spelling import meant
 
-        field = text.removeprefix("-").replace("-", "_")
-        if field not in fields:
-            raise argparse.ArgumentTypeError(f"{field[:40]!r} is nothing to sort by: {meant(field, fields)}")
-        return f"-{field}" if text.startswith("-") else field
+def _field(text: str, known: Sequence[str]) -> str:
+    """A field, with - before it for the largest first."""
+    from tinkbox.model.spelling import meant
 
-    return read
+    field = text.removeprefix("-").replace("-", "_")
+    if field not in known:
+        raise argparse.ArgumentTypeError(f"{field[:40]!r} is nothing to sort by: {meant(field, known)}")
+    return f"-{field}" if text.startswith("-") else field

@@ -51,7 +51,7 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
         return client(operator).label(key, change) if change else client(operator).get(key)
 
     def told(key: str, document: dict[str, Any]) -> None:
-        print(clean(f"{key}: {show_labels(document['labels']) or 'no labels'}"), flush=True)
+        print(clean(f"{chosen.names.get(key, key)}: {show_labels(document['labels']) or 'no labels'}"), flush=True)
 
     async def labelled(operator: "Operator", key: str) -> tuple[str, dict[str, Any]]:
         return key, await asked(operator, key)

@@ -150,7 +150,7 @@ class Engine:
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
-        self.rollouts = Rollouts(store, wakeups, machines, clock, new_id, settings.names, renderings)
+        self.rollouts = Rollouts(store, wakeups, machines, clock, new_id, settings.names, renderings, around.digest_of)
         self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
         self.departures = Departures(store, machines, self.workflows, clock)
         self.applying = Applying(

@@ -374,11 +374,11 @@ def _is_netmask(mask: IPv4Address) -> bool:
 
 
 def called(hardware: Hardware | None, otherwise: str = "") -> str:
-    """What people call a machine: its host name, else its name; where it has neither, `otherwise` or its id."""
+    """What people call a machine: its name, else its host name; where it has neither, `otherwise` or its id."""
     if hardware is None:
         return otherwise
     hostname = next((each.hostname for each in hardware.interfaces if each.hostname), "")
-    return hostname or hardware.name or otherwise or hardware.id
+    return hardware.name or hostname or otherwise or hardware.id
 
 
 def primary(hardware: Hardware) -> Interface:

@@ -10,6 +10,7 @@ class MachineState(StrEnum):
     """In the order of how much it needs a person."""
 
     PARKED = "parked"  # it boots no more until a person helps
+    FAILED = "failed"  # its newest workflow failed, and none is under way
     STALLED = "stalled"  # its boot does not go on
     WORKING = "working"  # its worker is in touch and has a workflow
     BOOTING = "booting"  # on its way to its workflow
@@ -23,13 +24,23 @@ _AT_WORK: Final = frozenset({Stage.SESSION, Stage.WORKER, Stage.SERVICES})
 
 
 def state_of(
-    *, parked: str, stalled: str, ticket: bool, installed: bool, boots: int, stage: Stage | None, retired: bool = False
+    *,
+    parked: str,
+    stalled: str,
+    ticket: bool,
+    installed: bool,
+    boots: int,
+    stage: Stage | None,
+    retired: bool = False,
+    failed: bool = False,
 ) -> MachineState:
-    """`boots` counts since its newest workflow was created; `ticket` tells that one is not over."""
+    """`boots` counts since its newest workflow was created; `ticket` tells that one is to be done, or to be tried again."""
     if retired:
         return MachineState.RETIRED
     if parked:
         return MachineState.PARKED
+    if failed:
+        return MachineState.FAILED
     if stalled:
         return MachineState.STALLED
     if ticket and not boots:

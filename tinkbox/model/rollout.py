@@ -1,6 +1,6 @@
 """A rollout: one template for many machines, so many of them at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +16,7 @@ KEPT_MACHINES: Final = 100_000  # of all rollouts together
 LABEL: Final = "rollout"
 """The label that each workflow of a rollout has; its value is the short id."""
 SHORT: Final = 8
+NAMED: Final = 5  # machines of one reason
 
 
 class RolloutState(StrEnum):
@@ -51,6 +52,7 @@ class Place(StrEnum):
     FAILED = "FAILED"
     TIMEOUT = "TIMEOUT"
     CANCELED = "CANCELED"
+    LEFT = "LEFT"  # without success, and retired or deleted when the rollout was retried: it counts no more
 
 
 UNDER_WAY: Final = frozenset({Place.PENDING, Place.RUNNING, Place.STOPPING})
@@ -87,6 +89,26 @@ class Counts:
     @property
     def succeeded(self) -> int:
         return self.of(Place.SUCCESS)
+
+    @property
+    def left(self) -> int:
+        return self.of(Place.LEFT)
+
+
+def reasons_told_once(refused: Iterable[tuple[str, str]], left: int) -> list[tuple[str, str]]:
+    """Each reason with the machines that it is about, of machines' names with reasons; `left` more machines have none."""
+    about: dict[str, list[str]] = {}
+    for name, why in refused:
+        about.setdefault(why, []).append(name)
+    total = left + sum(map(len, about.values()))
+    return [(_machines(names, total), why) for why, names in about.items()]
+
+
+def _machines(names: list[str], total: int) -> str:
+    if len(names) == total > 1:
+        return f"all {total} machines"
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from tinkbox.settings.environment import (
     output_format,
     own_configuration,
     terminal_kind,
+    wants_colours,
 )
 from tinkbox.settings.file import CONFIG, client_target, is_draft, load
 
@@ -27,4 +28,5 @@ __all__ = [
     "output_format",
     "own_configuration",
     "terminal_kind",
+    "wants_colours",
 ]

@@ -69,13 +69,18 @@ def supervisor_socket() -> str:
 
 
 def editor() -> str:
-    """The operator's editor, a line for a shell: of `VISUAL`, else of `EDITOR`, as Debian's programs take it, else vi."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    """The operator's editor, a line for a shell: of `VISUAL`, else of `EDITOR`, as Debian's programs take it; empty: none is named."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
 def terminal_kind() -> str:
-    """The operator's terminal, as programs in a shell take it from `TERM`."""
-    return os.environ.get("TERM") or "xterm"
+    """The operator's terminal, as programs in a shell take it from `TERM`; empty where that is not known."""
+    return os.environ.get("TERM") or ""
+
+
+def wants_colours() -> bool:
+    """Whether the operator left `NO_COLOR` empty (no-color.org)."""
+    return not os.environ.get("NO_COLOR")
 
 
 def default_cache() -> Path:

@@ -19,6 +19,7 @@ from tinkbox.model.notes import Retirement
 # Machines of which the documents are kept as values.
 REMEMBERED: Final = 4096
 # Earlier releases took documents with NaN, which SQLite does not: such a machine has neither name nor agent id here.
+# The index `hardware_by_agent` is of this very expression.
 _DOCUMENT: Final = "CASE WHEN json_valid(document) THEN document END"
 _RECORDS = """
     SELECT hardware.*,

@@ -15,6 +15,10 @@ _SHOWN: Final = """
          JOIN workflow INDEXED BY workflow_standing ON workflow.id = pair.workflow_id
     WHERE NOT workflow.deleting GROUP BY pair.worker
 """
+_FAILED_WORKERS: Final = """
+    SELECT DISTINCT worker FROM action
+    WHERE workflow_id IN (SELECT id FROM workflow WHERE state IN ('FAILED', 'TIMEOUT') AND NOT deleting)
+"""
 _OF_ALL: Final = _SHOWN.format(condition="")
 _OF_SOME: Final = _SHOWN.format(condition="WHERE worker IN (SELECT value FROM json_each(?))")
 
@@ -32,6 +36,18 @@ class MachineWorkTable:
         else:
             rows = self._sql.execute(_OF_SOME, (json.dumps(list(workers)),)).fetchall()
         return {row["worker"]: row["id"] for row in rows}
+
+    def failed(self, workers: Collection[str] | None = None) -> dict[str, str]:
+        """By machine, of all or of some, the workflow that is shown of it, where that failed."""
+        rows = self._sql.execute(_FAILED_WORKERS).fetchall()
+        concerned = {row["worker"] for row in rows} if workers is None else set(workers)
+        shown = self.shown(concerned)
+        failed = self._sql.execute(
+            "SELECT id FROM workflow WHERE state IN ('FAILED', 'TIMEOUT') AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(shown.values())),),
+        ).fetchall()
+        ids = {row["id"] for row in failed}
+        return {worker: workflow_id for worker, workflow_id in shown.items() if workflow_id in ids}
 
     def changed(self, sequence: int) -> list[str]:
         """The workflows to which something happened behind this place of the events."""

@@ -32,6 +32,11 @@ _IS_BUSY: Final = """
                 WHERE service.host = rollout_machine.machine AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')))
 """
 
+_IN_SERVICE: Final = """
+    (EXISTS (SELECT 1 FROM hardware WHERE hardware.id = rollout_machine.machine)
+     AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine))
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Busy:
@@ -204,10 +209,19 @@ class RolloutTable:
         )
 
     def put_back(self, rollout_id: str) -> int:
-        """Let all machines that did not succeed wait again; returns how many there are."""
+        """Let all machines in service that did not succeed wait again; returns how many there are."""
         cursor = self._sql.execute(
-            "UPDATE rollout_machine SET place = 'WAITING', reason = '', message = '', noted = 1 "
-            "WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?))",
+            "UPDATE rollout_machine SET place = 'WAITING', reason = '', message = '', noted = 1 "  # noqa: S608
+            f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND {_IN_SERVICE}",
+            (rollout_id, json.dumps(sorted(UNSUCCESSFUL | {Place.LEFT}))),
+        )
+        return cursor.rowcount
+
+    def leave_out(self, rollout_id: str) -> int:
+        """Let those that did not succeed and are retired or deleted count no more; returns how many there are."""
+        cursor = self._sql.execute(
+            "UPDATE rollout_machine SET place = 'LEFT' "  # noqa: S608
+            f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND NOT {_IN_SERVICE}",
             (rollout_id, json.dumps(sorted(UNSUCCESSFUL))),
         )
         return cursor.rowcount

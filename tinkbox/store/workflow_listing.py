@@ -15,7 +15,10 @@ _COLUMNS: Final = {"created_at": "number", "updated_at": "updated_at", "name": "
 
 def listed_ids(sql: sqlite3.Connection, wanted: WorkflowListing) -> tuple[list[str], int]:
     """The ids in the order that is asked for, and how many there are without the limit."""
-    conditions, values = ["number NOT IN (SELECT number FROM workflow WHERE deleting)"], list[Any]()
+    conditions, values = (
+        ["number NOT IN (SELECT number FROM workflow INDEXED BY workflow_that_goes WHERE deleting)"],
+        list[Any](),
+    )
     for condition, needed in _conditions(wanted):
         conditions.append(condition)
         values += needed

@@ -303,6 +303,11 @@ class WorkflowTable:
         exact = [each for each in found if each.id == key]
         return exact or found or self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (key,))
 
+    def called(self, name: str) -> list[State]:
+        """The states of all workflows of this name."""
+        rows = self._sql.execute("SELECT state FROM workflow WHERE NOT deleting AND name = ?", (name,)).fetchall()
+        return [State(row["state"]) for row in rows]
+
     def newest_of(self, worker: str) -> list[Workflow]:
         """The newest workflow that has an action for this machine; empty when there is none."""
         return self._workflows(

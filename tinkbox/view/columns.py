@@ -1,7 +1,7 @@
 """The columns of the list: which of them fit, how wide they are, and what stands in them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -9,9 +9,8 @@ from rich.cells import cell_len
 
 from tinkbox.model.action_progress import in_words
 from tinkbox.model.breakpoint import Kind, Verb
-from tinkbox.model.duration import show_age
 from tinkbox.model.workflow import State
-from tinkbox.view.lines import Line, Piece, clean, elapsed, fitted
+from tinkbox.view.lines import Line, Piece, age, clean, fitted
 from tinkbox.view.rows import Row
 from tinkbox.view.standing import Standing
 from tinkbox.wire.messages.status import StrangerLine, WorkLine
@@ -89,8 +88,10 @@ def why(row: Row, now: datetime) -> str:
     if row.standing is Standing.PARKED:
         return f"is parked: {clean(machine.parked)}"
     if row.standing is Standing.STALLED:
-        since = f" for {elapsed(machine.stage_at, now)}" if machine.stage_at else ""
+        since = f" for {age(machine.stage_at, now)}" if machine.stage_at else ""
         return f"{stage or 'not seen yet'}: {clean(machine.stalled)}{since}"
+    if row.standing is Standing.WAITING:
+        return f"waits in rollout {clean(machine.rollout)[:8]}"
     if work is None:
         return stage or "not seen yet"
     if row.standing is Standing.HELD:
@@ -122,7 +123,7 @@ def _until(work: WorkLine, now: datetime) -> str:
     """What becomes of a hold by itself, and when."""
     if work.decided or work.deadline is None or work.on_expiry is None:
         return "decided, and being carried out"
-    return f"{BY_ITSELF[work.on_expiry]} by itself in {elapsed(now, work.deadline)}"
+    return f"{BY_ITSELF[work.on_expiry]} by itself in {age(now, work.deadline)}"
 
 
 def _reason(work: WorkLine) -> str:
@@ -141,13 +142,18 @@ def _state(row: Row, _: datetime) -> Piece:
     return row.standing.word, row.standing.style
 
 
+def _work_shown(row: Row) -> WorkLine | None:
+    """Of a machine that waits for its turn, what it did before that says nothing."""
+    return row.machine.work if row.standing is not Standing.WAITING else None
+
+
 def _step(row: Row, _: datetime) -> Piece:
-    work = row.machine.work
+    work = _work_shown(row)
     return (f"{work.number}/{work.total}" if work is not None and work.total else ""), ""
 
 
 def _action(row: Row, _: datetime) -> Piece:
-    work = row.machine.work
+    work = _work_shown(row)
     return (clean(work.action) if work is not None and work.state is not State.SUCCESS else ""), ""
 
 
@@ -156,17 +162,24 @@ def _why(row: Row, now: datetime) -> Piece:
     return why(row, now), style
 
 
+def _why_uncut(row: Row, now: datetime) -> Piece:
+    """Beside the stage, which is not said twice."""
+    text, style = _why(row, now)
+    return ("" if text == _stage(row, now)[0] else text), style
+
+
 def _since(row: Row, now: datetime) -> Piece:
-    return (show_age((now - row.since).total_seconds()) if row.since else ""), "dim"
+    return (age(row.since, now) if row.since else ""), "dim"
 
 
 def _workflow(row: Row, _: datetime) -> Piece:
-    work = row.machine.work
+    work = _work_shown(row)
     return (f"{clean(work.name)} {work.id[:8]}" if work is not None else ""), ""
 
 
 def _template(row: Row, _: datetime) -> Piece:
-    return (clean(row.machine.work.template) if row.machine.work is not None else ""), "dim"
+    work = _work_shown(row)
+    return (clean(work.template) if work is not None else ""), "dim"
 
 
 def _stage(row: Row, _: datetime) -> Piece:
@@ -205,5 +218,5 @@ ALL_COLUMNS: Final[Sequence[Column]] = (
     *COLUMNS[:-1],
     Column(title="TEMPLATE", cell=_template, least=0, most=200),
     Column(title="STAGE", cell=_stage, least=0, most=200),
-    WHY,
+    replace(WHY, cell=_why_uncut),
 )

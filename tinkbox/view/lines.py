@@ -9,6 +9,8 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
+from tinkbox.model.duration import show_age
+
 # A piece of text and its style, one of STYLES.
 Piece = tuple[str, str]
 Line = tuple[Piece, ...]
@@ -25,6 +27,7 @@ STYLES: Final[Mapping[str, str]] = {
     "cyan": "36",
     "bold cyan": "1;36",
 }
+_COLOURS: Final = frozenset({"31", "32", "33", "35", "36"})
 SELECTED: Final = "7"  # reverse, over whatever styles the line has
 
 
@@ -85,16 +88,53 @@ def wrapped(text: str, width: int, indent: str = "", style: str = "") -> list[Li
     return [((indent + each, style),) for each in lines]
 
 
+def followed(line: Line, text: str, width: int, style: str = "") -> list[Line]:
+    """A line with a text behind it, over as many lines as that needs: in a column of its own, or below where that is narrow."""
+    taken = line_width(line)
+    if taken + cell_len(text) <= width:
+        return [(*line, (text, style))]
+    if width - taken < width // 3:
+        return [line, *wrapped(text, width, " " * 4, style)]
+    first, *more = wrapped(text, width - taken, "", style)
+    return [(*line, *first), *(((" " * taken, ""), *each) for each in more)]
+
+
+def flowed(pieces: Sequence[Piece], width: int, between: str = "  ") -> list[Line]:
+    """Pieces in a row over as many lines as they need, the empty ones left out; from the second line on they are indented."""
+    lines: list[Line] = []
+    line: Line = ()
+    for text, style in pieces:
+        longer = joined([line, ((text, style),) if text else ()], between)
+        if line_width(longer) <= width:
+            line = longer
+            continue
+        lines += [line] if line else []
+        *more, line = wrapped(text, width, between, style)
+        lines += more
+    return [*lines, line] if line else lines
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Text over as many lines as it needs, its blanks kept."""
+    lines = []
+    while cell_len(text) > width:
+        fits = max(1, len(set_cell_size(text, width).rstrip()))
+        lines.append(text[:fits])
+        text = text[fits:]
+    return [*lines, text]
+
+
 def plain(line: Line) -> str:
     """Its text alone."""
     return "".join(text for text, _ in line).rstrip()
 
 
-def coded(line: Line, *, selected: bool = False) -> str:
-    """With the terminal's codes for its styles (ECMA-48 SGR)."""
+def coded(line: Line, *, selected: bool = False, colours: bool = True) -> str:
+    """With the terminal's codes for its styles (ECMA-48 SGR); without `colours` they are bold, dim and reverse alone."""
     shown = []
     for text, style in line:
-        codes = ";".join(code for code in (SELECTED if selected else "", STYLES[style]) if code)
+        own = (code for code in STYLES[style].split(";") if colours or code not in _COLOURS)
+        codes = ";".join(code for code in (SELECTED if selected else "", *own) if code)
         shown.append(f"\x1b[{codes}m{text}\x1b[0m" if codes else text)
     return "".join(shown)
 
@@ -108,8 +148,13 @@ def joined(pieces: Sequence[Line], between: str = "  ") -> Line:
     return tuple(line)
 
 
+def age(since: datetime, now: datetime) -> str:
+    """How long ago something was, in its largest unit, as in every list."""
+    return show_age((now - since).total_seconds())
+
+
 def elapsed(since: datetime, until: datetime) -> str:
-    """A duration as a clock shows it: 0:07, 12:03, 1:02:03; in days from two of them on."""
+    """How long something took, as a clock shows it: 0:07, 12:03, 1:02:03; in days from two of them on."""
     seconds = max(0, int((until - since).total_seconds()))
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)

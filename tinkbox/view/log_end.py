@@ -2,6 +2,7 @@
 
 import base64
 import codecs
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from typing import Any, Final
 
 KEPT: Final = 300
 LONGEST: Final = 2_000  # letters of a line; of a longer one the end counts
+# Colours, and what else moves a terminal (ECMA-48): without its first letter the rest would be read as text.
+_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 @dataclass(slots=True)
@@ -31,15 +34,18 @@ class LogEnd:
             self._lines += [*([self._rest] if self._rest else []), f"==> {piece['task']} / {piece['action']}"]
             self._rest = ""
             self._letters.reset()
+        if piece.get("missing"):
+            self._lines += [*([self._rest] if self._rest else []), f"[{piece['missing']} bytes were not kept]"]
+            self._rest = ""
         text = self._rest + self._letters.decode(base64.b64decode(piece["output"]))
         *whole, rest = text.replace("\r\n", "\n").split("\n")
-        self._lines += map(_last_of, whole)
+        self._lines += (_last_of(_SEQUENCE.sub("", each)) for each in whole)
         # Its carriage return may be the first half of an end of line.
         self._rest = _last_of(rest) + "\r" * rest.endswith("\r")
 
     def shown(self) -> list[str]:
         """The lines, with one that has not ended yet."""
-        last = self._rest.rstrip("\r")
+        last = _SEQUENCE.sub("", self._rest).rstrip("\r")
         return [*self._lines, *([last] if last else [])]
 
 

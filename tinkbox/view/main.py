@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Invalid, Refusal
 from tinkbox.view.keys import KeyReader
 from tinkbox.view.lines import Line
@@ -32,6 +33,7 @@ from tinkbox.view.state import (
     noticed,
     pressed,
     resized,
+    unanswered,
 )
 from tinkbox.wire.messages.status import Snapshot, StrangerLine
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 INTERVAL: Final = 1.0  # seconds between two looks
 RELOADED_EVERY: Final = 2  # looks, while a page is open
+SILENCE: Final = 3.0  # seconds without an answer until that is told
 # A sequence comes at once; Esc alone is followed by nothing.
 ESCAPE_SECONDS: Final = 0.05
 OLDER: Final = 200
@@ -93,12 +96,15 @@ class _Live:
         self._is_lent = False
         self._under_way: set[Effect] = set()
         self._log = LogEnd("")
+        self._log_reading = asyncio.Lock()
+        self._heard_at = asyncio.get_running_loop().time()
+        self._asked_at: float | None = None
 
     async def run(self) -> None:
         """Until it is left."""
         self._show(self._view)
         async with asyncio.TaskGroup() as group:
-            tasks = {group.create_task(self._look()), group.create_task(self._follow_size())}
+            tasks = {group.create_task(each) for each in (self._look(), self._tell_silence(), self._follow_size())}
 
             def begin(effect: Effect) -> None:
                 if effect not in self._under_way:
@@ -141,7 +147,7 @@ class _Live:
         while True:
             await asyncio.sleep(self._interval)
             try:
-                change = await self._operator.status(self._view.snapshot.place)
+                change = await self._asked()
                 self._show(looked(self._view, change))
             except Refusal as error:
                 self._show(disconnected(self._view, str(error)))
@@ -150,6 +156,25 @@ class _Live:
             page = self._view.page
             if page is not None and page.load.kind in RELOADED and looks % RELOADED_EVERY == 0:
                 self._begin(page.load)
+
+    async def _asked(self) -> Snapshot:
+        """What changed."""
+        clock = asyncio.get_running_loop().time
+        self._asked_at = clock()
+        try:
+            change = await self._operator.status(self._view.snapshot.place)
+        finally:
+            self._asked_at = None
+        self._heard_at = clock()
+        return change
+
+    async def _tell_silence(self) -> None:
+        """Tell that no answer comes, for as long as none does."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(self._interval)
+            if self._asked_at is not None and clock() - self._asked_at >= SILENCE:
+                self._show(disconnected(self._view, f"no answer for {show_age(clock() - self._heard_at)}"))
 
     async def _follow_size(self) -> None:
         while True:
@@ -180,15 +205,19 @@ class _Live:
         return goes_on
 
     async def _carry_out(self, effect: Effect) -> None:
+        # A person goes on typing meanwhile: the view is looked at when the answer is there, and not before.
         try:
             if isinstance(effect, Load):
-                self._show(loaded(self._view, effect, *await self._loaded(effect)))
+                lines, items = await self._loaded(effect)
+                self._show(loaded(self._view, effect, lines, items))
             else:
-                self._show(noticed(self._view, await self._done(effect)))
+                done = await self._done(effect)
+                self._show(noticed(self._view, done))
         except Refusal as error:
             problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
             said = ": ".join([str(error), *problems])
-            self._show(noticed(self._view, said))
+            view = self._view
+            self._show(unanswered(view, effect, said) if isinstance(effect, Load) else noticed(view, said))
         finally:
             self._under_way.discard(effect)
 
@@ -230,11 +259,11 @@ class _Live:
 
     async def _log_of(self, workflow: str) -> list[str]:
         """The end of what its actions printed; what is there already is not asked for again."""
-        if self._log.workflow != workflow:
-            self._log = LogEnd(workflow)
-        log = self._log
-        async for place, piece in self._operator.workflows.output(workflow, log.place, follow=False):
-            log.place = place
-            if piece is not None:
-                log.add(piece)
-        return log.shown()
+        async with self._log_reading:  # two pages may show the same workflow
+            if self._log.workflow != workflow:
+                self._log = LogEnd(workflow)
+            async for place, piece in self._operator.workflows.output(workflow, self._log.place, follow=False):
+                self._log.place = place
+                if piece is not None:
+                    self._log.add(piece)
+            return self._log.shown()

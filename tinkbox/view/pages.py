@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.action_progress import in_words
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
 from tinkbox.view.columns import why
 from tinkbox.view.groups import groups_of, in_ranges
-from tinkbox.view.lines import Line, clean, elapsed, fitted, joined, wrapped
+from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded, followed, wrapped
+from tinkbox.view.log_end import LONGEST
 from tinkbox.view.rows import Row
 from tinkbox.view.standing import Standing
-from tinkbox.wire.messages.status import StrangerLine
+from tinkbox.wire.messages.status import StrangerLine, progress_of
 
 Document = Mapping[str, Any]
 SHOWN_SIGHTINGS: Final = 12
@@ -20,18 +21,20 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("j k ↓ ↑", "next and previous machine"),
     ("g G Home End", "first and last"),
     ("PgDn PgUp Space", "a page down and up"),
-    ("/", "filter as you type: every word must be in name, state, reason, action, address, MAC or a label"),
-    ("Esc", "leave a page; on the list, clear the filter"),
+    ("/", "filter as you type: every word must be in name, state, reason, action, workflow, address, MAC or a label"),
+    ("", "labels are meant exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), rack, !rack"),
+    ("Esc", "back from a page; on the list, clear the filter"),
     ("S Tab", "sort by problem, name, state or age"),
     ("p", "problems by reason, with all machines that have each; Enter lists those"),
     ("Enter", "the machine: its boot, its actions, its log"),
     ("o", "older workflows of the machine; Enter shows one"),
-    ("d", "the doctor: why machines do not boot; it listens for some seconds"),
+    ("d", "the doctor: why machines do not boot, on a machine's page why it does not; it listens for some seconds"),
     ("s", "a shell in the held action; Enter ~. comes back"),
     ("c", "continue a held action"),
     ("r", "retry: run a held action again, or resume a workflow that failed"),
     ("a", "abort what is held; cancel a workflow that is not over"),
-    ("q Ctrl-C", "leave"),
+    ("q", "back from a page; on the list, leave"),
+    ("Ctrl-C", "leave from everywhere"),
 )
 _MARKS: Final = {
     State.PENDING: Standing.PENDING,
@@ -47,10 +50,15 @@ _MARKS: Final = {
 }
 
 
-def help_page() -> list[Line]:
+def help_page(width: int) -> list[Line]:
     """The keys."""
     widest = max(len(keys) for keys, _ in HELP)
-    return [((fitted(keys, widest), "bold"), ("  ", ""), (about, "")) for keys, about in HELP]
+    lines: list[Line] = []
+    for keys, about in HELP:
+        first, *more = wrapped(about, max(1, width - widest - 2))
+        lines.append(((fitted(keys, widest), "bold"), ("  ", ""), *first))
+        lines += [((" " * (widest + 2), ""), *each) for each in more]
+    return lines
 
 
 def machine_page(
@@ -70,15 +78,15 @@ def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: 
     state = _standing(workflow.get("state"))
     head = (
         (f"{state.mark} {clean(str(workflow.get('name', '')))}", state.style),
-        (f"  {workflow.get('id', '')}", "dim"),
-        (f"  {clean(str(workflow.get('state', '')))}", state.style),
+        (clean(str(workflow.get("id", ""))), "dim"),
+        (clean(str(workflow.get("state", ""))), state.style),
     )
-    lines: list[Line] = [*_titled("WORKFLOW", [head]), *_actions(workflow, now, width)]
+    lines: list[Line] = [*_titled("WORKFLOW", flowed(head, width)), *_actions(workflow, now, width)]
     services = workflow.get("services") or ()
     if services:
-        lines += _titled("SERVICES", (_service(each) for each in services))
+        lines += _titled("SERVICES", (line for each in services for line in _service(each, width)))
     if log:
-        lines += _titled("LOG", (((clean(each), ""),) for each in log))
+        lines += _titled("LOG", (((part, ""),) for each in log for part in folded(clean(each, LONGEST), width)))
     return lines
 
 
@@ -115,7 +123,7 @@ def older_page(workflows: Sequence[Document], now: datetime, width: int) -> tupl
                 (fitted(f"{state.mark} {state.word}", 11), state.style),
                 (fitted(clean(str(each.get("id", "")))[:8], 10), "dim"),
                 (fitted(clean(str(each.get("name", ""))), max(8, min(30, width // 4))), "bold"),
-                (fitted(f"{elapsed(created, now)} ago" if created else "", 14, right=True), "dim"),
+                (fitted(f"{age(created, now)} ago" if created else "", 8, right=True), "dim"),
                 ("  ", ""),
                 (reason, state.style if reason else ""),
             )
@@ -140,17 +148,15 @@ def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str
 
 def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
     machine, work, standing = row.machine, row.machine.work, row.standing
-    labels = " ".join(f"{clean(key)}={clean(value)}" for key, value in machine.labels.items())
-    seen = f"last seen at {clean(machine.stage)}" if machine.stage else "not seen yet"
-    yield joined(
-        [
-            ((f"{standing.mark} {standing.word}", standing.style),),
-            ((clean(machine.mac), ""),),
-            ((clean(machine.address), ""),) if machine.address else (),
-            ((seen, "dim"),),
-            ((labels, "dim"),) if labels else (),
-        ]
-    )
+    seen = f"last seen: {clean(machine.stage)}" if machine.stage else "not seen yet"
+    pieces = [
+        (f"{standing.mark} {standing.word}", standing.style),
+        (clean(machine.mac), ""),
+        (clean(machine.address), ""),
+        (seen, "dim"),
+        *((f"{clean(key)}={clean(value)}", "dim") for key, value in machine.labels.items()),
+    ]
+    yield from flowed(pieces, width)
     if standing.is_problem:
         yield from wrapped(why(row, now), width, "  ", standing.style)
     hint = machine.lost_hint or (work.hint if work is not None else "")
@@ -175,13 +181,13 @@ def _sightings(sightings: Sequence[Document], width: int) -> Iterator[Line]:
     for each in sightings[-SHOWN_SIGHTINGS:]:
         at = _time(each.get("at"))
         stage, detail = clean(str(each.get("stage", ""))), clean(str(each.get("detail", "")))
-        yield (
+        line = (
             (at.astimezone().strftime("%H:%M:%S") if at else " " * 8, "dim"),
             ("  ", ""),
             (fitted(stage, min(28, max(12, width // 3))), ""),
             ("  ", ""),
-            (detail, "dim"),
         )
+        yield from followed(line, detail, width, "dim")
 
 
 def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
@@ -189,7 +195,7 @@ def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
     for number, each in enumerate(actions, 1):
         state = _standing(each.get("state"))
         began, ended = _time(each.get("started_at")), _time(each.get("ended_at"))
-        yield (
+        line = (
             (f"{state.mark} ", state.style),
             (fitted(f"{number}/{len(actions)}", 6), "dim"),
             (fitted(clean(str(each.get("name", ""))), min(28, max(12, width // 4))), "bold"),
@@ -197,24 +203,24 @@ def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
             (fitted(clean(str(each.get("state", ""))), 8), state.style),
             (fitted(elapsed(began, ended or now) if began else "", 8, right=True), "dim"),
             ("  ", ""),
-            (_how(each), state.style if state.is_problem else "dim"),
         )
+        yield from followed(line, _how(each), width, state.style if state.is_problem else "dim")
 
 
 def _how(action: Document) -> str:
     """How far an action is, or how it ended."""
-    if action.get("progress"):
-        return clean(in_words(Progress(**action["progress"])))
+    if (progress := progress_of(action.get("progress"))) is not None:
+        return clean(in_words(progress))
     outcome = action.get("outcome") or {}
     parts = [clean(str(outcome[name])) for name in ("reason", "message") if outcome.get(name)]
     code = outcome.get("exit_code")
     return ": ".join(parts) + (f" (exit code {code})" if code else "")
 
 
-def _service(service: Document) -> Line:
+def _service(service: Document, width: int) -> list[Line]:
     message = clean(str(service.get("message", "")))
     told = [clean(str(service.get(name, ""))) for name in ("name", "host", "phase")]
-    return ((f"{fitted(told[0], 20)}  {fitted(told[1], 16)}  {told[2]}  ", ""), (message, "yellow"))
+    return followed(((f"{fitted(told[0], 20)}  {fitted(told[1], 16)}  {told[2]}  ", ""),), message, width, "yellow")
 
 
 def _standing(state: object) -> Standing:

@@ -9,7 +9,6 @@ from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
 from tinkbox.view.lines import Line, clean, cut, joined, line_width, plain
-from tinkbox.view.pages import help_page
 from tinkbox.view.rows import Order, Row, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing
 from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View
@@ -17,7 +16,7 @@ from tinkbox.wire.messages.status import DiskLine, HeldBackLine, LimitLine, Snap
 
 LARGEST: Final = 3  # kinds of what is stored
 WORST: Final = 3  # of those that a limit holds back
-NOTHING_YET: Final = "no machine is known yet: tinkbox hardware add MAC --name NAME"
+NOTHING_YET: Final = "no machine is known yet: {program} hardware add MAC --name NAME"
 
 # A line of the terminal, and whether it is the selected one.
 Shown = tuple[Line, bool]
@@ -33,22 +32,30 @@ def picture(view: View) -> list[Shown]:
     return [*lines, (cut(_last_line(view), view.width), False)][-view.height :]
 
 
-def plain_picture(snapshot: Snapshot) -> str:
-    """All of it as plain text, problems first, nothing cut."""
+def waiting_picture(height: int, width: int) -> list[Shown]:
+    """What is shown until the appliance answers for the first time."""
+    lines: list[Line] = [(("tinkbox", "bold"),), (("asking the appliance …", "dim"),)]
+    lines += [()] * (height - len(lines) - 1)
+    return [(cut(each, width), False) for each in [*lines, (("q leave", "dim"),)]][-height:]
+
+
+def plain_picture(snapshot: Snapshot, program: str) -> str:
+    """All of it as plain text, problems first, nothing cut; `program` is how this one was called, for lines to type."""
     rows = chosen(rows_of(snapshot, {}).values(), "", Order.PROBLEM)
     lines: list[Line] = [joined(_counts(snapshot, counted_by_standing(rows))), _health(snapshot)]
-    lines += [((f"  {each}", ""),) for each in _notes(snapshot)]
+    lines += [((f"  {each}", ""),) for each in _notes(snapshot, program)]
     problems = [each for each in rows if each.standing.is_problem]
     laid = uncut_layout(rows, snapshot.now)
     if not rows:
-        lines += [(), ((NOTHING_YET, ""),)]
+        lines += [(), ((NOTHING_YET.format(program=program), ""),)]
     else:
         lines += [(), heading(laid)]
     for row in rows:
         lines.append(row_line(laid, row, snapshot.now))
-        lines += [((f"    {each}", ""),) for each in _to_do(row)]
+        lines += [((f"    {each}", ""),) for each in _to_do(row, program)]
     if problems:
-        lines += [(), ((f"{counted(len(problems), 'machine')} need you: {'; '.join(_ways_on(problems))}", ""),)]
+        need = f"{counted(len(problems), 'machine')} {'needs' if len(problems) == 1 else 'need'} you"
+        lines += [(), ((f"{need}: {'; '.join(_ways_on(problems, program))}", ""),)]
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
@@ -59,8 +66,19 @@ def _headline(view: View) -> Iterator[Line]:
     tries = [joined([program, *counts]), joined(counts), joined(counts, " ")]
     yield _spread(next((each for each in tries if line_width(each) <= view.width), tries[-1]), clock, view.width)
     place = ((_place(view), "dim"),)
+    # What is known of its health is old once it does not answer.
+    told = _lost(view) if view.lost and _is_last_line_taken(view) else _health(view.snapshot)
     # A filter must be seen, or machines seem to be gone.
-    yield _spread(cut(_health(view.snapshot), max(0, view.width - line_width(place) - 2)), place, view.width)
+    yield _spread(cut(told, max(0, view.width - line_width(place) - 2)), place, view.width)
+
+
+def _is_last_line_taken(view: View) -> bool:
+    return view.is_typing or view.question is not None or bool(view.notice)
+
+
+def _lost(view: View) -> Line:
+    since = view.snapshot.now.astimezone().strftime("%H:%M:%S")
+    return ((f"since {since}: {clean(view.lost)} (trying again; this is the last that it said)", "bold yellow"),)
 
 
 def _spread(left: Line, right: Line, width: int) -> Line:
@@ -103,7 +121,7 @@ def _list(view: View) -> Iterator[Shown]:
     now = view.snapshot.now
     visible = view.shown[view.top : view.top + height]
     if not view.rows:
-        yield ((NOTHING_YET, "dim"),), False
+        yield ((NOTHING_YET.format(program="tinkbox"), "dim"),), False
         return
     if not visible:
         yield ((f"no machine has {view.filtered_by!r}: Esc shows all of them", "yellow"),), False
@@ -115,14 +133,14 @@ def _list(view: View) -> Iterator[Shown]:
 
 
 def _page(view: View, page: Page) -> Iterator[Shown]:
-    yield ((f"{page.title} ", "bold cyan"), ("─" * max(0, view.width - len(page.title) - 1), "dim")), False
-    lines: Sequence[Line] = help_page() if page.load.kind is PageKind.HELP else page.lines
+    title = ((f"{clean(page.title)} ", "bold cyan"),)
+    yield (*title, ("─" * max(0, view.width - line_width(title)), "dim")), False
     if not page.is_loaded:
         waits = "the doctor listens for some seconds" if page.load.kind is PageKind.DOCTOR else "asking"
         yield ((f"{waits} …", "dim"),), False
         return
     height = max(1, view.height - AROUND_PAGE)
-    for place, line in enumerate(lines[page.top : page.top + height], page.top):
+    for place, line in enumerate(page.lines[page.top : page.top + height], page.top):
         yield line, bool(page.items) and place == page.selected
 
 
@@ -132,17 +150,20 @@ def _last_line(view: View) -> Line:
     if view.is_typing:
         found = counted(len(view.shown), "machine")
         return (("/", "bold"), (view.filtered_by, ""), ("█", ""), (f"  {found}; Enter keeps it, Esc clears it", "dim"))
-    if view.lost:
-        return ((f"{clean(view.lost)} (trying again; this is the last that it said)", "bold yellow"),)
     if view.notice:
         return ((clean(view.notice), "yellow"),)
+    if view.lost:
+        return _lost(view)
     return ((_keys(view), "dim"),)
 
 
 def _asked(question: Question, width: int) -> Line:
     """The question gives way to what may be answered, and to the end of what was typed."""
     answer = f" {question.typed[-(width // 2) :]}█" if question.explains else " (y/n)"
-    return (*cut(((question.text, "bold yellow"),), max(0, width - line_width(((answer, ""),)))), (answer, "bold"))
+    return (
+        *cut(((clean(question.text), "bold yellow"),), max(0, width - line_width(((answer, ""),)))),
+        (answer, "bold"),
+    )
 
 
 def _keys(view: View) -> str:
@@ -151,7 +172,7 @@ def _keys(view: View) -> str:
     if page is None:
         keys = [
             "? keys",
-            "q quit",
+            "q leave",
             "Enter open",
             "/ filter",
             *_work_keys(row),
@@ -185,33 +206,35 @@ def _place(view: View) -> str:
     return f"{filtered}by {view.order.value}  {view.index + 1 if view.shown else 0}/{len(view.shown)}"
 
 
-def _to_do(row: Row) -> Iterator[str]:
+def _to_do(row: Row, program: str) -> Iterator[str]:
     """What a person can type about a row, on paper."""
     machine, work = row.machine, row.machine.work
     hint = machine.lost_hint or (work.hint if work is not None else "")
     if row.standing.is_problem and hint:
         yield f"what to do: {clean(hint, 1_000)}"
     if row.standing is Standing.HELD and work is not None:
-        yield f"look at it: tinkbox breakpoint shell {work.id}"
+        yield f"look into it: {program} breakpoint shell {work.id}"
     elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None:
-        yield f"its whole output: tinkbox workflow logs {work.id}"
+        yield f"where it stands: {program} workflow state {work.id}"
+        yield f"what it printed: {program} workflow logs {work.id}"
+        yield f"once more: {program} workflow retry {work.id}"
     elif row.standing is Standing.UNKNOWN:
-        yield f"register it: tinkbox hardware add {clean(machine.mac)} --name NAME"
+        yield f"register it: {program} hardware add {clean(machine.mac)} --name NAME"
     elif row.standing in (Standing.PARKED, Standing.STALLED):
-        yield f"why: tinkbox doctor {clean(machine.mac)}"
+        yield f"why: {program} doctor {clean(machine.mac)}"
 
 
-def _ways_on(problems: Sequence[Row]) -> Iterator[str]:
+def _ways_on(problems: Sequence[Row], program: str) -> Iterator[str]:
     found = {each.standing for each in problems}
     if Standing.HELD in found:
-        yield "tinkbox breakpoint list"
+        yield f"{program} breakpoint list"
     if found & {Standing.FAILED, Standing.TIMEOUT}:
-        yield "tinkbox workflow retry WORKFLOW"
+        yield f"{program} workflow retry WORKFLOW"
     if found & {Standing.PARKED, Standing.STALLED, Standing.LOST}:
-        yield "tinkbox doctor"
+        yield f"{program} doctor"
 
 
-def _notes(snapshot: Snapshot) -> Iterator[str]:
+def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
     """What there is to say of disk and limits, in full."""
     disk = snapshot.disk
     if disk is not None:
@@ -228,15 +251,15 @@ def _notes(snapshot: Snapshot) -> Iterator[str]:
                 f"from {gone.since:%Y-%m-%d %H:%M %Z} to {gone.until:%Y-%m-%d %H:%M %Z}"
             )
     for limit in snapshot.limits:
-        yield _limit(limit)
+        yield _limit(limit, program)
 
 
-def _limit(limit: LimitLine) -> str:
-    held = _held_back(limit.held_back)
+def _limit(limit: LimitLine, program: str) -> str:
+    held = _held_back(limit.held_back, program)
     return f"limit {clean(limit.name)}: {clean(limit.used)} of {clean(limit.total)}" + (f": {held}" if held else "")
 
 
-def _held_back(holders: Sequence[HeldBackLine]) -> str:
+def _held_back(holders: Sequence[HeldBackLine], program: str) -> str:
     told = [
         f"{clean(each.holder, 60)} ({clean(each.held)}, refused {counted(each.refused, 'time')})"
         for each in holders[:WORST]
@@ -244,5 +267,5 @@ def _held_back(holders: Sequence[HeldBackLine]) -> str:
     if len(holders) > WORST:
         # Beyond SHOWN_HOLDERS the appliance itself names none.
         at_least = "at least " if len(holders) >= SHOWN_HOLDERS else ""
-        told.append(f"and {at_least}{len(holders) - WORST} more: tinkbox doctor")
+        told.append(f"and {at_least}{len(holders) - WORST} more: {program} doctor")
     return ", ".join(told)

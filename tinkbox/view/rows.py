@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Final
 
+from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import Selector, parse_selector
 from tinkbox.view.lines import clean
 from tinkbox.view.standing import Standing, standing_of
 from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine
@@ -25,7 +27,7 @@ class Order(Enum):
     PROBLEM = "problem"
     NAME = "name"
     STATE = "state"
-    SINCE = "since"
+    AGE = "age"
 
     @property
     def following(self) -> "Order":
@@ -71,16 +73,29 @@ def rows_of(snapshot: Snapshot, before: Mapping[str, Row]) -> dict[str, Row]:
 
 
 def chosen(rows: Iterable[Row], filtered_by: str, order: Order) -> tuple[Row, ...]:
-    """Those that have every word of the filter, in this order."""
-    words = filtered_by.lower().split()
-    found = [each for each in rows if all(word in each.searched for word in words)] if words else list(rows)
+    """Those that the filter keeps, in this order.
+
+    It is a selector of labels, or words, of which one with an `=` is a selector as well; the others are searched for.
+    """
+    found = list(rows)
+    selector = _selector(filtered_by)
+    if selector is not None and ("=" in filtered_by or _names_a_label(selector, found)):
+        found = [each for each in found if selector.matches(each.machine.labels)]
+    else:
+        for word in filtered_by.split():
+            selector, searched = _selector(word) if "=" in word else None, word.lower()
+            found = [
+                each
+                for each in found
+                if (selector.matches(each.machine.labels) if selector is not None else searched in each.searched)
+            ]
     # Sorting keeps the order of what is equal.
     found.sort(key=lambda each: each.by_name)
     if order is Order.PROBLEM:
         found.sort(key=_problem_key)
     elif order is Order.STATE:
         found.sort(key=lambda each: each.standing.rank)
-    elif order is Order.SINCE:
+    elif order is Order.AGE:
         found.sort(key=lambda each: each.age_key)
     return tuple(found)
 
@@ -89,6 +104,18 @@ def counted_by_standing(rows: Iterable[Row]) -> Sequence[tuple[Standing, int]]:
     """How many stand how, the worst first; those that are none are left out."""
     counts = Counter(each.standing for each in rows)
     return [(each, counts[each]) for each in Standing if counts[each]]
+
+
+def _selector(text: str) -> Selector | None:
+    try:
+        return parse_selector(text) if text.strip() else None
+    except Invalid:
+        return None
+
+
+def _names_a_label(selector: Selector, rows: Sequence[Row]) -> bool:
+    keys = {each.key for each in selector.requirements}
+    return any(not keys.isdisjoint(row.machine.labels) for row in rows)
 
 
 def _problem_key(row: Row) -> tuple[int, float]:
@@ -113,16 +140,18 @@ def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Stand
     work = machine.work
     name = clean(machine.hostname or machine.name or (machine.mac if machine.id == machine.mac else machine.id[:8]))
     told = [name, machine.name, machine.id, machine.mac, machine.address, machine.stage, standing.word]
+    told += [machine.lost, machine.parked, machine.stalled, machine.rollout]
     told += [f"{key}={value}" for key, value in machine.labels.items()]
     if work is not None:
         told += [work.id, work.name, work.template, work.action, work.reason, work.message, work.state]
     is_boot = work is None or standing in (Standing.PARKED, Standing.STALLED)
+    since = machine.stage_at if is_boot or work is None else work.since
     return Row(
         line=line,
         machine=machine,
         name=name[:LONGEST_NAME],
         standing=standing,
-        since=machine.stage_at if is_boot or work is None else work.since,
+        since=since if standing is not Standing.WAITING else None,
         searched=" ".join(told).lower(),
         by_name=natural_key(name),
     )

@@ -19,6 +19,7 @@ class Standing(Enum):
     STOPPING = ("STOPPING", "◐", "magenta", False)
     RUNNING = ("RUNNING", "●", "cyan", False)
     PENDING = ("PENDING", "○", "yellow", False)
+    WAITING = ("WAITING", "○", "yellow", False)  # for its turn in a rollout
     CANCELED = ("CANCELED", "⊘", "magenta", False)
     SUCCESS = ("SUCCESS", "✔", "green", False)
     IDLE = ("IDLE", "·", "dim", False)  # there is no workflow for it
@@ -46,11 +47,13 @@ def standing_of(machine: MachineLine) -> Standing:
         return Standing.LOST
     if work is not None and work.held is not None and work.state is State.RUNNING:
         return Standing.HELD
-    if work is not None and work.state in (State.FAILED, State.TIMEOUT):
+    if work is not None and work.state in (State.FAILED, State.TIMEOUT) and not machine.rollout:
         return _BY_STATE[work.state]
     if machine.parked:
         return Standing.PARKED
-    is_wanted = machine.ticket or (work is not None and work.state not in FINAL)
-    if machine.stalled and is_wanted:
+    is_over = work is None or work.state in FINAL
+    if machine.stalled and (machine.ticket or not is_over):
         return Standing.STALLED
+    if machine.rollout and is_over:
+        return Standing.WAITING
     return Standing.IDLE if work is None else _BY_STATE[work.state]

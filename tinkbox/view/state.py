@@ -1,12 +1,15 @@
 """What the view shows and what keys do to it, as values: no terminal, no clock, no network.
 
 Rule 1: `pressed` is the only place that says what a key does; what it cannot do itself it returns as an effect.
-Rule 2: what stops or repeats work, and may overwrite a disk, is asked about first.
-Rule 3: the selection is a machine and not a place: it stays on its machine when others come and go.
+Rule 2: what begins, stops or repeats work, and may overwrite a disk, is asked about first.
+Rule 3: the selection is a machine and not a place: it stays on its machine when others come and go.  Only until a person
+moves it or acts it is the first of the list, whichever that is.
+Rule 4: a key is for the machine that its person saw selected, and never for one that has just taken its place.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
@@ -14,8 +17,8 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import FINAL
 from tinkbox.model.workflow import State as WorkState
 from tinkbox.view.keys import Key
-from tinkbox.view.lines import Line
-from tinkbox.view.pages import problems_page
+from tinkbox.view.lines import Line, clean, wrapped
+from tinkbox.view.pages import help_page, problems_page
 from tinkbox.view.rows import Order, Row, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine, merged
@@ -24,6 +27,8 @@ LONGEST_TYPED: Final = 200
 # Lines of the screen that are no rows: two of the headline, the titles or the title, the last one.
 AROUND_ROWS: Final = 4
 AROUND_PAGE: Final = 4
+# For so long a person may not have seen that another machine is selected.
+SEEN_AFTER: Final = timedelta(seconds=2)
 
 
 class PageKind(Enum):
@@ -60,25 +65,28 @@ class Shell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
-    """Give a verdict on a held action."""
+    """Give a verdict on a held action; `machine` is its name, for people."""
 
     workflow: str
     verb: str
     why: str = ""
+    machine: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Resume a workflow that ended badly."""
+    """Resume a workflow that ended badly; `machine` is its name, for people."""
 
     workflow: str
+    machine: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """Stop a workflow that is not over."""
+    """Stop a workflow that is not over; `machine` is its name, for people."""
 
     workflow: str
+    machine: str = field(default="", compare=False)
 
 
 Effect = Quit | Load | Shell | Decide | Retry | Cancel
@@ -103,19 +111,28 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked before an effect: yes or no, or a text that `explains` it."""
+    """What is asked before an effect on the work of a `row`: yes or no, or a text that `explains` it."""
 
     text: str
     effect: Effect
+    row: Row
     explains: bool = False
     typed: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The appliance told what put another machine at the cursor, `at` its time; `machine` is the id of the one before."""
+
+    machine: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """All of it; `rows` are by id, `counts` how many stand how, `shown` those that pass the filter, in their order.
 
-    `pages` lie over the list, the last on top.  `notice` is about what was done last, `lost` about the connection.
+    `moved` tells that another machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `lost` about the connection.
     """
 
     snapshot: Snapshot
@@ -130,6 +147,7 @@ class View:
     filtered_by: str = ""
     is_typing: bool = False
     order: Order = Order.PROBLEM
+    moved: Moved | None = None
     pages: tuple[Page, ...] = ()
     question: Question | None = None
     notice: str = ""
@@ -156,7 +174,11 @@ def looked(view: View, change: Snapshot) -> View:
     snapshot = merged(view.snapshot, change)
     if snapshot.machines is view.snapshot.machines and snapshot.strangers == view.snapshot.strangers:
         return replace(view, snapshot=replace(snapshot, strangers=view.snapshot.strangers), lost="")
-    return _told(replace(view, lost=""), snapshot)
+    told = _told(replace(view, lost=""), snapshot)
+    if view.row is None or told.row is None or view.row.machine.id == told.row.machine.id:
+        return told
+    before = view.moved.machine if view.moved is not None and not _is_seen(view) else view.row.machine.id
+    return replace(told, moved=Moved(machine=before, at=snapshot.now))
 
 
 def disconnected(view: View, why: str) -> View:
@@ -171,7 +193,7 @@ def noticed(view: View, text: str) -> View:
 
 def resized(view: View, height: int, width: int) -> View:
     """The terminal has another size."""
-    return _scrolled(replace(view, height=height, width=width))
+    return _scrolled(_with_own_pages(replace(view, height=height, width=width)))
 
 
 def loaded(view: View, load: Load, lines: Sequence[Line], items: Sequence[str] = ()) -> View:
@@ -180,6 +202,14 @@ def loaded(view: View, load: Load, lines: Sequence[Line], items: Sequence[str] =
         replace(each, lines=lines, items=items, is_loaded=True) if each.load == load else each for each in view.pages
     )
     return _scrolled(replace(view, pages=pages))
+
+
+def unanswered(view: View, load: Load, why: str) -> View:
+    """What a page shows could not be had; of a page that was left meanwhile nothing is said."""
+    page = next((each for each in view.pages if each.load == load), None)
+    if page is None:
+        return view
+    return noticed(view, why) if page.is_loaded else loaded(view, load, wrapped(clean(why), view.width, style="yellow"))
 
 
 def pressed(view: View, key: str) -> tuple[View, Effect | None]:
@@ -197,6 +227,12 @@ def pressed(view: View, key: str) -> tuple[View, Effect | None]:
 
 
 def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
+    if key in _FOR_A_MACHINE and view.shown:
+        view, row = _meant(view)
+        if row is None:
+            return replace(view, notice="the machine that was selected is gone: nothing was done"), None
+        return _opened_machine(view, row) if key == Key.ENTER else _common(view, row, key)
+    view = replace(view, moved=None)
     last = len(view.shown) - 1
     moves: Mapping[str, int] = {
         **dict.fromkeys(("j", Key.DOWN), view.index + 1),
@@ -216,17 +252,33 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
         return _listed(replace(view, filtered_by="")), None
     if key in ("S", Key.TAB):
         return _listed(replace(view, order=view.order.following)), None
-    if key == Key.ENTER:
-        return _opened_machine(view)
     return _common(view, view.row, key)
+
+
+def _is_seen(view: View) -> bool:
+    """Whether a person had the time to see which machine is selected."""
+    return view.moved is None or view.snapshot.now - view.moved.at >= SEEN_AFTER
+
+
+def _meant(view: View) -> tuple[View, Row | None]:
+    """The machine that a key is for, which is the selected one from then on; None where it is gone."""
+    row = view.row if view.moved is None or _is_seen(view) else view.rows.get(view.moved.machine)
+    view = replace(view, moved=None)
+    return (_listed(replace(view, selected=row.machine.id)) if row is not None else view), row
 
 
 def _common(view: View, row: Row | None, key: str) -> tuple[View, Effect | None]:
     """What keys do on the list and on pages alike; `row` is the machine that is meant."""
     if key == "?":
-        return _opened(view, Page(load=Load(kind=PageKind.HELP), title="keys", is_loaded=True))
+        lines = help_page(view.width)
+        return _opened(view, Page(load=Load(kind=PageKind.HELP), title="keys", lines=lines, is_loaded=True))
     if key == "d":
-        return _opened(view, Page(load=Load(kind=PageKind.DOCTOR), title="doctor"))
+        if view.page is None or row is None:
+            return _opened(view, Page(load=Load(kind=PageKind.DOCTOR), title="doctor"))
+        load = Load(
+            kind=PageKind.DOCTOR, machine=row.machine.id
+        )  # of a stranger its MAC, which the doctor knows as well
+        return _opened(view, Page(load=load, title=f"doctor for {row.name}"))
     if key == "o":
         machine = row.machine.id if row is not None and not isinstance(row.line, StrangerLine) else ""
         title = f"workflows of {row.name}" if row is not None and machine else "workflows"
@@ -254,31 +306,35 @@ def _shell(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
 def _continue(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
     if work.held is None:
         return replace(view, notice=f"nothing is held on {row.name}, so there is nothing to continue"), None
-    decide = Decide(workflow=work.id, verb="continue")
-    if work.held is not Kind.BEFORE and work.reason:
-        text = f"why does the failure of {work.action} on {row.name} count as success?"
-        return replace(view, question=Question(text=text, effect=decide, explains=True)), None
-    return view, decide
+    decide = Decide(workflow=work.id, verb="continue", machine=row.name)
+    if work.held is Kind.BEFORE:
+        return _asked(view, row, f"Begin {work.action} on {row.name}?", decide)
+    if work.reason:
+        text = f"Why does the failure of {work.action} on {row.name} count as success?"
+        return replace(view, question=Question(text=text, effect=decide, row=row, explains=True)), None
+    return _asked(view, row, f"Go on after {work.action} on {row.name}?", decide)
 
 
 def _retry(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
     if work.held is not None:
         if work.held is Kind.BEFORE:
             return replace(view, notice=f"{work.action} has not begun: continue runs it"), None
-        return _asked(view, f"run {work.action} on {row.name} again?", Decide(workflow=work.id, verb="retry"))
+        decide = Decide(workflow=work.id, verb="retry", machine=row.name)
+        return _asked(view, row, f"Run {work.action} on {row.name} again?", decide)
     if work.state not in FINAL - {WorkState.SUCCESS} and not work.lost:
         return replace(view, notice=f"{work.name} on {row.name} did not fail, so there is nothing to retry"), None
-    return _asked(view, f"resume {work.name} on {row.name} at {work.action}?", Retry(workflow=work.id))
+    text = f"Resume workflow {work.name} on {row.name} at {work.action}?"
+    return _asked(view, row, text, Retry(workflow=work.id, machine=row.name))
 
 
 def _abort(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
     if work.held is not None:
-        text = f"abort {work.name} on {row.name}? the whole workflow ends as canceled"
-        return _asked(view, text, Decide(workflow=work.id, verb="abort"))
+        text = f"Abort workflow {work.name} on {row.name}? It ends as canceled"
+        return _asked(view, row, text, Decide(workflow=work.id, verb="abort", machine=row.name))
     if work.state in FINAL:
         return replace(view, notice=f"{work.name} on {row.name} is over already"), None
-    text = f"cancel {work.name} on {row.name}? what runs is told to stop"
-    return _asked(view, text, Cancel(workflow=work.id))
+    text = f"Cancel workflow {work.name} on {row.name}? What runs is told to stop"
+    return _asked(view, row, text, Cancel(workflow=work.id, machine=row.name))
 
 
 _WORK_KEYS: Final[Mapping[str, Callable[[View, Row, WorkLine], tuple[View, Effect | None]]]] = {
@@ -287,14 +343,18 @@ _WORK_KEYS: Final[Mapping[str, Callable[[View, Row, WorkLine], tuple[View, Effec
     "r": _retry,
     "a": _abort,
 }
+# Of the keys on the list, those that are for the selected machine.
+_FOR_A_MACHINE: Final = frozenset({*_WORK_KEYS, "o", Key.ENTER})
 
 
-def _asked(view: View, text: str, effect: Effect) -> tuple[View, None]:
-    return replace(view, question=Question(text=text, effect=effect)), None
+def _asked(view: View, row: Row, text: str, effect: Effect) -> tuple[View, None]:
+    return replace(view, question=Question(text=text, effect=effect, row=row)), None
 
 
 def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | None]:
     done = replace(view, question=None)
+    if isinstance(question.effect, Decide) and _went_on(view, question.row):
+        return replace(done, notice=f"{question.row.name} went on meanwhile: nothing was done"), None
     if key == Key.ESCAPE:
         return replace(done, notice="nothing was done"), None
     if not question.explains:
@@ -305,6 +365,15 @@ def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | 
         assert isinstance(question.effect, Decide)
         return done, replace(question.effect, why=question.typed.strip())
     return replace(view, question=replace(question, typed=_edited(question.typed, key))), None
+
+
+def _went_on(view: View, asked: Row) -> bool:
+    """Whether what was held, when it was asked about, is held no longer: a verdict would be on something else."""
+    before, row = asked.machine.work, view.rows.get(asked.machine.id)
+    work = row.machine.work if row is not None else None
+    if before is None or work is None:
+        return True
+    return (work.id, work.number, work.held, work.attempt) != (before.id, before.number, before.held, before.attempt)
 
 
 def _typed(view: View, key: str) -> View:
@@ -326,10 +395,7 @@ def _edited(text: str, key: str) -> str:
     return (text + key)[:LONGEST_TYPED] if len(key) == 1 and key.isprintable() else text
 
 
-def _opened_machine(view: View) -> tuple[View, Effect | None]:
-    row = view.row
-    if row is None:
-        return view, None
+def _opened_machine(view: View, row: Row) -> tuple[View, Effect | None]:
     return _opened(view, Page(load=Load(kind=PageKind.MACHINE, machine=row.machine.id), title=row.name))
 
 
@@ -381,7 +447,31 @@ def _is_about(load: Load, row: Row | None) -> bool:
 
 def _told(view: View, snapshot: Snapshot) -> View:
     rows = rows_of(snapshot, view.rows)
-    return _listed(replace(view, snapshot=snapshot, rows=rows, counts=counted_by_standing(rows.values())))
+    counts = counted_by_standing(rows.values())
+    return _listed(_with_own_pages(replace(view, snapshot=snapshot, rows=rows, counts=counts)))
+
+
+def _with_own_pages(view: View) -> View:
+    """With the pages anew that the view makes of what it knows."""
+    return replace(view, pages=tuple(_own_page(view, each) for each in view.pages))
+
+
+def _own_page(view: View, page: Page) -> Page:
+    if page.load.kind is PageKind.HELP:
+        return replace(page, lines=help_page(view.width))
+    if page.load.kind is not PageKind.PROBLEMS:
+        return page
+    lines, items = problems_page(view.rows.values(), view.width)
+    return replace(page, lines=lines, items=items, selected=_of_same_group(page, items))
+
+
+def _of_same_group(page: Page, items: Sequence[str]) -> int:
+    """The line of these to select: in the group that was selected, else at its place."""
+    group = page.items[page.selected]
+    if group not in items:
+        return page.selected
+    within = page.selected - page.items.index(group)
+    return items.index(group) + min(within, items.count(group) - 1)
 
 
 def _listed(view: View) -> View:

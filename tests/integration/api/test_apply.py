@@ -67,7 +67,7 @@ async def test_pruning_takes_a_selector_and_what_was_agreed(door: Door) -> None:
         ({"files": [{"name": "a", "text": ""}], "prune": "a=%"}, 422, "no value of a label"),
         ({"files": [{"name": "a", "text": ""}], "forcee": True}, 422, "'forcee' means nothing here"),
         ({"files": [{"name": "a", "text": "kind: [\n"}]}, 422, "there is 1 problem"),
-        ({"files": [{"name": "a", "text": "&a [*a, *a]\n"}]}, 422, "there is 1 problem"),
+        ({"files": [{"name": "a", "text": "&a [*a, *a]\n"}]}, 422, "there are 2 problems"),
         ({"files": [{"name": "a", "text": "x" * (1 << 20) + "x"}]}, 422, "there is 1 problem"),
         ({"files": [{"name": str(each), "text": ""} for each in range(MAX_FILES + 1)]}, 413, "files: at most"),
     ],

@@ -39,6 +39,14 @@ async def names(door: Door, path: str) -> list[str]:
     return [each["name"] for each in await door.done("GET", path)]
 
 
+async def test_retired_machines_are_selected_by_their_labels_where_they_are_asked_for(door: Door) -> None:
+    await machines(door)
+    await door.done("POST", "/v1/hardware/machine-1/retire", {})
+    assert await names(door, "/v1/hardware?label=rack=r2") == ["machine-3"]
+    assert await names(door, "/v1/hardware?state=retired&label=rack=r2") == ["machine-1"]
+    assert await names(door, "/v1/hardware?state=retired&label=rack=r1") == []
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -124,6 +132,7 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
         ("/v1/workflows?sort=age", "'age' is nothing to sort by: known here: created_at, updated_at, name, state"),
         ("/v1/workflows?since=yesterday", "since 'yesterday' is no time: write 2h, 3d, or"),
         ("/v1/workflows?since=2026-11-27T16:00:00", "is no time"),
+        ("/v1/workflows?since=0001-01-01T00:00:00%2B14:00", "is no time"),
         ("/v1/workflows?limit=-1", "limit is a whole number"),
         ("/v1/workflows?label=", "the label selector is empty"),
         ("/v1/hardware?labels=rack", "'labels' is no filter of /v1/hardware: did you mean label?"),
@@ -215,3 +224,20 @@ async def test_a_machine_means_its_newest_workflow(door: Door) -> None:
     status, problem = await door.ask("GET", "/v1/workflows/machine-4")
     assert (status, problem["detail"][:34]) == (404, "machine machine-4 has no workflow:")
     assert [each["state"] for each in await door.done("GET", "/v1/workflows")] == [State.PENDING] * 4
+
+
+async def test_a_machine_whose_workflow_failed_is_listed_as_failed_until_it_is_tried_again(door: Door) -> None:
+    made = await workflows(door)
+    worker = await door.box.machine(1)
+    offer = await door.box.offer(worker)
+    assert offer is not None
+    await door.box.report(worker, offer, State.FAILED, reason="DiskTooSlow", message="it took too long")
+    (failed,) = await door.done("GET", "/v1/hardware?state=failed")
+    assert (failed["name"], failed["failure"]["workflow_id"]) == ("machine-1", made[0])
+    assert (failed["failure"]["reason"], failed["failure"]["message"]) == (
+        "DiskTooSlow",
+        "hello world/hello_world: it took too long",
+    )
+    assert (await door.done("GET", "/v1/hardware/machine-1"))["state"] == "failed"
+    await door.done("POST", f"/v1/workflows/{made[0]}/retry")
+    assert await door.done("GET", "/v1/hardware?state=failed") == []

@@ -66,6 +66,7 @@ async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door
     assert (plan["machines"], plan["device"], plan["hardware"]) == ([machine], "device_1", {"image": "x"})
     assert [(each["name"], each["id"]) for each in plan["refused"]] == [("nosuch", "")]
     assert [each["action"] for each in plan["actions"]] == ["hello_world", "second"]
+    assert [each.split(" is not")[0] for each in plan["warnings"]] == ["image hello-world", "image tools/second:v1"]
     assert (plan["wipes"], plan["max_parallel"], plan["on_failure"]) == ([], 2, "stop")
     assert await door.done("GET", "/v1/rollouts") == []
     assert await door.done("GET", "/v1/workflows") == []

@@ -34,6 +34,10 @@ LINES = {
     "tinkbox template validate ub": "tinkbox template validate ubuntu",
     "tinkbox serve --config Makef": "tinkbox serve --config Makefile",
     "tinkbox help workf": "tinkbox help workflow",
+    "tinkbox help workflow canc": "tinkbox help workflow cancel",
+    "tinkbox workflow list --state FA": "tinkbox workflow list --state FAILED",
+    "tinkbox hardware list --state=par": "tinkbox hardware list --state=parked",
+    "tinkbox rollout list --sort upd": "tinkbox rollout list --sort updated_at",
     "true; tinkbox versi": "true; tinkbox version",
     # Nothing fits, or nothing is to be suggested.
     "tinkbox nothing": "tinkbox nothing",

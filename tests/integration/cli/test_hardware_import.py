@@ -60,6 +60,15 @@ def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeyp
     assert run("hardware", "edit", "box1").out == "Edited box2 08:00:27:00:02:01\n"
     told = run("hardware", "get", "box2").out
     assert "a=c" in told
+    script.write_text("#!/bin/sh\necho 'kind: [' > \"$1\"\n")
+    refused = run("hardware", "edit", "box2")
+    assert refused.status == 1
+    assert "; nothing was stored, and what you wrote is in " in refused.err
+    assert "line " in refused.err
+    kept = Path(refused.err.splitlines()[0].rpartition(" is in ")[2])
+    assert kept.read_text().endswith("kind: [\n")
+    kept.unlink()
+    kept.parent.rmdir()
     assert ": loud" in told
     assert run("hardware", "retire", "box2", "--reason", "board broken").out == "Retired box2\n"
     assert "board broken" in run("hardware", "get", "box2").out

@@ -95,6 +95,22 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(appliance: Configuratio
         assert anna.settings() == anna.before
 
 
+def test_a_view_that_another_program_stopped_has_the_terminal_again(appliance: Configuration) -> None:
+    with Viewer(appliance) as anna:
+        anna.watches("Enter open")
+        anna.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, anna.process.pid, os.WSTOPPED | os.WNOWAIT)
+        # As a shell does when its job stops.
+        termios.tcsetattr(anna._theirs, termios.TCSANOW, anna.before)
+        anna.seen = b""
+        anna.process.send_signal(signal.SIGCONT)
+        anna.sees(b"\x1b[?1049h", "Enter open")
+        assert not anna.settings()[3] & termios.ICANON
+        anna.type("q")
+        assert anna.ends() == 0
+        assert anna.settings() == anna.before
+
+
 def test_another_size_fills_the_screen_again(appliance: Configuration) -> None:
     with Viewer(appliance) as anna:
         anna.watches("Enter open")
@@ -157,11 +173,11 @@ def test_a_person_lives_in_it_from_a_failure_to_its_repair(shells: ShellLab) -> 
         anna.type("exit\r")
         anna.watches("the shell was left", "WORKFLOW")
         anna.type("r")
-        anna.watches("run hello_world on machine-1 again? (y/n)")
+        anna.watches("Run hello_world on machine-1 again? (y/n)")
         anna.type("n")
         anna.watches("nothing was done")
         anna.type("a")
-        anna.watches("abort", "(y/n)")
+        anna.watches("Abort", "(y/n)")
         anna.type("y")
         anna.watches("decided: abort")
         anna.type("qq")
@@ -185,6 +201,7 @@ def test_an_appliance_that_is_started_anew_is_waited_for(shells: ShellLab) -> No
 def test_into_a_pipe_it_is_one_plain_picture_with_what_to_type(shells: ShellLab) -> None:
     told = run("--data", str(shells.configuration.data), "status")
     assert (told.status, told.err) == (0, "")
-    assert f"look at it: tinkbox breakpoint shell {shells.workflow}\n" in told.out
+    program = f"tinkbox --data {shells.configuration.data}"
+    assert f"look into it: {program} breakpoint shell {shells.workflow}\n" in told.out
     assert "1 machine  1 HELD" in told.out
     assert "\x1b" not in told.out

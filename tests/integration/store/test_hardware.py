@@ -152,3 +152,19 @@ async def test_a_document_that_sqlite_cannot_read_breaks_no_question_about_other
     assert await store.read(lambda tables: tables.hardware.holders(machine(3))) == []
     kept = await store.read(lambda tables: tables.hardware.some([bad.id]))
     assert kept[0].hardware.document["a"] is None
+
+
+async def test_no_document_is_read_to_find_a_machine_by_what_tasks_call_it(store: Store) -> None:
+    asked: list[str] = []
+
+    def use_case(tables: Tables) -> list[str]:
+        sql = tables.hardware._sql
+        sql.set_trace_callback(asked.append)
+        tables.hardware.by_address("agent-7")
+        tables.hardware.holders(replace(machine(1), agent_id="agent-7"))
+        sql.set_trace_callback(None)
+        return [row["detail"] for each in asked for row in sql.execute(f"EXPLAIN QUERY PLAN {each}").fetchall()]
+
+    steps = await store.read(use_case)
+    assert len([each for each in steps if "USING INDEX hardware_by_agent" in each]) == 2, steps
+    assert not [each for each in steps if each.startswith("SCAN") and "json_each" not in each], steps

@@ -42,7 +42,7 @@ def standing(state: str = "RUNNING", **more: Any) -> dict[str, Any]:
     }
 
 
-def plan(*names: str, refused: tuple[str, ...] = ()) -> dict[str, Any]:
+def plan(*names: str, refused: tuple[str, ...] = (), warnings: tuple[str, ...] = ()) -> dict[str, Any]:
     machines = [{"id": f"id-of-{name}", "name": name, "mac": f"mac-of-{name}"} for name in names]
     return {
         "template": "ubuntu",
@@ -52,6 +52,7 @@ def plan(*names: str, refused: tuple[str, ...] = ()) -> dict[str, Any]:
         "max_parallel": 2,
         "on_failure": "stop",
         "machines": machines,
+        "warnings": list(warnings),
         "refused": [{"name": name, "id": "", "why": "it is \x1b[31mretired"} for name in refused],
         "actions": [
             {"task": "os", "action": "image", "image": "disk-image:v1", "disk": "smallest", "wipes": ["smallest"]}

@@ -25,12 +25,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(*sources: Path | str, recursive: bool = False) -> list[str]:
-    return list(read_sources([str(each) for each in sources], recursive=recursive).values())
+    return list(read_sources([str(each) for each in sources], recursive=recursive).texts.values())
 
 
 def test_a_folder_is_its_documents_in_order(folder: Path) -> None:
     assert read(folder) == ["a.yml", "b.yaml", "c.json"]
     assert read(folder, recursive=True) == ["a.yml", "b.yaml", "c.json", "racks/d.yaml", "racks/one/e.yaml"]
+
+
+def test_folders_that_are_not_read_are_told_where_they_have_documents(folder: Path) -> None:
+    (folder / "notes").mkdir()
+    (folder / "notes" / "readme.md").write_text("no document")
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "x.json").write_text("{}")
+    source = str(folder)
+    assert read_sources([source, source], recursive=False).skipped == [folder / "deep", folder / "racks"]
+    assert read_sources([source], recursive=True).skipped == []
+    assert read_sources([str(folder / "a.yml")], recursive=False).skipped == []
 
 
 def test_several_sources_are_read_each_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ Tinkbox = Callable[..., Printed]
 
 
 def test_done_is_0_and_results_go_to_stdout(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers["GET /v1/templates"] = []
+    appliance.answers["GET /v1/templates?sort=name"] = []
     done = tinkbox("template", "list", "-q")
     assert (done.status, done.out, done.err) == (0, "", "")
 
@@ -102,6 +102,35 @@ def test_a_reader_that_has_had_enough_is_no_error(arguments: list[str]) -> None:
             command, cwd=ROOT, env=environment, stdout=nobody_reads, stderr=subprocess.PIPE, text=True
         )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def sh(line: str) -> tuple[int, str]:
+    """The exit status, and what stands on standard error."""
+    ended = subprocess.run(["sh", "-c", line, sys.executable], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    return ended.returncode, ended.stderr
+
+
+def test_a_disk_that_is_full_is_told_in_one_line() -> None:
+    told = (1, "tinkbox: cannot write: No space left on device: make room, and type the same again\n")
+    assert sh("$0 -m tinkbox version >/dev/full") == told
+
+
+def test_a_letter_that_the_locale_does_not_have_ends_nothing() -> None:
+    line = "print(chr(0x25CF))"
+    told = f"import tinkbox.cli.nouns.version as it\nit.show_version.__code__ = (lambda _: {line}).__code__\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{told}from tinkbox.cli import main\nmain(['version'])"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("\\u25cf\n", "")
+
+
+def test_closed_streams_are_no_error() -> None:
+    assert sh("$0 -m tinkbox version >&-") == (0, "")
+    assert sh("$0 -m tinkbox version 2>&-") == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["version"], ["--version"], ["workflow", "create", "--help"]])

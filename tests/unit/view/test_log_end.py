@@ -35,3 +35,13 @@ def test_however_much_is_printed_little_is_kept() -> None:
     lines = shown(*(piece(b"x\n" * 500) for _ in range(10)), piece(b"y" * 3 * LONGEST))
     assert len(lines) == KEPT + 1
     assert lines[-1] == "y" * LONGEST
+
+
+def test_colours_leave_no_trace_wherever_they_are_cut() -> None:
+    whole = b"\x1b[1;31mred\x1b[0m \x1b]0;title\x07end\n\x1b[Klast"
+    for cut in range(len(whole)):
+        assert shown(piece(whole[:cut]), piece(whole[cut:])) == ["==> t / disk", "red end", "last"], cut
+
+
+def test_what_was_not_kept_is_told() -> None:
+    assert shown(piece(b"a"), {**piece(b"b\n"), "missing": 7}) == ["==> t / disk", "a", "[7 bytes were not kept]", "b"]

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
 from tinkbox.model.errors import Conflict, Invalid, Problem, Unavailable
+from tinkbox.view import main
 from tinkbox.view.main import live
 from tinkbox.wire.messages.status import Snapshot
 
@@ -168,6 +171,7 @@ async def test_the_page_of_a_machine_has_its_boot_its_actions_and_its_log() -> N
         "files",
         "one",
         "look at its disks",
+        "last seen: the worker is in touch",
     ):
         assert part in text, part
     assert ("timeline", failed(1).id) in appliance.asked
@@ -178,19 +182,127 @@ async def test_what_was_read_of_a_log_is_not_asked_for_again() -> None:
     async with viewing(snapshot(failed(1)), appliance) as terminal:
         await terminal.type("\r", "two")
         appliance.printed.append("three\n")
-        await terminal.type("q", "q quit")
+        await terminal.type("q", "q leave")
         await terminal.type("\r", "three")
     assert [each[2] for each in appliance.asked if each[0] == "output"] == ["", "2"]
+
+
+async def test_two_pages_of_one_workflow_read_its_log_once() -> None:
+    appliance, goes_on = FakeAppliance(), asyncio.Event()
+    output = appliance.workflows.output
+
+    async def slow(key: str, place: str, *, follow: bool) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
+        async for each in output(key, place, follow=follow):
+            yield each
+            await goes_on.wait()
+
+    appliance.workflows.output = slow
+    appliance.workflows.found = appliance._doing(
+        "found", SimpleNamespace(documents=[{**OLDER, "id": failed(1).work.id}])
+    )  # type: ignore[union-attr]
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        await terminal.type("\r", "asking")
+        await terminal.type("o", "first_try")
+        await terminal.type("\r", "asking")
+        await asyncio.sleep(0)
+        goes_on.set()
+        assert (await terminal.sees("two")).count("two") == 1
+
+
+async def test_what_is_typed_while_the_appliance_answers_is_not_undone() -> None:
+    appliance, answered = FakeAppliance(), asyncio.Event()
+    get, retry = appliance.workflows.get, appliance.workflows.retry
+
+    async def slow(*arguments: object) -> object:
+        await answered.wait()
+        return await (get(*arguments) if len(arguments) == 1 else retry(*arguments))
+
+    appliance.workflows.get = appliance.workflows.retry = slow
+    async with viewing(snapshot(failed(1), failed(2)), appliance) as terminal:
+        await terminal.type("\r", "asking")
+        await terminal.type("qj", "2/2")
+        await terminal.type("ryk", "1/2")
+        await terminal.type("r", "(y/n)")
+        terminal.shown = ""
+        answered.set()
+        appliance.asked.clear()
+        while not {"retry", "workflow"} <= {each[0] for each in appliance.asked}:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        assert terminal.shown == "", "still the question is asked"
+        await terminal.type("y", "it is PENDING again")
+
+
+@pytest.mark.parametrize(
+    ("keys", "shows"),
+    [
+        ("G", "13/13"),
+        ("/node5", "1 machine; Enter keeps it"),
+        ("Ga", "there is no workflow here"),
+        ("/node2\ra", "(y/n)"),
+        ("p", "Enter open  j k scroll"),
+    ],
+)
+async def test_a_late_answer_belongs_to_the_page_that_asked_and_is_dropped_with_it(keys: str, shows: str) -> None:
+    appliance, answered = FakeAppliance(), asyncio.Event()
+    doctor, told = appliance.doctor, asyncio.Event()
+
+    async def slow() -> dict[str, Any]:
+        await answered.wait()
+        told.set()
+        return await doctor()
+
+    appliance.doctor = slow  # type: ignore[method-assign]
+    async with viewing(ALL_KINDS, appliance) as terminal:
+        await terminal.type("d", "listens")
+        await terminal.type("q", "q leave")
+        await terminal.type(keys, shows)
+        terminal.shown = ""
+        answered.set()
+        await told.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert terminal.shown == ""
+
+
+async def test_a_refusal_for_a_page_is_told_on_it_and_for_one_that_was_left_not_at_all() -> None:
+    appliance = FakeAppliance()
+    appliance.refusal = Conflict("there is no such machine\x1b[2J any more")
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        assert "asking" not in (await terminal.type("o", "no such machine [2J")).split("no such machine")[1]
+        await terminal.type("q", "q leave")
+        appliance.refusal = None
+        assert "no such machine" not in await terminal.type("o", "first_try")
+
+
+async def test_an_appliance_that_hangs_is_told_of_while_keys_stay_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main, "SILENCE", 0)
+    appliance, goes_on = FakeAppliance(), asyncio.Event()
+    status = appliance.status
+
+    async def hung(after: str = "") -> Snapshot:
+        await goes_on.wait()
+        return await status(after)
+
+    appliance.status = hung  # type: ignore[method-assign]
+    async with viewing(snapshot(machine(1), machine(2)), appliance, interval=0) as terminal:
+        await terminal.sees("no answer for 0s (trying again")
+        await terminal.type("j", "2/2")
+        terminal.shown = ""
+        goes_on.set()
+        await terminal.sees("q leave")
 
 
 async def test_pages_of_the_doctor_of_older_workflows_and_of_a_stranger() -> None:
     appliance = FakeAppliance()
     async with viewing(ALL_KINDS, appliance) as terminal:
         assert "FAULT  NoOsie" in await terminal.type("d", "What to do: build it")
-        await terminal.type("q", "q quit")
-        assert "CANCELED" in await terminal.type("o", "first_try")
+        await terminal.type("q", "q leave")
+        older = await terminal.type("o", "first_try")
+        assert "CANCELED" in older
+        assert "0s ago" in older
         await terminal.type("\r", "wipe")
-        await terminal.type("qq", "q quit")
+        await terminal.type("qq", "q leave")
         await terminal.type("/52:54\r", "1/1")
         assert "tinkbox hardware add 52:54:00:00:00:09" in await terminal.type("\r", "fetched the kernel")
     assert ("seen", "52:54:00:00:00:09") in appliance.asked

@@ -53,7 +53,36 @@ def test_the_list_at_every_width(width: int) -> None:
 
 
 def test_the_picture_on_paper_cuts_nothing() -> None:
-    assert plain_picture(ALL_KINDS) == golden("cli/status-paper.txt")
+    assert plain_picture(ALL_KINDS, "tinkbox") == golden("cli/status-paper.txt")
+
+
+def test_on_paper_each_problem_has_lines_to_type_that_reach_the_same_appliance() -> None:
+    paper = plain_picture(snapshot(failed(5), held(6), machine(7, parked="x")), "tinkbox --data /srv/box")
+    workflow = failed(5).work.id  # type: ignore[union-attr]
+    for typed in (
+        f"workflow state {workflow}",
+        f"workflow logs {workflow}",
+        f"workflow retry {workflow}",
+        "doctor 08:",
+    ):
+        assert f": tinkbox --data /srv/box {typed}" in paper
+    assert paper.count("tinkbox") == paper.count("tinkbox --data /srv/box") + 1, "the program's name and version"
+    assert paper.splitlines()[-1].startswith("3 machines need you: ")
+    assert plain_picture(snapshot(failed(5)), "tinkbox").splitlines()[-1].startswith("1 machine needs you: ")
+
+
+def test_on_paper_nothing_is_said_twice() -> None:
+    line = plain_picture(snapshot(machine(1, work=work(State.SUCCESS), stage="phoned home")), "tinkbox").splitlines()[
+        -1
+    ]
+    assert line.count("phoned home") == 1
+
+
+def test_machines_that_wait_for_their_turn_are_counted_and_show_nothing_of_their_last_workflow() -> None:
+    waiting = machine(1, rollout="1a2b3c4d-0000", work=work(State.SUCCESS, action="reboot"))
+    lines = shown(begun(snapshot(waiting, machine(2)), 24, 120)).splitlines()
+    assert "2 machines  1 WAITING  1 IDLE" in lines[0]
+    assert lines[3].split() == ["○", "node1", "WAITING", "waits", "in", "rollout", "1a2b3c4d"]
 
 
 @pytest.mark.parametrize("width", [1, 20, 59, 75, 76, 111, 112, 128, 152, 170, 400])
@@ -75,7 +104,7 @@ def test_exactly_the_selected_row_is_marked() -> None:
 
 def test_without_a_machine_it_says_how_to_register_one() -> None:
     assert "tinkbox hardware add MAC --name NAME" in shown(begun(snapshot(), 24, 80))
-    assert "tinkbox hardware add MAC --name NAME" in plain_picture(snapshot())
+    assert "tinkbox hardware add MAC --name NAME" in plain_picture(snapshot(), "tinkbox")
 
 
 @pytest.mark.parametrize("width", [20, 60])
@@ -99,7 +128,7 @@ def test_a_filter_that_finds_nothing_says_so() -> None:
 def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
     for width in (80, 120):
         keys = shown(begun(snapshot(held()), 24, width)).splitlines()[-1]
-        assert all(each in keys for each in ("s shell", "c continue", "r retry", "a abort", "? keys", "q quit"))
+        assert all(each in keys for each in ("s shell", "c continue", "r retry", "a abort", "? keys", "q leave"))
     assert "a cancel" in shown(begun(snapshot(machine(work=work())), 24, 80)).splitlines()[-1]
     assert "retry" not in shown(begun(snapshot(machine(work=work(State.SUCCESS))), 24, 80)).splitlines()[-1]
 
@@ -112,12 +141,14 @@ def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
         (machine(work=work(elsewhere="node9")), "waits for node9"),
         (machine(work=work()), "the worker is in touch"),
         (machine(work=work(State.PENDING), stage="", stage_at=None), "not seen yet"),
-        (held(kind=Kind.BEFORE), "before it begins; fails by itself in 28:45"),
+        (held(kind=Kind.BEFORE), "before it begins; fails by itself in 28m"),
         (held(decided=True), "NonZeroExit; decided, and being carried out"),
         (
             machine(work=work(lost=True, reason="HistoryLost", message="it ran 2 actions")),
             "HistoryLost: it ran 2 actions",
         ),
+        (machine(rollout="1a2b3c4d-0000"), "waits in rollout 1a2b3c4d"),
+        (machine(rollout="1a2b3c4d-0000", work=work(State.SUCCESS)), "waits in rollout 1a2b3c4d"),
         (machine(parked="3 boots\x1b[2J", ticket=True), "is parked: 3 boots [2J"),
     ],
 )
@@ -130,7 +161,7 @@ def test_nothing_that_a_machine_said_steers_the_terminal() -> None:
     flow = work(State.FAILED, name=evil, action=evil, reason=evil, message=evil, hint=evil, template=evil)
     line = machine(1, hostname=evil, stage=evil, address=evil, labels={evil: evil}, work=flow)
     every = snapshot(line, version=evil)
-    for text in (plain_picture(every), shown(begun(every, 24, 200))):
+    for text in (plain_picture(every, "tinkbox"), shown(begun(every, 24, 200))):
         assert not {"\x1b", "\x07", "\x9b"} & set(text)
         assert "evil" in text
 
@@ -142,15 +173,41 @@ def with_disk(**changes: object) -> Snapshot:
     return replace(ALL_KINDS, disk=replace(DISK, **changes))
 
 
+@pytest.mark.parametrize("key", ["a", "r", "c"])
+def test_nothing_in_a_question_steers_the_terminal(key: str) -> None:
+    evil = "\x1b[2J\x07\x9b"
+    line = replace(held(name=evil, action=evil), hostname=evil)
+    view, _ = pressed(begun(snapshot(line), 24, 200), key)
+    assert view.question is not None
+    assert not set(evil[:1] + evil[-2:]) & set(shown(view))
+
+
+def test_a_title_of_wide_letters_fills_its_line_and_no_more() -> None:
+    view, _ = pressed(begun(snapshot(machine(1, hostname="機械")), 24, 80), Key.ENTER)
+    assert line_width(picture(view)[2][0]) == 80
+    assert "…" not in plain(picture(view)[2][0])
+
+
+def test_help_is_whole_in_every_terminal() -> None:
+    view, _ = pressed(begun(ALL_KINDS, 10, 60), "?")
+    seen = ""
+    for _ in range(30):
+        seen += "".join(shown(view).splitlines(keepends=True)[2:-1])
+        view, _ = pressed(view, "j")
+    assert "…" not in seen
+    assert "action, workflow, address, MAC or a label" in " ".join(seen.split())
+    assert "leave\n" in seen
+
+
 def test_a_disk_without_room_cannot_be_overlooked() -> None:
     assert "disk 1MiB free: nearly full" in shown(begun(with_disk(), 24, 80))
     assert "disk 1MiB free: FULL" in shown(begun(with_disk(full=True), 24, 80))
     stored = (StoredLine(kind="output", octets=9, number=1, remedy="delete workflows"),)
-    paper = plain_picture(with_disk(full=True, stored=stored))
+    paper = plain_picture(with_disk(full=True, stored=stored), "tinkbox")
     assert "the disk is full, and machines cannot hand in what they did: output take most: delete workflows" in paper
     deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW + timedelta(days=1))
     told = "3 finished workflows deleted early for lack of room (9 bytes), from 2026-11-21 03:30 UTC to 2026-11-22 03:30 UTC"
-    assert told in plain_picture(with_disk(deleted=deleted))
+    assert told in plain_picture(with_disk(deleted=deleted), "tinkbox")
 
 
 def test_limits_that_hold_somebody_back_are_told() -> None:
@@ -158,7 +215,7 @@ def test_limits_that_hold_somebody_back_are_told() -> None:
         holders = tuple(HeldBackLine(holder=f"10.0.0.{each}", held="4 streams", refused=each) for each in range(number))
         return LimitLine(name="streams", used="8", total="10 streams", held_back=holders)
 
-    paper = plain_picture(replace(ALL_KINDS, limits=(line(2), line(5), line(SHOWN_HOLDERS))))
+    paper = plain_picture(replace(ALL_KINDS, limits=(line(2), line(5), line(SHOWN_HOLDERS))), "tinkbox")
     assert (
         "limit streams: 8 of 10 streams: 10.0.0.0 (4 streams, refused 0 times), 10.0.0.1 (4 streams, refused 1 time)\n"
         in paper
@@ -186,7 +243,8 @@ def test_help_names_every_key_that_does_something() -> None:
         "c ",
         "r ",
         "a ",
-        "q Ctrl-C",
+        "q ",
+        "Ctrl-C",
     ):
         assert f"\n{key}" in text, key
     assert Key.ESCAPE not in text

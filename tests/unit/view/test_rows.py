@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, failed, held, machine, snapshot, work
-from tinkbox.model.workflow import State
+from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.rows import Order, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, standing_of
 from tinkbox.wire.messages.status import Snapshot
@@ -17,7 +17,7 @@ def names(told: Snapshot, filtered_by: str = "", order: Order = Order.PROBLEM) -
 
 def test_problems_come_first_the_worst_of_all() -> None:
     rows = chosen(rows_of(ALL_KINDS, {}).values(), "", Order.PROBLEM)
-    assert [each.standing for each in rows] == list(Standing)
+    assert [each.standing for each in rows] == [each for each in Standing if each is not Standing.WAITING]
 
 
 def test_of_problems_alike_the_newest_comes_first_and_the_rest_is_in_the_order_of_names() -> None:
@@ -35,6 +35,14 @@ def test_a_machine_that_stalls_is_a_problem_only_where_something_waits_for_it() 
     assert standing_of(machine(stalled="stalled", ticket=True)) is Standing.STALLED
     assert standing_of(machine(stalled="stalled", work=work(State.SUCCESS))) is Standing.SUCCESS
     assert standing_of(machine(stalled="stalled")) is Standing.IDLE
+
+
+def test_a_machine_waits_for_its_turn_in_a_rollout_once_its_last_workflow_is_over() -> None:
+    for state in FINAL:
+        assert standing_of(machine(rollout="1a", work=work(state))) is Standing.WAITING, state
+    assert standing_of(machine(rollout="1a", work=work(State.PENDING))) is Standing.PENDING
+    assert standing_of(machine(rollout="1a")) is Standing.WAITING
+    assert standing_of(machine(rollout="1a", parked="x")) is Standing.PARKED
 
 
 def test_a_lost_history_is_worse_than_everything() -> None:
@@ -59,11 +67,20 @@ def test_a_filter_finds_every_word_wherever_it_stands(words: str, found: list[st
     assert names(ALL_KINDS, words) == found
 
 
+def test_a_filter_finds_why_a_machine_waits() -> None:
+    told = snapshot(
+        machine(1, parked="3 boots", ticket=True),
+        machine(2, stalled="no kernel", ticket=True),
+        machine(3, lost="ran disk"),
+    )
+    assert [names(told, words) for words in ("3 boots", "no kernel", "ran disk")] == [["node1"], ["node2"], ["node3"]]
+
+
 def test_the_list_is_sorted_by_name_state_and_age() -> None:
     told = snapshot(failed(10), machine(2, work=None, stage_at=None), failed(9))
     assert names(told, order=Order.NAME) == ["node2", "node9", "node10"]
     assert names(told, order=Order.STATE) == ["node9", "node10", "node2"]
-    assert names(told, order=Order.SINCE) == ["node9", "node10", "node2"]
+    assert names(told, order=Order.AGE) == ["node9", "node10", "node2"]
     assert [each.following for each in Order] == [*list(Order)[1:], Order.PROBLEM]
 
 

@@ -27,6 +27,7 @@ from tinkbox.view.state import (
     looked,
     pressed,
     resized,
+    unanswered,
 )
 from tinkbox.wire.messages.status import MachineLine, Snapshot
 
@@ -51,6 +52,11 @@ def one(line: MachineLine) -> View:
 
 def name(view: View) -> str:
     return view.row.name if view.row else ""
+
+
+def selected(view: View) -> str:
+    assert view.page is not None
+    return plain(view.page.lines[view.page.selected])
 
 
 def expanded(word: str) -> set[str]:
@@ -239,6 +245,44 @@ def test_what_comes_for_a_page_that_was_left_opens_nothing() -> None:
     assert isinstance(load, Load)
     view, _ = typed(view, Key.ESCAPE)
     assert loaded(view, load, LINES).page is None
+
+
+@pytest.mark.parametrize("keys", [("G",), ("/", *"node5"), ("j", "a"), ("p",)])
+def test_a_late_answer_or_refusal_changes_neither_cursor_nor_filter_nor_a_question(keys: tuple[str, ...]) -> None:
+    view, (load,) = typed(of(ALL_KINDS), "d")
+    assert isinstance(load, Load)
+    view, _ = typed(view, Key.ESCAPE, *keys)
+    assert loaded(view, load, LINES) == view
+    assert unanswered(view, load, "it is gone") == view
+
+
+def test_a_page_that_cannot_be_had_says_why() -> None:
+    view, (load,) = typed(of(ALL_KINDS), "d")
+    assert isinstance(load, Load)
+    told = unanswered(view, load, "no right\x1b")
+    assert [plain(line) for line, _ in picture(told)[3:5]] == ["no right", ""]
+    view = unanswered(loaded(view, load, LINES), load, "no right")
+    assert (view.page and view.page.lines, view.notice) == (LINES, "no right"), "what it had stays"
+
+
+def test_the_page_of_problems_follows_what_changes() -> None:
+    view, _ = typed(of(snapshot(failed(1), failed(2), failed(3, "OutOfMemory"))), "p", "j", "j", "j")
+    assert selected(view) == "    node3"
+    view = looked(view, replace(snapshot(held(4), machine(2, work=work())), part=True))
+    assert view.page is not None
+    lines = [plain(line) for line in view.page.lines]
+    assert lines[1::2] == ["    node4", "    node1", "    node3"]
+    assert selected(view) == "    node3", "the selection stays on its group"
+    view = looked(view, replace(snapshot(machine(3)), part=True))
+    assert selected(view) == "    node1", "or at its place"
+    view = looked(view, replace(snapshot(machine(1), machine(4)), part=True))
+    assert selected(view) == "there is no problem"
+
+
+def test_pages_that_the_view_makes_fit_another_width() -> None:
+    for key in ("p", "?"):
+        view, _ = typed(of(many(500, 250)), key)
+        assert resized(view, 24, 60).page == typed(begun(many(500, 250), 24, 60), key)[0].page
 
 
 def test_keys_of_pages() -> None:

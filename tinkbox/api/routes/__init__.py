@@ -149,7 +149,7 @@ class OperatorDoor:
             *apply.routes(self.applying, self.exporting),
             *workflow_plans.routes(self.workflow_plans, self.osie),
             *labels.routes(self.machines, self.templates, self.workflows),
-            *rollouts.routes(self.rollouts),
+            *rollouts.routes(self.rollouts, self.osie),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows),

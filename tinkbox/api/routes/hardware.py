@@ -55,7 +55,7 @@ def routes(
     async def show_list(request: web.Request) -> web.Response:
         # Those out of service are in the list of who asks for them.
         asked = ",".join(request.query.getall("state", ())).casefold()
-        wanted = (each for each in await machines.all() if each.retired is None or MachineState.RETIRED in asked)
+        wanted = (each for each in await machines.listed() if each.retired is None or MachineState.RETIRED in asked)
         documents = map(hardware_document, wanted)
         return listed(request, documents, filters={"state": _state}, sorts=SORTS, labels=True)
 
@@ -76,7 +76,7 @@ def routes(
         return web.json_response(hardware_document(await machines.get(hardware.id)), status=201)
 
     async def show(request: web.Request) -> web.Response:
-        status = await machines.get(key_of(request))
+        status = await machines.standing(key_of(request))
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
         lost = (await lost_histories.by_machine()).get(status.hardware.id)
@@ -160,6 +160,7 @@ def hardware_document(status: MachineStatus) -> Document:
         "id": status.hardware.id,
         "name": status.hardware.name or primary(status.hardware).hostname,
         "state": status.state,
+        "failure": asdict(status.failure) if status.failure else None,
         "labels": dict(status.hardware.labels),
         "interfaces": interfaces,
         "ticket": status.ticket,

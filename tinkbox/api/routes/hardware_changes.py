@@ -14,12 +14,12 @@ from tinkbox.api.requests import is_number, key_of, label_change_of, read_object
 from tinkbox.api.routes.hardware import hardware_document, notes_document, read_hardware
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
-from tinkbox.engine.machines.machines import Machines, called
+from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
-from tinkbox.model.hardware import MacAddress, primary
+from tinkbox.model.hardware import MacAddress, called, primary
 from tinkbox.model.labels import LabelChange, parse_labels
 from tinkbox.model.machine_lists import MOST_LISTED, ImportOutcome, ListedMachine, listed_machine, parse_address
 from tinkbox.model.spelling import meant

@@ -1,6 +1,6 @@
 """`/v1/rollouts`: one template for many machines.  KEY is an id, a unique beginning of one, or a template's name, whose newest it is."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,8 +31,8 @@ SORTS: Final = ("created_at", "updated_at", "template", "state")
 SHOWN_LETTERS: Final = 200
 
 
-def routes(rollouts: Rollouts) -> list[web.RouteDef]:
-    door = _RolloutDoor(rollouts=rollouts)
+def routes(rollouts: Rollouts, osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
+    door = _RolloutDoor(rollouts=rollouts, osie=osie)
     return [
         *needing(
             Right.LOOK,
@@ -55,6 +55,7 @@ def routes(rollouts: Rollouts) -> list[web.RouteDef]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RolloutDoor:
     rollouts: Rollouts
+    osie: Callable[[], Sequence[Mapping[str, Any]]]
 
     async def show_list(self, request: web.Request) -> web.Response:
         filters: dict[str, Callable[[Any], Sequence[str]]] = {
@@ -77,7 +78,9 @@ class _RolloutDoor:
         wanted, who = wanted_of(document), caller(request).name
         skip_refused = flag(document, "skip_refused")
         if flag(document, "dry_run"):
-            return web.json_response(plan_document(await self.rollouts.plan(wanted, who), wanted))
+            plan = await self.rollouts.plan(wanted, who)
+            warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
+            return web.json_response(plan_document(plan, wanted, warnings))
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
         log_change(request, "rollout created", made.rollout.id)
         return web.json_response(standing_document(made), status=201)
@@ -130,7 +133,7 @@ def wanted_of(document: Document) -> Wanted:
     )
 
 
-def plan_document(plan: Plan, wanted: Wanted) -> Document:
+def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str]) -> Document:
     """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them."""
     return {
         "template": plan.template.name,
@@ -140,6 +143,7 @@ def plan_document(plan: Plan, wanted: Wanted) -> Document:
         "max_parallel": wanted.max_parallel,
         "on_failure": wanted.on_failure,
         "machines": [{"id": each.hardware.id, "name": each.name, "mac": each.mac} for each in plan.machines],
+        "warnings": list(warnings),
         "refused": [{"name": each.name, "id": each.machine, "why": each.why} for each in plan.refused],
         "actions": [
             {

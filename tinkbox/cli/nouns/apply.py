@@ -4,12 +4,14 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_confirmation, add_format, add_yes, carry_out, selector
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.model.errors import Invalid
 
 FORMATS: Final = ("table", "json", "yaml", "name")
 STORY: Final = """\
@@ -24,7 +26,9 @@ Files hold Tinkerbell's kind: Hardware, Template and Workflow, or hardware of
 stored."""
 EPILOG: Final = """\
 Exit status: 0 done; 1 something was refused, or with --diff something differs.
-`tinkbox export` writes what is there as such files."""
+`tinkbox export` writes what is there as such files; `apply -R -f DIR` reads those of
+`export --dir DIR`."""
+FOLDERS: Final = 5  # that are named
 _BAD: Final = ("refused", "kept")
 
 
@@ -66,7 +70,9 @@ def apply(chosen: argparse.Namespace) -> int:
         chosen.usage_error(
             "--prune and -l go together: -l says which machines and templates may be deleted, such as -l team=lab"
         )
-    files = read_sources(chosen.sources, recursive=chosen.recursive)
+    read = read_sources(chosen.sources, recursive=chosen.recursive)
+    _tell_skipped(chosen, read.skipped)
+    files = read.texts
     how: dict[str, Any] = {"confirm_wipe": True} if chosen.confirm_wipe else {}
     if chosen.prune:
         how["prune"] = chosen.selector
@@ -77,6 +83,21 @@ def apply(chosen: argparse.Namespace) -> int:
     if chosen.prune and not chosen.yes:
         how["agreed"] = _agreed(chosen, _applied(chosen, files, {**how, "dry_run": True}))
     return _show(chosen, _applied(chosen, files, how))
+
+
+def _tell_skipped(chosen: argparse.Namespace, folders: Sequence[Path]) -> None:
+    """Say which folders were not read; raises Invalid where that would delete what they declare."""
+    if not folders:
+        return
+    named = ", ".join(map(str, folders[:FOLDERS])) + (
+        f" and {len(folders) - FOLDERS} more" if len(folders) > FOLDERS else ""
+    )
+    if chosen.prune:
+        raise Invalid(
+            f"nothing was applied: there are documents in {named} too, and --prune would delete what only they declare: "
+            "-R reads the folders within too"
+        )
+    print(clean(f"tinkbox: documents in {named} are not read: -R reads the folders within too"), file=sys.stderr)
 
 
 def _applied(chosen: argparse.Namespace, files: Mapping[str, str], how: Mapping[str, Any]) -> Document:

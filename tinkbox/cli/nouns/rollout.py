@@ -7,29 +7,35 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask_each, stay_connected
-from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch
+from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, id_columns, is_terminal, short, show
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
+from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.wording.rollouts import (
+    canceled,
     detail,
     done,
+    failed,
     is_over,
     last_words,
+    left_out,
     pace,
     rollout_fields,
     under_way,
-    unsuccessful,
     waiting,
     watched_lines,
 )
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
 from tinkbox.model.rollout import RolloutState
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -42,10 +48,11 @@ COLUMNS: Sequence[Column] = (
     Column("Template", "template", fit=Fit(least=8, rank=1)),
     Column("State", "state"),
     Column("Done", done),
-    Column("Failed", unsuccessful),
+    Column("Failed", failed),
     Column("Running", under_way),
     Column("Waiting", waiting),
     Column("Age", "created_at", age),
+    Column("Canceled", canceled, wide=True),
     Column("Pace", pace, wide=True),
     Column("By", "created_by", wide=True),
     Column("Labels", "labels", show_labels, wide=True),
@@ -81,11 +88,14 @@ def declare(noun: argparse.ArgumentParser) -> None:
     for name, run, about in (
         ("pause", pause, "let no further machine begin; those under way go on"),
         ("resume", resume, "go on with the machines that wait"),
-        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way"),
         ("retry", retry, "resume the machines that did not succeed, and go on"),
-        ("delete", delete, "forget rollouts that are over; their workflows stay"),
     ):
         add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT)
+    for name, run, about in (
+        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way"),
+        ("delete", delete, "forget rollouts that are over; their workflows stay"),
+    ):
+        add_yes(add_keys(add_verb(verbs, name, run, about, "At a terminal it asks first."), KeyKind.ROLLOUT))
 
 
 def show_list(chosen: argparse.Namespace) -> int:
@@ -123,7 +133,7 @@ def follow(chosen: argparse.Namespace, key: str) -> int:
     except KeyboardInterrupt:
         print("\nNot watched any more: the rollout goes on.", file=sys.stderr)
         for verb in ("watch", "pause", "cancel"):
-            print(f"  {verb}:".ljust(12), f"{_program(chosen)} rollout {verb} {shlex.quote(named)}", file=sys.stderr)
+            print(f"  {verb}:".ljust(12), f"{called_as(chosen)} rollout {verb} {shlex.quote(named)}", file=sys.stderr)
         raise
 
 
@@ -141,11 +151,12 @@ async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str) 
             if is_over(rollout):
                 break
             await asyncio.sleep(SECONDS)
+            check_reader()
             try:
                 rollout = await operator.rollouts.get(rollout_id)
             except Unavailable as error:
                 live.say(clean(f"tinkbox: {error}; trying again"))
-    for text in last_words(rollout, _program(chosen)):
+    for text in last_words(rollout, called_as(chosen)):
         print(clean(text), flush=True)
     return 0 if rollout["state"] == RolloutState.SUCCESS else 1
 
@@ -153,11 +164,6 @@ async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str) 
 def _room() -> int:
     """The lines that fit on the terminal, 0 where what is printed goes elsewhere."""
     return max(shutil.get_terminal_size().lines - 2, 3) if is_terminal() else 0
-
-
-def _program(chosen: argparse.Namespace) -> str:
-    """The program as it was called."""
-    return f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
 
 
 def pause(chosen: argparse.Namespace) -> int:
@@ -169,12 +175,15 @@ def resume(chosen: argparse.Namespace) -> int:
 
 
 def cancel(chosen: argparse.Namespace) -> int:
+    confirm_keys(chosen, "Cancel", KeyKind.ROLLOUT, _named)
     return _change(chosen, lambda operator, key: operator.rollouts.cancel(key), "Canceling")
 
 
 def retry(chosen: argparse.Namespace) -> int:
     def told(retried: Document) -> None:
         print("Retried Rollout: ", retried["id"], flush=True)
+        if left := left_out(retried):
+            print(clean(left), flush=True)
         if retried["state"] == RolloutState.PAUSED:
             print(f"It is paused still: tinkbox rollout resume {short(retried['id'])}", flush=True)
 
@@ -182,11 +191,18 @@ def retry(chosen: argparse.Namespace) -> int:
 
 
 def delete(chosen: argparse.Namespace) -> int:
+    confirm_keys(chosen, "Forget", KeyKind.ROLLOUT, _named)
     return change_each(
         chosen,
         lambda operator, key: operator.rollouts.delete(key),
         lambda deleted: tell_deleted(chosen, "Rollout", deleted["id"]),
     )
+
+
+async def _named(operator: "Operator", key: str) -> tuple[str, str]:
+    """The key and the name of what is asked about."""
+    found = await operator.rollouts.get(key)
+    return found["id"], f"{short(found['id'])} ({found['template']} on {counted(found['total'], 'machine')})"
 
 
 def _change(chosen: argparse.Namespace, change: "Callable[[Operator, str], Awaitable[Document]]", done_so: str) -> int:

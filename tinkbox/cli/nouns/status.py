@@ -4,8 +4,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import carry_out
+from tinkbox.cli.output.formats import is_drawn_on
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -17,12 +19,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 def show(chosen: argparse.Namespace) -> int:
     """A view to work in until `q` or Ctrl-C, which end it well; where there is no terminal, one plain picture."""
-    from tinkbox.settings import terminal_kind
-
-    if not sys.stdout.isatty() or terminal_kind() in ("dumb", "unknown", ""):
+    if not is_drawn_on():
         from tinkbox.view.picture import plain_picture
 
-        sys.stdout.write(plain_picture(ask(chosen, lambda operator: operator.status())))
+        sys.stdout.write(plain_picture(ask(chosen, lambda operator: operator.status()), called_as(chosen)))
         return 0
 
     from tinkbox.cli.nouns.breakpoint.shell import open_shell

@@ -24,8 +24,7 @@ from tinkbox.cli.output.formats import As2020, Column, id_columns, short, show, 
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
-from tinkbox.cli.selection import in_words
-from tinkbox.cli.terminal.questions import confirm
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
@@ -74,7 +73,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("-n", "--name")
     add_text_source(verb)
     declare_label(verbs, KeyKind.TEMPLATE, lambda operator: operator.templates)
-    add_yes(add_keys(add_verb(verbs, "delete", delete, "forget templates"), KeyKind.TEMPLATE))
+    add_yes(
+        add_keys(
+            add_verb(verbs, "delete", delete, "forget templates", "At a terminal it asks first."), KeyKind.TEMPLATE
+        )
+    )
     verb = add_verb(verbs, "validate", validate, "say what is wrong with a template, for every machine")
     verb.add_argument("source", nargs="?", metavar="FILE|TEMPLATE", help="a file, or a stored template")
     verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
@@ -113,7 +116,7 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
-        LISTED.show(chosen, ask(chosen, lambda operator: operator.templates.all()))
+        LISTED.show(chosen, *ask(chosen, lambda operator: operator.templates.found(LISTED.filters(chosen))))
         return
     found = ask_each(chosen, lambda operator, key: operator.templates.get(key))
     show_texts(chosen, found, COLUMNS, "data", AS_2020)
@@ -128,7 +131,7 @@ def update(chosen: argparse.Namespace) -> None:
 
 
 def delete(chosen: argparse.Namespace) -> int:
-    confirm(chosen, f"Forget {in_words(chosen.keys, KeyKind.TEMPLATE)}")
+    confirm_keys(chosen, "Forget", KeyKind.TEMPLATE)
     return change_each(
         chosen,
         lambda operator, key: operator.templates.delete(key),

@@ -13,6 +13,7 @@ from tinkbox.model.errors import Problem
 
 Document = Mapping[str, Any]
 TABLES = ("table", "wide", "tink")
+DUMB = ("", "dumb", "unknown")  # terminals that only print, as far as is known
 SHORT_ID = 8  # letters; more are shown by `-o wide`
 
 
@@ -162,6 +163,13 @@ def screen() -> int:
 def is_terminal() -> bool:
     """Whether a person's terminal shows what is printed."""
     return sys.stdout.isatty()
+
+
+def is_drawn_on() -> bool:
+    """Whether it is also one that moves its cursor where it is told to."""
+    from tinkbox.settings import terminal_kind
+
+    return is_terminal() and terminal_kind() not in DUMB
 
 
 def show_notes(answer: Document) -> None:

@@ -13,7 +13,8 @@ from tinkbox.cli.output.formats import As2020, Column, Document, for_people, sho
 class List:
     """`name` is what `-o name` prints, empty: the `key`.
 
-    A table for people is sorted by `sort` and has `limit` lines where nothing else is asked; 0: all.
+    In every format but 2020's it is sorted by `sort`, and a table for people has `limit` lines, where nothing else is asked;
+    0: all.
     """
 
     columns: Sequence[Column]
@@ -26,15 +27,15 @@ class List:
     def filters(self, chosen: argparse.Namespace) -> Mapping[str, str]:
         """What of the list is asked for."""
         asked = filters_of(chosen)
-        if not for_people(chosen) or chosen.as_2020:
+        if chosen.as_2020:
             return asked
-        own = {"sort": self.sort, "limit": str(self.limit) if self.limit else ""}
+        own = {"sort": self.sort, "limit": str(self.limit) if self.limit and for_people(chosen) else ""}
         return {name: value for name, value in own.items() if value} | asked
 
     def show(self, chosen: argparse.Namespace, documents: Sequence[Document], total: int = 0) -> None:
         """Print it; on standard error how many of the `total` these are, where there are more."""
         show(chosen, documents, self.columns, self.key, name=self.name, as_2020=self.as_2020)
-        if total > len(documents) and for_people(chosen) and not chosen.as_2020:
+        if total > len(documents) and not chosen.as_2020:
             sys.stdout.flush()
             print(self.rest(len(documents), total), file=sys.stderr)
 

@@ -37,6 +37,8 @@ class LiveLines:
             if not console.is_dumb_terminal:
                 self._live = Live(console=console, auto_refresh=False)
                 self._live.start()
+                # Without a cursor is how Ctrl-Z or a signal would leave the terminal.
+                console.show_cursor()
         return self
 
     def __exit__(

@@ -7,7 +7,7 @@ It is plain bash 3.2 and needs no package.  Words that bash has cut at `:` and `
 from collections.abc import Iterable
 from shlex import quote
 
-from tinkbox.cli.reference.declarations import Command
+from tinkbox.cli.reference.declarations import Command, completed
 from tinkbox.cli.reference.suggestions import Suggestion, of_value
 
 SCRIPT = r"""# bash completion for tinkbox; printed by `tinkbox completion bash`.
@@ -120,7 +120,7 @@ complete -o nosort -F _tinkbox tinkbox tink 2>/dev/null || complete -F _tinkbox 
 
 def script(program: Command) -> str:
     """The script for the program with all that is below it."""
-    cases = "\n".join(line for command in program.walk() for line in _case(command))
+    cases = "\n".join(line for command in completed(program).walk() for line in _case(command))
     return SCRIPT % cases
 
 

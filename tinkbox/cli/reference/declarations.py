@@ -3,7 +3,9 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tinkbox.cli.flags import Words
 
 PROGRAM = "tinkbox"
 
@@ -87,6 +89,21 @@ class Command:
             yield from each.walk()
 
 
+def completed(program: Command) -> Command:
+    """The program as completions have it: below `help` stand the nouns, and below each its verbs."""
+    nouns = tuple(
+        Command(path=("help", *noun.path), about=noun.about, below=tuple(_helped(each) for each in noun.below))
+        for noun in program.below
+        if noun.path != ("help",)
+    )
+    below = (replace(each, arguments=(), below=nouns) if each.path == ("help",) else each for each in program.below)
+    return replace(program, below=tuple(below))
+
+
+def _helped(verb: Command) -> Command:
+    return Command(path=("help", *verb.path), about=verb.about)
+
+
 def declared(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), about: str = "") -> Command:
     """What a parser declares, without what it hides from people."""
     actions = [each for each in parser._actions if each.help != argparse.SUPPRESS]
@@ -124,7 +141,7 @@ def _flag(action: argparse.Action) -> Flag:
     return Flag(
         names=tuple(sorted((each for each in action.option_strings if " " not in each), key=_length_of_dashes)),
         takes="" if action.nargs == 0 else _value(action),
-        choices=tuple(map(str, action.choices or ())),
+        choices=tuple(map(str, action.choices or (action.type.words if isinstance(action.type, Words) else ()))),
         about=_about(action),
         needed=action.required,
         repeated=isinstance(action, argparse._AppendAction),

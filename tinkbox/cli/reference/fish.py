@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from tinkbox.cli.reference.declarations import Argument, Command, Flag
+from tinkbox.cli.reference.declarations import Argument, Command, Flag, completed
 from tinkbox.cli.reference.suggestions import Suggestion, of_value
 
 SCRIPT = r"""# fish completion for tinkbox; printed by `tinkbox completion fish`.
@@ -81,8 +81,9 @@ HELP = Flag(names=("-h", "--help"), about="what it does, and its flags")
 
 def script(program: Command) -> str:
     """The script for the program with all that is below it."""
-    cases = "\n".join(line for each in program.walk() for line in _case(each))
-    return SCRIPT % (cases, "\n".join(line for each in program.walk() for line in _lines(each)))
+    commands = list(completed(program).walk())
+    cases = "\n".join(line for each in commands for line in _case(each))
+    return SCRIPT % (cases, "\n".join(line for each in commands for line in _lines(each)))
 
 
 def _case(command: Command) -> Iterator[str]:

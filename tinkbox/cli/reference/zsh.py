@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from shlex import quote
 
-from tinkbox.cli.reference.declarations import Argument, Command, Flag
+from tinkbox.cli.reference.declarations import Argument, Command, Flag, completed
 from tinkbox.cli.reference.suggestions import Suggestion, of_value
 
 SCRIPT = r"""#compdef tinkbox tink
@@ -59,7 +59,7 @@ HELP = Flag(names=("-h", "--help"), about="what it does, and its flags")
 
 def script(program: Command) -> str:
     """The script for the program with all that is below it."""
-    return SCRIPT % "\n".join(_function(each) for each in program.walk())
+    return SCRIPT % "\n".join(_function(each) for each in completed(program).walk())
 
 
 def _function(command: Command) -> str:

@@ -6,14 +6,14 @@ from enum import Enum
 HELP = """\
 Behind Enter, and not passed on:
   ~.   leave; the shell goes on, and tinkbox breakpoint shell comes back to it
-  ~t   take the keyboard from whoever has it
+  ~t   take the keyboard, from another person too
   ~?   this
   ~~   a tilde"""
 _TILDE, _ENTER = b"~", (b"\r", b"\n")
 
 
 class Wish(Enum):
-    """What somebody wants of tinkbox."""
+    """What a person wants of tinkbox."""
 
     DETACH = b"."
     TAKE = b"t"

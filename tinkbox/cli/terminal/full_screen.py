@@ -11,9 +11,10 @@ from typing import Self
 
 from tinkbox.cli.terminal.quit_key import UntilQuit
 
-# The other screen, without a cursor (xterm's private modes); what was there before comes back with the first.
-_BEGIN = "\x1b[?1049h\x1b[?25l"
-_END = "\x1b[0m\x1b[?25h\x1b[?1049l"
+# The other screen, without a cursor, and a line that is wider than thought does not run into the next (xterm's private
+# modes); what was there before comes back with the first.
+_BEGIN = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+_END = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 class FullScreen(UntilQuit):
@@ -25,6 +26,7 @@ class FullScreen(UntilQuit):
     def __init__(self) -> None:
         self._keys = asyncio.Queue[bytes]()
         self.changed = asyncio.Event()
+        self._is_stopped = False
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -54,6 +56,8 @@ class FullScreen(UntilQuit):
 
     def write(self, text: str) -> None:
         """Show it as it is."""
+        if self._is_stopped:
+            return  # a shell has the terminal; all of it is drawn anew afterwards
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -73,8 +77,23 @@ class FullScreen(UntilQuit):
         self._keys.put_nowait(keys)
         return False
 
+    def _stay_stopped(self) -> None:
+        if not self._quit:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
     def _stop(self) -> None:
         self.write(_END)
+        self._is_stopped = True
         super()._stop()
+
+    def _go_on(self) -> None:
+        if not self._has_keyboard:
+            # As any full-screen program in the background: the screen is the shell's.
+            self._is_stopped = True
+            # Shells continue what they tell to end: that signal is taken first.
+            asyncio.get_running_loop().call_soon(self._stay_stopped)
+            return
+        super()._go_on()
+        self._is_stopped = False
         self.write(_BEGIN)
         self.changed.set()

@@ -46,6 +46,11 @@ class Questions:
         return self.answer(f"{question} (yes or no)", "yes" if proposed else "no", _agreement)
 
 
+def will_ask(chosen: argparse.Namespace) -> bool:
+    """Whether `confirm` puts its question to a person."""
+    return not chosen.yes and not chosen.as_2020 and Questions(yes=False).can_ask
+
+
 def confirm(chosen: argparse.Namespace, what: str, *, line: str = "") -> None:
     """Ask before something is destroyed, unless --yes (`flags.add_yes`) says so; raises Invalid for a no.
 

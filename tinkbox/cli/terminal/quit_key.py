@@ -44,6 +44,7 @@ class UntilQuit:
         if self._keyboard is not None:
             self._before: list[Any] = termios.tcgetattr(self._keyboard)
             loop.add_signal_handler(signal.SIGTSTP, self._stop)
+            loop.add_signal_handler(signal.SIGCONT, self._go_on)
             loop.add_reader(self._keyboard, self._typed)
             tty.setcbreak(self._keyboard, termios.TCSADRAIN)
         return self
@@ -52,7 +53,7 @@ class UntilQuit:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTSTP, *_ENDS):
+        for number in (signal.SIGINT, signal.SIGTSTP, signal.SIGCONT, *_ENDS):
             loop.remove_signal_handler(number)
         if self._keyboard is not None:
             loop.remove_reader(self._keyboard)
@@ -86,15 +87,25 @@ class UntilQuit:
             self._task.cancel()
 
     def _stop(self) -> None:
-        """Stop, as Ctrl-Z has it, and begin anew when the process is continued."""
+        """Stop, as Ctrl-Z has it."""
         self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
-        if self._keyboard is not None and _is_ours(self._keyboard):
+
+    def _go_on(self) -> None:
+        """Begin anew: whatever stopped the process, a shell had the terminal meanwhile.  In the background it still has."""
+        if self._has_keyboard:
+            assert self._keyboard is not None
             tty.setcbreak(self._keyboard, termios.TCSADRAIN)
+
+    @property
+    def _has_keyboard(self) -> bool:
+        """Whether what is typed is for us now."""
+        return self._keyboard is not None and _is_ours(self._keyboard)
 
     def _give_back(self) -> None:
         # From the background it would stop us, and the terminal is then as somebody else has it.
-        if self._keyboard is not None and _is_ours(self._keyboard):
+        if self._has_keyboard:
+            assert self._keyboard is not None
             with suppress(termios.error):  # it is gone
                 termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before)
 

@@ -111,14 +111,15 @@ class Session:
                 await self._terminal.say(str(told["notice"]))
             if "driver" in told:
                 self._there = self._there or told.get("connected") is True
-                await self._seated(str(told["driver"] or "nobody"), yours=told.get("yours") is True)
+                await self._seated(str(told["driver"] or ""), yours=told.get("yours") is True)
 
     async def _seated(self, driver: str, *, yours: bool) -> None:
         before, self._seat = self._seat, (driver, yours)
         if before == self._seat:
             return
         if not yours:
-            await self._terminal.say(f"{driver} types here, and you look on; Enter ~t takes the keyboard")
+            who = f"{driver} types here, and you look on" if driver else "you look on, and the keyboard is free"
+            await self._terminal.say(f"{who}; Enter ~t takes the keyboard")
         elif before is not None:
             await self._send_if_connected(resize(*self._terminal.size))
             await self._terminal.say("you type now")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tinkbox.cli.connection import ask, stay_connected
-from tinkbox.cli.output.formats import Document, is_terminal
+from tinkbox.cli.output.formats import Document, is_drawn_on
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.readers import check_reader
@@ -46,7 +46,7 @@ def _watch(chosen: argparse.Namespace, look: "Callable[[Operator], Awaitable[Fou
         chosen.usage_error(
             "--watch goes with a table, csv, name or -q; as JSON `tinkbox events watch` tells what changes"
         )
-    draw = _Screen(chosen, listed) if is_terminal() else _Lines(chosen, listed)
+    draw = _Screen(chosen, listed) if is_drawn_on() else _Lines(chosen, listed)
 
     async def watched(operator: "Operator") -> None:
         async with UntilQuit():

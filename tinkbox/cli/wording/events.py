@@ -166,7 +166,7 @@ _TOLD: Mapping[str, Callable[[Document], str]] = {
     "breakpoint.verdict": _verdict,
     "breakpoint.extended": _until,
     "breakpoint.expiring": _until,
-    "breakpoint.expired": lambda event: f"nobody decided in time: {event['verb']}",
+    "breakpoint.expired": lambda event: f"no decision in time: {event['verb']}",
     "service.starting": lambda event: _because(event, "starting"),
     "service.ready": _ready,
     "service.unhealthy": lambda event: _because(event, "not healthy any more"),

@@ -74,7 +74,9 @@ def seen_standing(seen: Document) -> str:
 
 def why(machine: Document) -> str:
     """Why a machine goes no further, if it does not."""
-    return str(machine.get("parked") or machine["stalled"])
+    failure = machine.get("failure")
+    failed = ": ".join(each for each in (failure["reason"], failure["message"]) if each) if failure else ""
+    return str(machine.get("parked") or failed or machine["stalled"])
 
 
 def machine_name(machine: Document) -> str:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.cli.output.formats import Document, short
-from tinkbox.model.rollout import OVER, UNDER_WAY, UNSUCCESSFUL, OnFailure, Place, RolloutState
+from tinkbox.model.rollout import (
+    FAILURES,
+    OVER,
+    UNDER_WAY,
+    UNSUCCESSFUL,
+    OnFailure,
+    Place,
+    RolloutState,
+    reasons_told_once,
+)
 from tinkbox.model.text import counted
 
 NAMED: Final = 20  # machines in a line
@@ -28,6 +37,14 @@ def under_way(rollout: Document) -> int:
 
 def unsuccessful(rollout: Document) -> int:
     return amount(rollout["counts"], *UNSUCCESSFUL)
+
+
+def failed(rollout: Document) -> int:
+    return amount(rollout["counts"], *FAILURES)
+
+
+def canceled(rollout: Document) -> int:
+    return amount(rollout["counts"], Place.CANCELED)
 
 
 def waiting(rollout: Document) -> int:
@@ -55,7 +72,7 @@ def names(machines: Sequence[Document], total: int) -> str:
 
 def plan_fields(plan: Document) -> list[tuple[str, object]]:
     """What a rollout would do, as names and values; a value without a name belongs to the one before."""
-    machines, refused, wipes = plan["machines"], plan["refused"], plan["wipes"]
+    machines, wipes = plan["machines"], plan["wipes"]
     told: list[tuple[str, object]] = [
         ("Template", plan["template"]),
         ("Machines", f"{len(machines)}; {pace(plan)}" if machines else "none"),
@@ -69,8 +86,14 @@ def plan_fields(plan: Document) -> list[tuple[str, object]]:
     )
     if not wipes and machines:
         told.append(("Wiped disks", "none that the template names"))
-    told += _block("Refused", [f"{each['name']}: {each['why']}" for each in refused], REFUSED)
+    told += _block("Warnings", plan["warnings"], ACTIONS)
+    told += _block("Refused", [f"{name}: {why}" for name, why in refused_reasons(plan)], REFUSED)
     return told
+
+
+def refused_reasons(plan: Document) -> list[tuple[str, str]]:
+    """Machines that cannot begin with the reason, those of one reason together."""
+    return reasons_told_once([(each["name"], each["why"]) for each in plan["refused"]], len(plan["machines"]))
 
 
 def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
@@ -93,12 +116,22 @@ def progress(rollout: Document) -> str:
     """How many machines stand where."""
     counts = rollout["counts"]
     told = (
-        (amount(counts, Place.FAILED, Place.TIMEOUT), "failed"),
-        (counts[Place.CANCELED], "canceled"),
+        (failed(rollout), "failed"),
+        (canceled(rollout), "canceled"),
+        (counts[Place.LEFT], "left out"),
         (under_way(rollout), "under way"),
         (waiting(rollout), "waiting"),
     )
     return ", ".join([f"{done(rollout)} done", *(f"{number} {word}" for number, word in told if number)])
+
+
+def left_out(rollout: Document) -> str:
+    """Which machines count no more; empty: none."""
+    number = rollout["counts"][Place.LEFT]
+    if not number:
+        return ""
+    left = names([each for each in rollout["failures"] if each["state"] == Place.LEFT], number)
+    return f"Left out, because they are retired or deleted: {left}"
 
 
 def detail(member: Document) -> str:
@@ -141,9 +174,9 @@ def last_words(rollout: Document, program: str) -> list[str]:
     if rollout["state"] == RolloutState.SUCCESS:
         return []
     said = []
-    failed = next((each for each in rollout["failures"] if each["workflow"]), None)
-    if failed is not None:
-        said.append(f"look into one:   {program} workflow state {short(failed['workflow'])}")
+    one = next((each for each in rollout["failures"] if each["workflow"] and each["state"] != Place.LEFT), None)
+    if one is not None:
+        said.append(f"look into one:   {program} workflow state {short(one['workflow'])}")
     if unsuccessful(rollout):
         said.append(f"try them again:  {program} rollout retry {key}")
     if waiting(rollout):

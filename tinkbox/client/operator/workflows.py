@@ -8,7 +8,10 @@ from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
 
 
 class Workflows:
-    """A key is an id, a unique beginning of one, or the name of the newest so called."""
+    """A key is an id, a unique beginning of one, the name of the newest so called, or a machine whose newest it is.
+
+    What changes a workflow takes no name that several have.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -92,7 +92,8 @@ def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, st
         and (each.declared.namespace, each.declared.hardware_ref) in referred
     }
     machines = [_machine(each, stored, netbooting) for each in documents.machines]
-    problems = [problem for each in machines for problem in _machine_problems(each, documents, stored)]
+    ours = {each.hardware.id for each in documents.machines}
+    problems = [problem for each in machines for problem in _machine_problems(each, ours, stored)]
     return Decisions(
         machines=machines,
         templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
@@ -204,12 +205,11 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
     return declared.template_ref if same else flow.template_id
 
 
-def _machine_problems(decision: Decision[DeclaredMachine], documents: Documents, stored: Stored) -> Iterable[Problem]:
-    """Why a machine cannot become what its document says."""
+def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str], stored: Stored) -> Iterable[Problem]:
+    """Why a machine cannot become what its document says; `ours` are the ids of all that are declared."""
     if decision.outcome is Outcome.UNCHANGED:
         return
     declared, wanted = decision.declared, decision.declared.hardware
-    ours = {each.hardware.id for each in documents.machines}
     for claim, holder in stored.holders.get(wanted.id, ()):
         if holder.id not in ours:
             name = called(holder)

@@ -110,6 +110,18 @@ def _machines(
     kept = [
         each.hardware for each in records if each.hardware.id not in retired and _fits(selector, each.hardware.labels)
     ]
+    ids = {each.id for each in kept}
+    back = sum(each.retired is not None and each.hardware.id in ids for each in records)
+    if back:
+        are, they = ("is", "it is") if back == 1 else ("are", "they are")
+        notes.append(
+            Problem(
+                text=f"{counted(back, 'machine')} {are} retired, and no document says so: applied elsewhere {they} in service"
+            )
+        )
+    noted = len(tables.notes.of_many(ids))
+    if noted:
+        notes.append(Problem(text=f"{counted(noted, 'machine')} with notes: notes are in no document"))
     exported = [
         Exported(kind=Kind.HARDWARE, name=called(each), manifest=machine_manifest(each, each.labels)) for each in kept
     ]

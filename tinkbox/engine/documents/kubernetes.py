@@ -30,6 +30,19 @@ HARDWARE_2020: Final = "Hardware of 2020"
 MAX_NUMBER = 2**32 - 1
 # What stands beside Tinkerbell's documents in the same folder: Namespace, Secret, Deployment, Kustomization and their like.
 _KUBERNETES_OWN: Final = re.compile(r"|apps|batch|autoscaling|policy|(?:[a-z0-9.-]+\.)?k8s\.io")
+# What Tinkerbell has beside those that tinkbox reads: groups and kinds.
+_TINKERBELLS_OWN: Final = frozenset(
+    {
+        ("bmc.tinkerbell.org", "Machine"),
+        ("bmc.tinkerbell.org", "Job"),
+        ("bmc.tinkerbell.org", "Task"),
+        (GROUP, "WorkflowRuleSet"),
+    }
+)
+_TASKS: Final = re.compile(r"^tasks:\s", re.MULTILINE)
+_A_TEMPLATE: Final = (
+    "a template by itself: `tinkbox template create --file FILE` takes it, or make it the spec.data of a kind: Template"
+)
 _HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
 
 
@@ -125,6 +138,8 @@ def read_all(text: str) -> Everything:
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
+    if _TASKS.search(text) and not any(head.search(text) for head in _HEADS):  # its placeholders may be no YAML
+        return Everything(problems=(Problem(text=_A_TEMPLATE),))
     try:
         for node, plain in _nodes_of(text):
             _take_any(node, plain, objects, problems, notes)
@@ -148,7 +163,7 @@ def _nodes_of(text: str) -> Iterator[tuple[Node, Any]]:
     # In JSON a tab stands between values only, and YAML has none there.
     nodes = list(_documents(compose(text.replace("\t", " "))))
     is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
-    items = document.get("items") if is_list else None
+    items = document.get("items") if is_list else document or None
     yield from zip(nodes, items if isinstance(items, list) else [document], strict=False)
 
 
@@ -176,6 +191,9 @@ def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Prob
     elif "apiVersion" in head and "kind" in head and _KUBERNETES_OWN.fullmatch(head["group"]):
         what = " ".join(head[name] for name in ("kind", "name") if name in head)
         notes.append(Problem(line=line_of(node), text=f"{what} is of Kubernetes itself, and is left out"))
+    elif (head["group"], head.get("kind", "")) in _TINKERBELLS_OWN:
+        what = " ".join(head[name] for name in ("kind", "name") if name in head)
+        notes.append(Problem(line=line_of(node), text=f"{what} of {head['group']} has no use here, and is left out"))
     else:
         what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
         known = ", ".join(SHAPES)
@@ -240,6 +258,8 @@ def _documents(nodes: list[Node]) -> Iterator[Node]:
         items = _entries(node).get("items")
         if _head(node).get("kind", "").endswith("List") and isinstance(items, SequenceNode):
             yield from items.value
+        elif isinstance(node, SequenceNode) and node.value:
+            yield from node.value
         elif not is_null(node):
             yield node
 

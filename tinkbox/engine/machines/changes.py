@@ -8,9 +8,9 @@ from typing import Any
 
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.editing import Edit, edited
-from tinkbox.engine.machines.machines import Machines, MachineStatus, called, claims
+from tinkbox.engine.machines.machines import Machines, MachineStatus, claims, refuse_deleted
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, MacAddress, declared_labels, hardware_from_document
+from tinkbox.model.hardware import ID_ANNOTATION, Hardware, MacAddress, called, declared_labels, hardware_from_document
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
 from tinkbox.model.notes import MAX_NOTES, Note, note_text
 from tinkbox.store.database import Store, Tables
@@ -95,11 +95,10 @@ class MachineChanges:
         macs: set[MacAddress] = set()
 
         def use_case(tables: Tables) -> bool:
-            records = tables.hardware.some([hardware_id])
-            if not records:
-                raise NotFound(f"hardware {hardware_id} was deleted meanwhile")
-            stored = records[0].hardware
-            if base is not None and (records[0].updated_at, dict(stored.labels)) != (
+            refuse_deleted(tables, hardware_id)
+            (record,) = tables.hardware.some([hardware_id])
+            stored = record.hardware
+            if base is not None and (record.updated_at, dict(stored.labels)) != (
                 base.updated_at,
                 dict(base.labels),
             ):
@@ -140,6 +139,7 @@ class MachineChanges:
         hardware_id, line = self._machines.known.find(key).hardware.id, note_text(text)
 
         def use_case(tables: Tables) -> list[Note]:
+            refuse_deleted(tables, hardware_id)
             if len(tables.notes.of(hardware_id)) >= MAX_NOTES:
                 raise Conflict(
                     f"the machine has {MAX_NOTES} notes already: remove one with `tinkbox hardware note KEY --remove N`"

@@ -15,9 +15,9 @@ from typing import Final
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_many_answering
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
-from tinkbox.engine.machines.machines import Machines, called, claims
+from tinkbox.engine.machines.machines import Machines, claims
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.hardware import Hardware, called, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
 from tinkbox.model.notes import MAX_NOTES
@@ -214,7 +214,8 @@ class Imports:
         if not changes:
             return Imported(listed=listed, outcome=ImportOutcome.UNCHANGED, hardware=hardware)
         if not update:
-            return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
+            why = self._obstacle(listed, hardware)
+            return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes, why=why)
         target = edited(hardware, self._edit(listed, hardware))
         needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
         if needing:
@@ -222,6 +223,14 @@ class Imports:
         if len(noted) + len(notes) > MAX_NOTES:
             raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
         return Imported(listed=listed, outcome=ImportOutcome.UPDATED, hardware=target, changes=changes, notes=notes)
+
+    def _obstacle(self, listed: ListedMachine, hardware: Hardware) -> str:
+        """Why a machine cannot become as it is listed; empty: it can."""
+        try:
+            edited(hardware, self._edit(listed, hardware))
+        except (Invalid, Conflict) as refusal:
+            return f"an update is refused: {_said(refusal)}"
+        return ""
 
     def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
         shown = primary(hardware)
@@ -270,37 +279,54 @@ def _prefix(hardware: Hardware) -> int | None:
 def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported]:
     """The same, with those refused that claim what another machine has, or another one of the list.
 
-    An update that is refused keeps what it had, which may refuse others: so it is begun again.
+    An update that is refused keeps what it had, which refuses those that were to have it.
     """
     found = list(planned)
-    while True:
-        moved = {each.hardware.id for each in found if each.hardware and each.outcome is ImportOutcome.UPDATED}
-        holders: dict[str, str] = {}
-        for hardware in known.hardware.values():
-            if hardware.id not in moved:
-                for claim in _claims(hardware):
-                    holders.setdefault(claim, called(hardware))
-        again = False
-        for number, each in enumerate(found):
-            if each.hardware is None or each.outcome not in _STORED:
-                continue
-            own = list(_claims(each.hardware))
-            rival = next((claim for claim in own if claim in holders), None)
-            former = known.hardware.get(each.hardware.id) if each.outcome is ImportOutcome.MADE else None
-            if rival is not None:
-                found[number] = _refused(each.listed, f"{rival} belongs to {holders[rival]} already")
-            elif former is not None:
-                found[number] = _refused(
-                    each.listed,
-                    f"machine {called(former)} was called {each.hardware.name} before: choose another name",
-                )
-            else:
-                place = f"line {each.listed.line} of the list" if each.listed.line else f"{each.listed.key} of the list"
-                holders |= dict.fromkeys(own, place)
-                continue
-            again = again or each.outcome is ImportOutcome.UPDATED
-        if not again:
-            return found
+    moved = {each.hardware.id for each in found if each.hardware and each.outcome is ImportOutcome.UPDATED}
+    holders: dict[str, str] = {}
+    takers: dict[str, int] = {}  # which of the list have claims, as far as they were looked at
+    for hardware in known.hardware.values():
+        if hardware.id not in moved:
+            for claim in _claims(hardware):
+                holders.setdefault(claim, called(hardware))
+    for number, each in enumerate(found):
+        if each.hardware is None or each.outcome not in _STORED:
+            continue
+        own = list(_claims(each.hardware))
+        rival = next((claim for claim in own if claim in holders), None)
+        former = known.hardware.get(each.hardware.id) if each.outcome is ImportOutcome.MADE else None
+        if rival is not None:
+            found[number] = _refused(each.listed, f"{rival} belongs to {holders[rival]} already")
+        elif former is not None:
+            found[number] = _refused(
+                each.listed,
+                f"machine {called(former)} was called {each.hardware.name} before: choose another name",
+            )
+        else:
+            place = f"line {each.listed.line} of the list" if each.listed.line else f"{each.listed.key} of the list"
+            holders |= dict.fromkeys(own, place)
+            takers |= dict.fromkeys(own, number)
+            continue
+        _keep(each, known, found, holders, takers)
+    return found
+
+
+def _keep(
+    refused: Imported, known: _Known, found: list[Imported], holders: dict[str, str], takers: Mapping[str, int]
+) -> None:
+    """Let an update that is refused keep what it had; those that were to have it are refused too, and so on."""
+    keeping = [refused]
+    while keeping:
+        each = keeping.pop()
+        if each.hardware is None or each.outcome is not ImportOutcome.UPDATED:
+            continue
+        stored = known.hardware[each.hardware.id]
+        for claim in _claims(stored):
+            holders[claim] = called(stored)
+            taker = takers.get(claim)
+            if taker is not None and found[taker].outcome in _STORED:
+                keeping.append(found[taker])
+                found[taker] = _refused(found[taker].listed, f"{claim} belongs to {called(stored)} already")
 
 
 def _claims(hardware: Hardware) -> Iterator[str]:

@@ -1,15 +1,19 @@
-"""The one picture of the known machines in memory: their records by id, MAC and address."""
+"""The one picture of the known machines in memory: their records by id, MAC, address and name."""
 
+import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Address
+from typing import Final
 
 from tinkbox.engine.lookup import only
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.labels import Selector
 from tinkbox.store.hardware import MachineRecord
+
+_BEGINNING: Final = re.compile(r"[0-9A-Fa-f-]{1,36}")  # of an id: for what is none nobody looks through all of them
 
 
 class KnownMachines:
@@ -22,6 +26,7 @@ class KnownMachines:
         self._records: dict[str, MachineRecord] = {}
         self._by_mac: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
+        self._by_name: dict[str, dict[str, None]] = {}  # names and hostnames, which several may have
 
     def all(self) -> Collection[MachineRecord]:
         """Every record, oldest first."""
@@ -42,11 +47,9 @@ class KnownMachines:
             exact = exact or self.holder(MacAddress(key))
         if exact:
             return self._records[exact]
-        found = [
-            record
-            for record in self._records.values()
-            if record.hardware.name == key or any(each.hostname == key for each in record.hardware.interfaces)
-        ] or [record for identity, record in self._records.items() if key and identity.startswith(key.lower())]
+        found = [self._records[each] for each in self._by_name.get(key, ())]
+        if not found and _BEGINNING.fullmatch(key):
+            found = [record for identity, record in self._records.items() if identity.startswith(key.lower())]
         return only(found, "hardware", key)
 
     def selected(self, selector: Selector) -> list[MachineRecord]:
@@ -128,6 +131,8 @@ class KnownMachines:
             self._by_mac[interface.mac] = identity
             if interface.address is not None:
                 self._by_address[str(interface.address)] = identity
+        for name in _names(record):
+            self._by_name.setdefault(name, {})[identity] = None
 
     def _unlink(self, hardware_id: str) -> None:
         """Let nothing lead to a machine any more but its id."""
@@ -140,3 +145,14 @@ class KnownMachines:
                 del self._by_mac[interface.mac]
             if self._by_address.get(str(interface.address)) == hardware_id:
                 del self._by_address[str(interface.address)]
+        for name in _names(record):
+            so_called = self._by_name.get(name, {})
+            so_called.pop(hardware_id, None)
+            if not so_called:
+                self._by_name.pop(name, None)
+
+
+def _names(record: MachineRecord) -> set[str]:
+    """What a machine is called: its name, and the hostnames of its interfaces."""
+    hardware = record.hardware
+    return {hardware.name, *(each.hostname for each in hardware.interfaces)} - {""}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tinkbox.engine.machines.absences import Absences
@@ -16,18 +16,29 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
-from tinkbox.model.errors import Conflict, Denied, Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, declared_labels, kept_id, primary
+from tinkbox.model.conditions import explanation
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
+from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id
 from tinkbox.model.labels import LabelChange, LabelKind
 from tinkbox.model.machine_state import MachineState, state_of
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
 from tinkbox.model.text import one_line
+from tinkbox.model.workflow import ListedWorkflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.messages.worker import Credential
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """How the newest workflow of a machine failed, while none is under way."""
+
+    workflow_id: str
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,7 @@ class MachineStatus:
     tpm: str = ""
     tpm_accepted: str = ""
     retired: Retirement | None = None
+    failure: Failure | None = None
 
     @property
     def state(self) -> MachineState:
@@ -63,6 +75,7 @@ class MachineStatus:
             boots=self.boots,
             stage=self.stage,
             retired=self.retired is not None,
+            failed=self.failure is not None,
         )
 
 
@@ -177,10 +190,35 @@ class Machines:
         """Every machine, oldest first."""
         return [self._status(record) for record in self.known.all()]
 
+    async def listed(self) -> list[MachineStatus]:
+        """Every machine, oldest first, also with how its workflow failed."""
+        failures = await self._failures()
+        return [replace(each, failure=failures.get(each.hardware.id)) for each in await self.all()]
+
+    async def standing(self, key: str) -> MachineStatus:
+        """As `get`, also with how its workflow failed."""
+        status = await self.get(key)
+        return replace(status, failure=(await self._failures([status.hardware.id])).get(status.hardware.id))
+
+    async def _failures(self, ids: Sequence[str] | None = None) -> dict[str, Failure]:
+        """Of those machines that have one, by their ids; of all, or of some."""
+
+        def question(tables: Tables) -> dict[str, Failure]:
+            failed = tables.machine_work.failed(ids)
+            listed = {each.id: each for each in tables.workflows.listed(list(set(failed.values())))}
+            return {machine: _failure(listed[each]) for machine, each in failed.items() if each in listed}
+
+        return await self._store.read(question)
+
     async def label(self, key: str, change: LabelChange) -> MachineStatus:
         """Change a machine's labels; raises as `get`, and Invalid for too many."""
         hardware_id = self.known.find(key).hardware.id
-        await self._store.write(lambda tables: tables.labels.change(LabelKind.MACHINE, hardware_id, change))
+
+        def use_case(tables: Tables) -> None:
+            refuse_deleted(tables, hardware_id)
+            tables.labels.change(LabelKind.MACHINE, hardware_id, change)
+
+        await self._store.write(use_case)
         await self.refresh([hardware_id])
         self._wakeups.wake(CHANGES)
         return self._status(self.known.find(hardware_id))
@@ -299,6 +337,11 @@ class Machines:
         )
 
 
+def _failure(workflow: ListedWorkflow) -> Failure:
+    reason, message = explanation(workflow)
+    return Failure(workflow_id=workflow.id, reason=str(reason), message=message)
+
+
 def _refuse_known(tables: Tables, hardware: Hardware) -> None:
     """Raise Conflict where another machine has the MAC, address or name of a new one."""
     for claim, holder in tables.hardware.holders(hardware):
@@ -314,6 +357,12 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
         _refuse_renamed(stored, hardware)
     if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
+
+
+def refuse_deleted(tables: Tables, hardware_id: str) -> None:
+    """Raise NotFound for a machine that is gone since it was found in memory."""
+    if not tables.hardware.some([hardware_id]):
+        raise NotFound(f"hardware {hardware_id} was deleted meanwhile")
 
 
 def refuse_retired(tables: Tables, ids: Iterable[str]) -> None:
@@ -339,11 +388,6 @@ def _refuse_renamed(stored: Hardware | None, hardware: Hardware) -> None:
             f"machine {stored.name} was called {hardware.name} before, and a document of that name would replace it: choose "
             f"another name, or give it back with `tinkbox hardware edit {stored.name} --name {hardware.name}`"
         )
-
-
-def called(hardware: Hardware) -> str:
-    """What people call a machine: its name, else its hostname, else its id."""
-    return hardware.name or primary(hardware).hostname or hardware.id
 
 
 def claims(hardware: Hardware) -> set[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """What a rollout would do, before it is made: which machines, which are refused and why, which disks are wiped."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from tinkbox.store.templates import Template
 
 DEVICE: Final = "device_1"
 AT_ONCE: Final = 200  # machines of which the rendered templates are in memory
+KEYS_AT_ONCE: Final = 50  # that are looked up in a turn of the event loop
 TOLD: Final = 500  # letters of a reason
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 T = TypeVar("T")
@@ -88,7 +90,8 @@ class Plan:
     """The machines in the order in which they begin, and what is done with them.
 
     Each of them is the template's `device`; `parameters` are the rest of the `-r` map.
-    `wipes` counts the machines by the disks that the template has wiped there.
+    `wipes` counts the machines by the disks that the template has wiped there; `images` are those of actions and services,
+    of any machine.
     """
 
     template: Template | BuiltIn
@@ -98,16 +101,21 @@ class Plan:
     refused: tuple[Refused, ...]
     steps: tuple[Step, ...]
     wipes: Mapping[str, int]
+    images: tuple[str, ...]
 
 
-def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
+async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
     """The machines as they are named, behind them those that are selected, in the order of their names; each once.
 
-    Raises Invalid for none and for too many.
+    Booting machines are answered in between.  Raises Invalid for none and for too many.
     """
+    if len(wanted.machines) > MAX_MACHINES:
+        raise _too_many(len(wanted.machines))
     found: dict[str, Chosen] = {}
     refused: list[Refused] = []
-    for key in wanted.machines:
+    for place, key in enumerate(wanted.machines):
+        if place % KEYS_AT_ONCE == KEYS_AT_ONCE - 1:
+            await asyncio.sleep(0)
         try:
             record = known.find(key)
         except (NotFound, Conflict) as refusal:
@@ -130,8 +138,12 @@ def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen],
     if not found and not refused:
         raise Invalid("no machine is named: name machines, or select some by their labels")
     if len(found) + len(refused) > MAX_MACHINES:
-        raise Invalid(f"{len(found) + len(refused)} machines: a rollout has at most {MAX_MACHINES}, so make several")
+        raise _too_many(len(found) + len(refused))
     return list(found.values()), refused
+
+
+def _too_many(number: int) -> Invalid:
+    return Invalid(f"{number} machines: a rollout has at most {MAX_MACHINES}, so make several")
 
 
 def device_of(text: str, names: Names, parameters: Mapping[str, str]) -> str:
@@ -172,6 +184,7 @@ async def planned(
     refused: list[Refused] = []
     steps: tuple[Step, ...] = ()
     wipes: Counter[str] = Counter()
+    images: dict[str, None] = {}
     for piece in _pieces(machines, AT_ONCE):
         data = [rendering_data({device: str(each.mac), **parameters}, each.hardware) for each in piece]
         rendered = await render_each(text, data, turn)
@@ -187,8 +200,12 @@ async def planned(
                 refused.append(Refused(name=each.name, machine=each.hardware.id, why=why))
                 continue
             fit.append(each)
-            steps = steps or _steps(result.definition)
-            wipes.update({disk for step in _steps(result.definition) for disk in step.wipes})
+            its_steps = _steps(result.definition)
+            steps = steps or its_steps
+            wipes.update({disk for step in its_steps for disk in step.wipes})
+            images |= dict.fromkeys(
+                [*(step.image for step in its_steps), *(one.image for one in result.definition.services)]
+            )
     return Plan(
         template=template,
         device=device,
@@ -197,6 +214,7 @@ async def planned(
         refused=tuple(refused),
         steps=steps,
         wipes=wipes,
+        images=tuple(images),
     )
 
 
@@ -216,7 +234,7 @@ def engaged(tables: Tables, machines: Sequence[Chosen]) -> dict[str, str]:
 
 
 def hardware_at(known: KnownMachines) -> HardwareAt:
-    """What tasks may name machines by, from memory: at the store each question looks at every machine."""
+    """What tasks may name machines by, from memory: for each of many machines the store would be asked anew."""
     agents = {each.hardware.agent_id: each.hardware.id for each in known.all() if each.hardware.agent_id}
 
     def at(address: str) -> str | None:

@@ -175,7 +175,7 @@ class Progression:
             if newest is None or there is None or there.place is not Place.WAITING:
                 raise _NotNow(f"{member.name} does not wait any more")
             counts, failed = tables.rollouts.counts([rollout.id])[rollout.id], tables.rollouts.has_failed(rollout.id)
-            if not room(newest, counts, failed=failed) or tables.rollouts.busy([member.machine]):
+            if not room(newest, counts, failed=failed) or tables.workflows.needing(member.machine):
                 raise _NotNow(f"{member.name} has to wait")
             begin(tables, newest, now)
             tables.rollouts.begin(rollout.id, member.position, workflow_id)

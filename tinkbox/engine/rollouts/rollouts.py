@@ -1,12 +1,13 @@
 """Use-cases of rollouts: what people ask of them.  `progression` has them go on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rollouts.obstacles import boot_obstacles, missing_images
 from tinkbox.engine.rollouts.planning import (
     Plan,
     Refused,
@@ -18,12 +19,13 @@ from tinkbox.engine.rollouts.planning import (
     refused_in,
 )
 from tinkbox.engine.rollouts.rules import Happening, advance
-from tinkbox.engine.rollouts.settling import explained
+from tinkbox.engine.rollouts.settling import explained, note
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, Problem
@@ -41,6 +43,7 @@ from tinkbox.model.rollout import (
     Place,
     Rollout,
     RolloutState,
+    reasons_told_once,
 )
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import ListedWorkflow
@@ -53,7 +56,7 @@ SHOWN: Final = 100  # machines of each kind, where not all of them are asked for
 class Standing:
     """A rollout with where its machines stand.
 
-    Of those that did not succeed, are under way and wait, only the first are listed; `workflows` are those of the machines under
+    Of those that did not succeed or were left out, are under way and wait, only the first are listed; `workflows` are those of the machines under
     way, by their ids.
     """
 
@@ -80,6 +83,7 @@ class Rollouts:
         new_id: Callable[[], str],
         names: Names,
         renderings: Turns,
+        digest_of: DigestOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -88,6 +92,7 @@ class Rollouts:
         self._new_id = new_id
         self._names = names
         self._renderings = renderings
+        self._digest_of = digest_of
 
     async def plan(self, wanted: Wanted, who: str = OPERATOR) -> Plan:
         """What a rollout would do; nothing is stored.
@@ -95,7 +100,7 @@ class Rollouts:
         Raises NotFound for an unknown template, Invalid for what is wrong whatever the machine.
         """
         template = await self._store.read(lambda tables: find_template(tables, wanted.template))
-        machines, unknown = chosen_machines(self._machines.known, wanted)
+        machines, unknown = await chosen_machines(self._machines.known, wanted)
         with self._renderings.place(who) as turn:
             plan = await planned(template, machines, wanted, self._names, hardware_at(self._machines.known), turn)
         why = await self._store.read(lambda tables: engaged(tables, machines))
@@ -105,6 +110,11 @@ class Rollouts:
             machines=tuple(each for each in plan.machines if each.hardware.id not in why),
             refused=(*unknown, *plan.refused, *busy),
         )
+
+    def warnings(self, plan: Plan, osie: Collection[str]) -> list[str]:
+        """What would keep its machines from beginning; `osie` are the architectures of the OSIEs that there are."""
+        machines = [each.hardware for each in plan.machines]
+        return [*boot_obstacles(machines, osie), *missing_images(plan.images, self._digest_of)]
 
     async def create(self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False) -> Standing:
         """Make a rollout, which begins at once.
@@ -170,7 +180,7 @@ class Rollouts:
             return Standing(
                 rollout=rollout,
                 counts=tables.rollouts.counts([rollout.id])[rollout.id],
-                unsuccessful=explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL, SHOWN)),
+                unsuccessful=explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL | {Place.LEFT}, SHOWN)),
                 under_way=under_way,
                 waiting=tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN),
                 workflows=tables.workflows.listed([each.workflow_id for each in under_way]),
@@ -210,11 +220,14 @@ class Rollouts:
     async def retry(self, key: str) -> Standing:
         """Have every machine wait again that did not succeed, and go on.
 
-        Its workflow is resumed then where it failed, or made anew if it was deleted.  Raises Conflict when there is none.
+        Its workflow is resumed then where it failed, or made anew if it was deleted.  Machines that are retired or deleted
+        are left out, and keep why they did not succeed.  Raises Conflict when there is none.
         """
 
         def check(tables: Tables, rollout: Rollout) -> None:
-            if not tables.rollouts.put_back(rollout.id):
+            note(tables, rollout)
+            left = tables.rollouts.leave_out(rollout.id)
+            if not tables.rollouts.put_back(rollout.id) and not left:
                 raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
 
         return await self._change(key, Happening.RETRIED, check)
@@ -265,9 +278,10 @@ def find_rollout(tables: Tables, key: str) -> Rollout:
 
 def _refused(refused: Sequence[Refused], left: int) -> Invalid:
     """The refusal of machines before anything begins."""
-    listed = [Problem(text=each.why, key=each.name) for each in refused[:SHOWN]]
-    if len(refused) > SHOWN:
-        listed.append(Problem(text=f"and {len(refused) - SHOWN} more"))
+    reasons = reasons_told_once([(each.name, each.why) for each in refused], left)
+    listed = [Problem(text=why, key=name) for name, why in reasons[:SHOWN]]
+    if len(reasons) > SHOWN:
+        listed.append(Problem(text=f"and {len(reasons) - SHOWN} more"))
     way_out = "; --skip-refused goes on without them" if left else ""
     return Invalid(
         f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}", listed

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from tinkbox.model.diagram import state_diagram
 from tinkbox.model.errors import Conflict
-from tinkbox.model.rollout import Counts, OnFailure, Rollout, RolloutState
+from tinkbox.model.rollout import OVER, Counts, OnFailure, Rollout, RolloutState
 
 
 class Happening(StrEnum):
@@ -62,13 +62,15 @@ def advance(rollout: Rollout, happening: Happening) -> RolloutState:
     try:
         return TABLE[rollout.state, happening]
     except KeyError:
-        raise Conflict(f"rollout {rollout.short} is {rollout.state}: it cannot be {happening}") from None
+        word = "canceled" if happening is Happening.STOPPED else happening
+        over = "is over, and " if rollout.state in OVER else ""
+        raise Conflict(f"rollout {rollout.short} is {rollout.state}: it {over}cannot be {word}") from None
 
 
 def follows(rollout: Rollout, counts: Counts, *, failed: bool) -> Happening | None:
     """What happens by itself to a rollout with these machines, None: nothing; `failed`: one more of them did."""
     state = rollout.state
-    if counts.succeeded == counts.total and (state, Happening.SUCCEEDED) in TABLE:
+    if counts.succeeded and counts.succeeded + counts.left == counts.total and (state, Happening.SUCCEEDED) in TABLE:
         return Happening.SUCCEEDED
     if failed and rollout.on_failure is OnFailure.STOP and state in BEGINNING | {RolloutState.PAUSED}:
         return Happening.STOPPED

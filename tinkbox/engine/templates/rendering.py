@@ -182,7 +182,8 @@ def _missing(text: str, dialect: Dialect, data: Data) -> list[Problem]:
         Problem(
             line=each.line,
             key=each.name,
-            text=f"placeholder {each.name} has no value: the -r map has {', '.join(sorted(given)) or 'nothing'}",
+            text=f"placeholder {each.name} has no value: give it with --set {each.name}=VALUE, or in the -r map, which has "
+            f"{', '.join(sorted(given)) or 'nothing'}",
         )
         for each in placeholders(text, dialect) or ()
         if each.name not in data

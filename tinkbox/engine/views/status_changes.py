@@ -74,7 +74,7 @@ class _Work:
 class _Found:
     """What the store says now: of which `machines` (None: of all) which workflow is `shown`, and which of these changed.
 
-    `sequence` is how far the events go, `stored` how many workflows there are.
+    `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait.
     """
 
     sequence: int
@@ -84,6 +84,7 @@ class _Found:
     changed: Collection[str]
     untold: Mapping[str, LostWork]
     waiting: Mapping[str, Sequence[LostWork]]
+    in_rollouts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,10 @@ class StatusChanges:
         self._number = 0  # of the last change
         self._woken = -1
         self._kept: dict[str, _Kept] = {}
+        self._new: set[str] = set()  # machines of which the work was not looked at yet
+        self._touched: set[str] = (
+            set()
+        )  # and those of which the line is to be made anew, also when looking failed meanwhile
         self._may_stall: set[str] = set()
         self._under_way: set[str] = set()
         self._gone: dict[str, int] = {}
@@ -136,6 +141,7 @@ class StatusChanges:
         self._work: dict[str, _Work] = {}
         self._untold: Mapping[str, LostWork] = {}
         self._waiting: Mapping[str, Sequence[LostWork]] = {}
+        self._in_rollouts: Mapping[str, str] = {}
         self._sent: _Sent | None = None
 
     async def after(self, place: str, version: str, limits: Sequence[LimitLine], faults: Sequence[str]) -> str:
@@ -175,14 +181,14 @@ class StatusChanges:
         if woken == self._woken:
             self._tell(self._stalled() | self._progressed())
             return
-        touched, new = await self._look_at_machines()
-        touched |= await self._look_at_work(new)
-        self._tell(touched | self._progressed())
+        await self._look_at_machines()
+        await self._look_at_work()
+        self._tell(self._touched | self._stalled() | self._progressed())
+        self._touched.clear()
         self._woken = woken
 
-    async def _look_at_machines(self) -> tuple[set[str], set[str]]:
-        """Returns the machines of which something changed, and those of them that are new; retired ones are as if deleted."""
-        touched, new = self._stalled(), set()
+    async def _look_at_machines(self) -> None:
+        """Note which machines changed, and which of them are new; retired ones are as if deleted."""
         records = [each for each in self._machines.known.all() if each.retired is None]
         for index, record in enumerate(records):
             if index % MACHINES_AT_ONCE == MACHINES_AT_ONCE - 1:
@@ -196,18 +202,16 @@ class StatusChanges:
             status = await self._machines.get(machine)
             if kept is None:
                 self._kept[machine] = _Kept(record=record, newest=newest, status=status)
-                new.add(machine)
+                self._new.add(machine)
             else:
                 kept.record, kept.newest, kept.status = record, newest, status
             if newest is not None and newest.stage in PATIENCE:
                 self._may_stall.add(machine)
             else:
                 self._may_stall.discard(machine)
-            touched.add(machine)
+            self._touched.add(machine)
         for machine in self._kept.keys() - {each.hardware.id for each in records}:
             self._forget(machine)
-            touched.discard(machine)
-        return touched, new
 
     def _newest(self, hardware: Hardware) -> Sighting | None:
         """What was last seen of a machine: the same object until it is seen again."""
@@ -216,7 +220,7 @@ class StatusChanges:
 
     def _forget(self, machine: str) -> None:
         del self._kept[machine]
-        for kept in (self._may_stall, self._under_way):
+        for kept in (self._new, self._touched, self._may_stall, self._under_way):
             kept.discard(machine)
         self._shown.pop(machine, None)
         self._number += 1
@@ -224,36 +228,37 @@ class StatusChanges:
         while len(self._gone) > KEPT_GONE:
             self._gone_before = self._gone.pop(next(iter(self._gone)))
 
-    async def _look_at_work(self, new: set[str]) -> set[str]:
-        """Returns the machines of which the work changed; `new` are machines of which nothing is known yet."""
-        found = await self._store.read(lambda tables: self._question(tables, new))
-        touched = self._take_lost(found)
+    async def _look_at_work(self) -> None:
+        """Note of which machines the work changed."""
+        new = frozenset(self._new)
+        found = await self._store.read(partial(self._question, new=new))
+        self._touched |= self._take_lost(found) | self._take_rollouts(found)
         for machine in self._kept if found.machines is None else found.machines:
             shown = found.shown.get(machine, "")
             if machine in self._kept and self._shown.get(machine, "") != shown:
                 self._shown[machine] = shown
-                touched.add(machine)
+                self._touched.add(machine)
         wanted = set(self._shown.values()) - {""}
         again = sorted(wanted & set(found.changed) | wanted - self._work.keys())
+        changed = set(again)
+        self._touched |= {machine for machine, workflow in self._shown.items() if workflow in changed}
         for workflow in self._work.keys() - wanted:
             del self._work[workflow]
         for begin in range(0, len(again), WORKFLOWS_AT_ONCE):
             page = again[begin : begin + WORKFLOWS_AT_ONCE]
             self._work.update(await self._store.read(partial(_works, workflow_ids=page)))
-        changed = set(again)
-        touched |= {machine for machine, workflow in self._shown.items() if workflow in changed}
         # What comes behind is looked at next time, so that nothing is missed of what failed here.
         self._sequence, self._stored = found.sequence, found.stored
-        return touched
+        self._new -= new
 
-    def _question(self, tables: Tables, new: set[str]) -> _Found:
+    def _question(self, tables: Tables, new: Collection[str]) -> _Found:
         work, sequence = tables.machine_work, tables.events.newest()
         stored = tables.room.shares()[Stored.WORKFLOWS].number
         machines: set[str] | None = None
         changed: list[str] = []
         if self._sequence >= 0:
             changed = work.changed(self._sequence)
-            machines = new | work.workers(changed)
+            machines = {*new, *work.workers(changed)}
             # Deletions leave no event: there are fewer than were there and came.
             if stored != self._stored + work.created(self._sequence) or tables.workflows.half_deleted():
                 there = work.there({*self._shown.values()})
@@ -266,6 +271,7 @@ class StatusChanges:
             changed=changed,
             untold=untold(tables),
             waiting=waiting(tables),
+            in_rollouts=tables.rollouts.waiting_in([*self._kept]) if tables.rollouts.unfinished() else {},
         )
 
     def _take_lost(self, found: _Found) -> set[str]:
@@ -282,6 +288,11 @@ class StatusChanges:
         }
         self._untold, self._waiting = found.untold, found.waiting
         return touched | {machine for machine, workflow in self._shown.items() if workflow in workflows}
+
+    def _take_rollouts(self, found: _Found) -> set[str]:
+        """Take over which machines wait for their turn; returns those of which that changed."""
+        before, self._in_rollouts = self._in_rollouts, found.in_rollouts
+        return {machine for machine, _ in before.items() ^ found.in_rollouts.items()}
 
     def _stalled(self) -> set[str]:
         """The machines that stalled since, or did not stall for ever."""
@@ -327,6 +338,7 @@ class StatusChanges:
             name=hardware.name,
             labels=dict(hardware.labels),
             work=self._work_line(hardware.id, work) if work is not None else None,
+            rollout=self._in_rollouts.get(hardware.id, ""),
         )
 
     def _work_line(self, machine: str, work: _Work) -> WorkLine:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.rollouts.obstacles import boot_obstacles, missing_images
 from tinkbox.engine.rollouts.planning import device_of, hardware_at, with_appliance
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn
@@ -125,7 +126,13 @@ class WorkflowPlans:
         plan = self._bound(plan, workflow, records)
         working = [each for each in records if each.hardware.id in workflow.workers()]
         waits = await self._store.read(lambda tables: list(_waits(tables, working)))
-        return replace(plan, obstacles=[*_in_the_way(working, osie), *_missing_images(plan), *waits])
+        return replace(plan, obstacles=[*_in_the_way(working, osie), *self._missing_images(plan), *waits])
+
+    def _missing_images(self, plan: WorkflowPlan) -> Iterator[Obstacle]:
+        images = [each.image for each in plan.services] + [each.image for each in plan.steps if not each.skipped]
+        # What was pinned is there, whatever became of it since.
+        unpinned = [each.name for each in images if not each.digest]
+        yield from (Obstacle(text=text) for text in missing_images(unpinned, self._digest_of))
 
     def _bound(self, plan: WorkflowPlan, workflow: Workflow, records: Sequence[MachineRecord]) -> WorkflowPlan:
         """The plan with what the workflow's machines have to do."""
@@ -189,26 +196,11 @@ def _obstacle(refusal: Refusal) -> Obstacle:
 def _in_the_way(machines: Sequence[MachineRecord], osie: Collection[str]) -> Iterator[Obstacle]:
     """What of the machines themselves stands in the way of their boot."""
     for each in machines:
-        name, architecture = called(each.hardware), primary(each.hardware).architecture
+        name = called(each.hardware)
         if each.retired is not None:
             text = f"machine {name} is retired: `tinkbox hardware return {name}` takes it back into service"
             yield Obstacle(text=text)
-        if not any(one.allow_pxe for one in each.hardware.interfaces):
-            yield Obstacle(
-                text=f"no card of machine {name} may netboot: allow it in its document, `tinkbox hardware edit {name}`"
-            )
-        if architecture not in osie:
-            yield Obstacle(
-                text=f"there is no OSIE for {architecture}, which machine {name} boots: `tinkbox osie build` makes one"
-            )
-
-
-def _missing_images(plan: WorkflowPlan) -> Iterator[Obstacle]:
-    images = [each.image for each in plan.services] + [each.image for each in plan.steps if not each.skipped]
-    for name in dict.fromkeys(each.name for each in images if not each.digest and not each.elsewhere):
-        yield Obstacle(
-            text=f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
-        )
+        yield from (Obstacle(text=text) for text in boot_obstacles([each.hardware], osie))
 
 
 def _waits(tables: Tables, machines: Sequence[MachineRecord]) -> Iterator[Obstacle]:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
-from tinkbox.engine.machines.machines import Machines, MachineStatus, called
+from tinkbox.engine.machines.machines import Machines, MachineStatus, refuse_deleted
 from tinkbox.engine.workflows.stopping import way_out
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import Conflict
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.notes import MAX_NOTE, Retirement, note_text
 from tinkbox.model.text import shortened
 from tinkbox.store.database import Store, Tables
@@ -25,8 +25,8 @@ FORCE = "--force cancels it first"
 class Departures:
     """Retires machines, takes them back, deletes them.
 
-    Without `force` a machine that an unfinished workflow needs is refused with Conflict; with it, its workflows are
-    cancelled first, on whatever other machines they have as well.
+    Without `force` a machine that an unfinished workflow needs, or that waits in a rollout, is refused with Conflict; with it,
+    its workflows are cancelled first, on whatever other machines they have as well, and the rollout goes on without it.
     """
 
     def __init__(self, store: Store, machines: Machines, workflows: Workflows, clock: Callable[[], datetime]) -> None:
@@ -47,6 +47,7 @@ class Departures:
         canceled = await self._cancel(hardware, who) if force else []
 
         def use_case(tables: Tables) -> None:
+            refuse_deleted(tables, hardware.id)
             before = tables.retirements.of(hardware.id)
             if before is not None:
                 raise Conflict(
@@ -56,6 +57,8 @@ class Departures:
             # What was told to stop with force ends by itself; what came meanwhile is decided about by a person.
             if set(needing) - set(canceled):
                 raise self._needed(hardware, needing, FORCE)
+            if not force:
+                _refuse_awaited(tables, hardware)
             tables.retirements.put(hardware.id, Retirement(at=self._clock(), who=who, reason=said))
             self._machines.sessions.void(tables, hardware.id)
 
@@ -89,6 +92,8 @@ class Departures:
         needing = [] if force else await self._machines.needed_by(hardware.id)
         if needing:
             raise self._needed(hardware, needing, FORCE)
+        if not force:
+            await self._store.read(partial(_refuse_awaited, hardware=hardware))
         canceled = await self._cancel(hardware, who) if force else []
         for each in await self._machines.needed_by(hardware.id):
             raise self._needed(hardware, [each], await self._store.read(partial(self._way_out, each)))
@@ -108,3 +113,12 @@ class Departures:
     @staticmethod
     def _needed(hardware: Hardware, needing: list[str], then: str) -> Conflict:
         return Conflict(f"workflow {needing[0]} is not over and needs machine {called(hardware)}: {then}")
+
+
+def _refuse_awaited(tables: Tables, hardware: Hardware) -> None:
+    """Raise Conflict for a machine that waits in a rollout."""
+    for rollout in tables.rollouts.waiting_in([hardware.id]).values():
+        raise Conflict(
+            f"machine {called(hardware)} waits in rollout {rollout[:8]}: `tinkbox rollout get {rollout[:8]}` shows that; with "
+            "--force the rollout goes on without it"
+        )

@@ -1,7 +1,7 @@
 """Use-cases of workflows: create, show, cancel, retry, delete."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -46,6 +46,7 @@ from tinkbox.store.workflows import Attempt
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256
 PAGE = 50
+UNFINISHED = frozenset(State) - FINAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Workflows:
     """Create, show, cancel, retry and delete workflows.
 
     Wherever a `key` is asked, it is an id, a unique beginning of one, the name of the newest so called, or a machine whose
-    newest it is (`Machines`).
+    newest it is (`Machines`).  What changes a workflow takes no name that several have: that is a Conflict.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Workflows:
         self._names = names
         self._renderings = renderings
         self._digest_of = digest_of
+        self._listening_since = clock()
 
     async def create(
         self,
@@ -292,7 +294,7 @@ class Workflows:
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = find_workflow(tables, key)
+            workflow = find_only_workflow(tables, key, UNFINISHED)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             woken = self._discard(tables, workflow.id, State.CANCELED, who)
@@ -316,12 +318,14 @@ class Workflows:
             stopped, now = being_stopped(tables, workflow_id), self._clock()
             if stopped is None or stopped.attempt is None or stopped.stopped_at is None:
                 return [], True
+            # Of what was said to an appliance that is not there any more this one knows nothing.
+            silent = (now - max(stopped.stopped_at, self._listening_since)).total_seconds()
             if self._machines.progress.heard_since(stopped.attempt.worker, stopped.stopped_at):
                 raise Conflict(
                     f"workflow {workflow_id} is not ended by force: its machine answers, and stops what runs there. It ends by itself "
                     f"{ends_by_itself(stopped, now)} at the latest"
                 )
-            if time() < patience and (now - stopped.stopped_at).total_seconds() < SILENCE:
+            if time() < patience and silent < SILENCE:
                 return [], False
             return end_unconfirmed(tables, stopped, who, now), True
 
@@ -355,7 +359,7 @@ class Workflows:
         def use_case(tables: Tables) -> Workflow:
             if first is not None:
                 first(tables)
-            workflow = find_workflow(tables, key)
+            workflow = find_only_workflow(tables, key)
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
@@ -396,7 +400,7 @@ class Workflows:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
         def use_case(tables: Tables) -> tuple[str, list[str], int]:
-            workflow = find_workflow(tables, key)
+            workflow = find_only_workflow(tables, key)
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
                     f"workflow {workflow.id} is {workflow.state.lower()}, and can be deleted when it is over: "
@@ -480,6 +484,20 @@ def find_workflow(tables: Tables, key: str) -> Workflow:
                 f"machine {key[:80]} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
             )
     return only(found, "workflow", key)
+
+
+def find_only_workflow(tables: Tables, key: str, states: Collection[State] = tuple(State)) -> Workflow:
+    """As `find_workflow`, for what changes it: raises Conflict for a name that several workflows in these states have."""
+    workflow = find_workflow(tables, key)
+    by_name = workflow.name == key and not workflow.id.startswith(key)
+    number = sum(each in states for each in tables.workflows.called(key)) if by_name else 0
+    if number > 1:
+        which = "workflows that are not over" if states is UNFINISHED else "workflows"
+        raise Conflict(
+            f"{number} {which} are called {quoted(key)}: name one by its id, which `tinkbox workflow list` shows, or by its machine, "
+            "or select several by their labels with -l"
+        )
+    return workflow
 
 
 def check_size(name: str, devices: Mapping[str, str]) -> None:

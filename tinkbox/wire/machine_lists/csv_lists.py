@@ -119,7 +119,7 @@ def _columns(header: Sequence[str], gathered: Gathered) -> list[str]:
         near = get_close_matches(column[:40], known, n=1, cutoff=0.8)
         if near:
             raise Invalid(f"unknown column {shown(cell)}: did you mean {_OTHER_NAMES.get(near[0], near[0])}?")
-        gathered.leave_out(f"column {shown(cell)} is not read: call it label:{column[:30]} to have it as a label", 1)
+        gathered.leave_out(f"unknown column {shown(cell)}: call it label:{column[:30]} to have it as a label", 1)
     return columns
 
 

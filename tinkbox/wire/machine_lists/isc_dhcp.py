@@ -1,23 +1,27 @@
 """ISC's dhcpd: the hosts of its configuration (dhcpd.conf(5)) and its leases (dhcpd.leases(5)).
 
 Of a `host NAME { … }`, in whatever group, subnet or pool it stands: `hardware ethernet MAC`, the first IPv4 address of
-`fixed-address`, `option host-name`, else NAME.  The prefix and the router are those of the `subnet` that has the address.
-Of a `lease ADDRESS { … }` that is `binding state active`: `hardware ethernet` and `client-hostname`; the last lease of an
-address is the one that counts.
+`fixed-address` (the one in a `subnet` of the file, where there are several), `option host-name`, else NAME.  The prefix and
+the router are those of the `subnet` that has the address.
+Of a `lease ADDRESS { … }` that is `binding state active` and has not ended: `hardware ethernet` and `client-hostname`; the
+last lease of an address is the one that counts.  A file of leases also has the `host`s that were made while dhcpd ran
+(omshell): the last of a name counts, and one that is `deleted` is no more.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from typing import Final
 
 from tinkbox.model.errors import Invalid
-from tinkbox.wire.machine_lists.listing import Gathered, Network, own_name, shown, within
+from tinkbox.wire.machine_lists.listing import Gathered, Network, is_address, shown, whole_mac, within
 
 MAX_DEPTH: Final = 64
 HOST: Final = re.compile(r"\bhost\s+\S+\s*\{")
-LEASE: Final = re.compile(r"^\s*lease\s+[0-9.]+\s*\{", re.MULTILINE)
+LEASE: Final = re.compile(r"^\s*(?:lease\s+[0-9.]+\s*\{|(?:server-duid|authoring-byte-order)\s)", re.MULTILINE)
+INCLUDE: Final = re.compile(r'^\s*include\s+"[^"\n]*"\s*;', re.MULTILINE)
 _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<mark>[{};])|(?P<word>[^\s"{};#]+)|(?P<other>#[^\n]*|\n|[^\S\n]+|")'
 )
@@ -44,72 +48,95 @@ class _Block:
 def read_configuration(text: str, gathered: Gathered) -> None:
     """Gather the hosts of a configuration.  Raises Invalid where its braces do not fit."""
     hosts: list[_Block] = []
-    networks: list[Network] = []
     for block in _blocks(text):
         kind = block.words[0].lower() if block.words else ""
         if kind == "host":
             hosts.append(block)
+        elif kind == "include":
+            gathered.include(" ".join(map(_bare, block.words[1:])), block.line)
         elif kind == "subnet" and len(block.words) >= 4:
             try:
                 network = IPv4Network((block.words[1], block.words[3]))
             except ValueError:
                 gathered.wrong(f"{shown(' '.join(block.words[:4]))} is no network", block.line)
                 continue
-            networks.append(Network(network=network, router=block.value("option", "routers")))
+            gathered.networks.append(Network(network=network, router=block.value("option", "routers")))
     for host in sorted(hosts, key=lambda each: each.line):
-        _host(host, networks, gathered)
+        _host(host, gathered)
 
 
 def read_leases(text: str, gathered: Gathered) -> None:
     """Gather what is lent.  Raises Invalid where its braces do not fit."""
-    newest: dict[str, _Block] = {}
+    newest: dict[str, dict[str, _Block]] = {"host": {}, "lease": {}}
     for block in _blocks(text):
-        if len(block.words) >= 2 and block.words[0].lower() == "lease":
-            newest.pop(block.words[1], None)
-            newest[block.words[1]] = block
+        if len(block.words) >= 2 and (of_kind := newest.get(block.words[0].lower())) is not None:
+            of_kind.pop(block.words[1], None)
+            of_kind[block.words[1]] = block
+    reserved = {_mac(host) for host in newest["host"].values() if _host(host, gathered)}
     by_mac: dict[str, _Block] = {}
-    for block in newest.values():
-        mac = block.value("hardware", "ethernet")
-        if block.value("binding", "state").lower() != "active":
+    for block in newest["lease"].values():
+        mac = _mac(block)
+        if mac in reserved:
+            gathered.leave_out(f"{shown(block.words[1])} is lent to a host that this file has too", block.line)
+        elif block.value("binding", "state").lower() != "active":
             gathered.leave_out(f"{shown(block.words[1])} is not lent now", block.line)
+        elif (end := _end(block)) and gathered.is_over(end):
+            gathered.leave_out(f"the lease of {shown(block.words[1])} is over", block.line)
         elif not mac:
             gathered.leave_out(f"{shown(block.words[1])} names no MAC", block.line)
         else:
             # A card that moved from one network to another has leases of both for a while: the newest counts.
-            by_mac[mac.lower()] = block
+            by_mac[mac] = block
     for mac, block in by_mac.items():
-        name = own_name(block.value("client-hostname"))
-        gathered.add(macs=[mac], name=name, address=block.words[1], line=block.line)
+        gathered.add(macs=[mac], foreign=block.value("client-hostname"), address=block.words[1], line=block.line)
 
 
-def _host(host: _Block, networks: list[Network], gathered: Gathered) -> None:
+def _mac(block: _Block) -> str:
+    return whole_mac(block.value("hardware", "ethernet").lower())
+
+
+def _end(lease: _Block) -> float:
+    """When a lease ends, in seconds since 1970; 0: never, or it does not say."""
+    words = lease.values("ends")
+    try:
+        if words[:1] == ["epoch"]:
+            return float(words[1])
+        return datetime.strptime(" ".join(words[1:3]), "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
+    except (ValueError, IndexError):
+        return 0
+
+
+def _host(host: _Block, gathered: Gathered) -> bool:
+    """Gather a host; returns whether it is there, and none that was deleted."""
     named = _bare(host.words[1]) if len(host.words) > 1 else ""
-    mac = host.value("hardware", "ethernet")
+    mac = _mac(host)
     if host.statements and any(each[0].lower() == "deleted" for each in host.statements):
         gathered.leave_out(f"host {shown(named)} was deleted", host.line)
-        return
+        return False
     if not mac:
         gathered.leave_out(f"host {shown(named)} names no MAC of an Ethernet card", host.line)
-        return
-    addresses = [_bare(part) for each in host.values("fixed-address") for part in each.split(",") if part]
-    address = addresses[0] if addresses else ""
-    if address and not re.fullmatch(r"[0-9.]+", address):
-        gathered.leave_out(f"the address of host {shown(named)} is a name: it is imported without one", host.line)
-        address = ""
-    reserved, router = within(address, networks)
-    router = (host.value("option", "routers") or router) if reserved else ""
-    name = own_name(host.value("option", "host-name") or named)
+        return False
+    written = [_bare(part) for each in host.values("fixed-address") for part in each.split(",") if part]
+    addresses = [each for each in written if re.fullmatch(r"[0-9.]+", each)]
+    address = next((each for each in addresses if within(each, gathered.networks)), addresses[0] if addresses else "")
+    others = [shown(each) for each in written if each != address]
+    if others and address:
+        gathered.change(f"host {shown(named)} is imported with {address}, without {', '.join(others)}", host.line)
+    elif others:
+        gathered.change(f"the address of host {shown(named)} is a name: it is imported without one", host.line)
+    router = host.value("option", "routers")
     gathered.add(
         macs=[mac],
-        name=name,
-        address=reserved,
-        gateway=router if re.fullmatch(r"[0-9.]+", router) else "",
+        foreign=host.value("option", "host-name") or named,
+        address=address,
+        gateway=router if address and is_address(router) else "",
         line=host.line,
     )
+    return True
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Every block, each when it ends; raises Invalid."""
+    """Every block, each when it ends, and every `include` as one that has nothing in it; raises Invalid."""
     around = [_Block([], 1)]
     words: list[str] = []
     line = begun = 1
@@ -129,7 +156,9 @@ def _blocks(text: str) -> Iterator[_Block]:
             around.append(_Block(words, begun if words else line))
             words = []
         elif found == ";":
-            if words:
+            if words and words[0].lower() == "include":
+                yield _Block(words, begun)
+            elif words:
                 around[-1].statements.append(words)
             words = []
         else:

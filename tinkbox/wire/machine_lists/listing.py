@@ -1,45 +1,72 @@
 """What a reader of machine lists gathers: machines, problems, and what is left out."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from ipaddress import IPv4Network
 from typing import Final
 
 from tinkbox.model.discovery import host_name
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.labels import Labels, parse_labels
-from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine, listed_machine
+from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine, listed_machine, parse_address
 from tinkbox.model.notes import MAX_NOTE
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 
 TAGGED: Final = "yes"  # the value of a label that is a tag elsewhere
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST: Final = 63
+_MOST_NAMED: Final = 5
+_SHORT_MAC: Final = re.compile(r"[0-9A-Fa-f]{1,2}(?::[0-9A-Fa-f]{1,2}){5}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a list says.  `problems` are what is wrong with it, `left_out` what it has that is no machine to import."""
+    """What a list says.
+
+    `problems` are what is wrong with it, `left_out` what it has that is no machine to import, `changed` what is taken
+    otherwise than it is written.
+    """
 
     machines: tuple[ListedMachine, ...] = ()
     problems: tuple[Problem, ...] = ()
     left_out: tuple[Problem, ...] = ()
+    changed: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A network that a DHCP server's configuration describes, and the router that it tells there."""
+
+    network: IPv4Network
+    router: str = ""
 
 
 @dataclass(slots=True)
 class Gathered:
-    """A list while it is read; `file` names it where several are read at once."""
+    """A list while it is read, at the time `now`; `file` names it where several are read at once, which are `files`.
 
+    `networks` are those that it describes, for the addresses of all files; `written` are the names of machines that are
+    taken otherwise, by the place of the machine.
+    """
+
+    now: datetime
     file: str = ""
+    files: Sequence[str] = ()
+    networks: list[Network] = field(default_factory=list)
+    written: dict[tuple[int, str], str] = field(default_factory=dict)
     machines: list[ListedMachine] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
+    changed: list[Problem] = field(default_factory=list)
 
     def add(
         self,
         *,
         macs: Iterable[str],
         name: str = "",
+        foreign: str = "",
         address: str = "",
         gateway: str = "",
         labels: Labels | None = None,
@@ -47,8 +74,14 @@ class Gathered:
         line: int = 0,
         key: str = "",
     ) -> None:
-        """Take a machine in, or note what is wrong with it.  Raises TooLarge for one too many."""
+        """Take a machine in, or note what is wrong with it.  Raises TooLarge for one too many.
+
+        `foreign` is a name as another program has it, instead of `name`.
+        """
         where = self._key(key)
+        name = name or own_name(foreign)
+        if foreign and name != foreign.strip().lower():
+            self.written[line, where] = foreign.strip()
         try:
             checked = parse_labels(labels or {})
             machine = listed_machine(
@@ -75,40 +108,118 @@ class Gathered:
     def leave_out(self, text: str, line: int = 0, key: str = "") -> None:
         self.left_out.append(Problem(text=text, line=line or None, key=self._key(key)))
 
+    def include(self, path: str, line: int, *, is_folder: bool = False) -> None:
+        """Tell of a file, or of a folder of them, that the list includes, unless it is among those that are read."""
+        place = -2 if is_folder else -1
+        if path.rstrip("/").split("/")[-1] not in (each.split("/")[place:][0] for each in self.files):
+            too = "the files there" if is_folder else "that file"
+            self.leave_out(f"it includes {shown(path)}: name {too} too", line)
+
+    def change(self, text: str, line: int = 0, key: str = "") -> None:
+        self.changed.append(Problem(text=text, line=line or None, key=self._key(key)))
+
+    def is_over(self, end: float) -> bool:
+        """Whether a lease that ends then, in seconds since 1970, is no more."""
+        return end <= self.now.timestamp()
+
     def _key(self, key: str) -> str:
         return " ".join(each for each in (self.file, key) if each)
 
-    def listing(self) -> Listing:
-        """All of it; a card that two machines of the list have is wrong."""
-        owners: dict[str, ListedMachine] = {}
-        for machine in self.machines:
-            for mac in machine.macs:
-                first = owners.setdefault(mac, machine)
-                if first is not machine:
-                    place = f"line {first.line}" if first.line else first.key
-                    self.problems.append(machine.problem(f"{mac} is listed twice: at {place} too"))
-        return Listing(machines=tuple(self.machines), problems=tuple(self.problems), left_out=tuple(self.left_out))
+
+def listing(files: Iterable[Gathered], networks: Iterable[Network] = ()) -> Listing:
+    """All of them.  A card, a name or an address that two machines have is wrong.
+
+    An address without a prefix gets that of its network, of these or of those that a file describes, with its router.
+    """
+    gathered = list(files)
+    known = [*networks, *(network for each in gathered for network in each.networks)]
+    machines = [_placed(machine, known) for each in gathered for machine in each.machines]
+    written = {place: name for each in gathered for place, name in each.written.items()}
+    return Listing(
+        machines=tuple(machines),
+        problems=(*(problem for each in gathered for problem in each.problems), *_twice(machines, written)),
+        left_out=tuple(problem for each in gathered for problem in each.left_out),
+        changed=(*(problem for each in gathered for problem in each.changed), *_renamed(machines, written)),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
-    """A network that a DHCP server's configuration describes, and the router that it tells there."""
-
-    network: IPv4Network
-    router: str = ""
-
-
-def within(address: str, networks: Iterable[Network]) -> tuple[str, str]:
-    """An address with the prefix of its network, and the router of that; as it is and none where no network has it."""
-    found = next((each for each in networks if _has(each.network, address)), None)
-    return (f"{address}/{found.network.prefixlen}", found.router) if found else (address, "")
+def _placed(machine: ListedMachine, networks: Iterable[Network]) -> ListedMachine:
+    if machine.address is None or machine.prefix is not None:
+        return machine
+    found = within(str(machine.address), networks)
+    if found is None:
+        return machine
+    router = parse_address(found.router)[0] if is_address(found.router) else None
+    return replace(machine, prefix=found.network.prefixlen, gateway=machine.gateway or router)
 
 
-def _has(network: IPv4Network, address: str) -> bool:
+def _twice(machines: Iterable[ListedMachine], written: Mapping[tuple[int, str], str]) -> Iterator[Problem]:
+    owners: dict[str, ListedMachine] = {}
+    for machine in machines:
+        name = f"the name {machine.name}" if machine.name else ""
+        for claim in (*machine.macs, str(machine.address or ""), name):
+            first = owners.setdefault(claim, machine) if claim else machine
+            if first is not machine:
+                place = f"line {first.line}" if first.line else first.key
+                both = [written.get((each.line, each.key), each.name) for each in (machine, first)]
+                made = f", made of {shown(both[0])} here and of {shown(both[1])} there" if both[0] != both[1] else ""
+                yield machine.problem(f"{claim} is listed twice: at {place} too{made if claim == name else ''}")
+
+
+def _renamed(machines: Iterable[ListedMachine], written: Mapping[tuple[int, str], str]) -> Iterator[Problem]:
+    """Which names are others here; those without a domain in one line, for all of a list have that at times."""
+    cut: list[str] = []
+    for machine in machines:
+        name = written.get((machine.line, machine.key), "")
+        if name and name.lower().partition(".")[0] == machine.name:
+            cut.append(f"{shown(name)} as {machine.name}")
+        elif name:
+            yield machine.problem(
+                f"{shown(name)} is imported {f'as {machine.name}' if machine.name else 'without a name'}"
+            )
+    if cut:
+        yield Problem(text=f"{counted(len(cut), 'name')} without the domain: {some(cut)}")
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of many, and that there are more."""
+    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def within(address: str, networks: Iterable[Network]) -> Network | None:
+    """The first of the networks that has an address; None: none has it, or it is no address."""
+    if not is_address(address):
+        return None
+    parsed, _ = parse_address(address)
+    return next((each for each in networks if parsed in each.network), None)
+
+
+def parse_network(text: str) -> Network:
+    """A network as a person says it: `172.30.0.0/24`, with a comma and its router behind it if there is one; raises Invalid."""
+    written, _, router = (each.strip() for each in text.partition(","))
     try:
-        return IPv4Network(address).subnet_of(network)
+        network = IPv4Network(written)
     except ValueError:
+        raise Invalid(f"{shown(written)} is no network: write it as 172.30.0.0/24") from None
+    found = Network(network=network, router=router)
+    if router and not within(router, [found]):
+        raise Invalid(f"the gateway {shown(router)} is no address of {network}")
+    return found
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an IPv4 address, with or without a prefix."""
+    try:
+        parse_address(text)
+    except Invalid:
         return False
+    return True
+
+
+def whole_mac(text: str) -> str:
+    """A MAC whose octets may lack their leading zeros, as `0:0:c0:5d:bd:95`, with all its digits; else as it is."""
+    return ":".join(each.zfill(2) for each in text.split(":")) if _SHORT_MAC.fullmatch(text) else text
 
 
 def own_name(text: str) -> str:

@@ -1,19 +1,20 @@
 """Canonical's MAAS: what `maas PROFILE machines read` prints, a JSON list.
 
 `boot_interface.mac_address` is the card that it boots with, those of the physical ones in `interface_set` are its others;
-`hostname`; the address is the first IPv4 of `boot_interface.links[]`, with its `subnet.cidr` and `subnet.gateway_ip`, else of
-`ip_addresses`.  `zone.name`, `pool.name` and every one of `tag_names` become labels, `description` a note.
+`hostname`; the address is the first IPv4 of `boot_interface.links[]`, else of the links of a bond or a bridge over it
+(`interface_set[]`, whose `parents` name it), with its `subnet.cidr` and `subnet.gateway_ip`, else of `ip_addresses`.  `zone.name`, `pool.name` and every one of `tag_names` become labels, `description` a note.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
-from tinkbox.wire.machine_lists.listing import Gathered, Network, own_labels, own_name, own_note, within
+from tinkbox.wire.machine_lists.listing import Gathered, Network, own_labels, own_note, within
 
 PHYSICAL: Final = "physical"
+_OVER_CARDS: Final = ("bond", "bridge")
 Document = Mapping[str, Any]
 
 
@@ -42,14 +43,15 @@ def read(text: str, gathered: Gathered) -> None:
         if not any(macs):
             gathered.leave_out(f"{named or 'a machine'} has no MAC yet: MAAS has not seen its cards", key=key)
             continue
-        networks = list(_networks(boots))
-        address, router = within(_address(machine, boots), networks)
+        links = [link for each in _stacked(machine, boots) for link in map(_mapping, _list(each.get("links")))]
+        address = _address(machine, links)
+        network = within(address, _networks(links))
         values = {name: _text(_mapping(machine.get(name)).get("name")) for name in ("zone", "pool")}
         gathered.add(
             macs=[each for each in macs if each],
-            name=own_name(named),
-            address=address,
-            gateway=router if address else "",
+            foreign=named,
+            address=f"{address}/{network.network.prefixlen}" if network else address,
+            gateway=network.router if network else "",
             labels=own_labels(values, map(_text, _list(machine.get("tag_names")))),
             notes=own_note(_text(machine.get("description"))),
             key=f"{key} {named}".strip(),
@@ -62,14 +64,25 @@ def _physical(machine: Document) -> Iterator[str]:
             yield _text(each.get("mac_address"))
 
 
-def _address(machine: Document, boots: Document) -> str:
-    linked = [_text(_mapping(each).get("ip_address")) for each in _list(boots.get("links"))]
+def _stacked(machine: Document, boots: Document) -> Iterator[Document]:
+    """The interface that it boots with, and the bonds and bridges that have it below them."""
+    yield boots
+    names = {_text(boots.get("name"))}
+    others = [each for each in map(_mapping, _list(machine.get("interface_set"))) if each.get("type") in _OVER_CARDS]
+    while over := [each for each in others if names & set(map(_text, _list(each.get("parents"))))]:
+        yield from over
+        others = [each for each in others if each not in over]
+        names = {_text(each.get("name")) for each in over}
+
+
+def _address(machine: Document, links: Sequence[Document]) -> str:
+    linked = [_text(each.get("ip_address")) for each in links]
     found = [*linked, *map(_text, _list(machine.get("ip_addresses")))]
     return next((each for each in found if each and ":" not in each), "")
 
 
-def _networks(boots: Document) -> Iterator[Network]:
-    for link in map(_mapping, _list(boots.get("links"))):
+def _networks(links: Sequence[Document]) -> Iterator[Network]:
+    for link in links:
         subnet = _mapping(link.get("subnet"))
         try:
             yield Network(network=IPv4Network(_text(subnet.get("cidr"))), router=_text(subnet.get("gateway_ip")))

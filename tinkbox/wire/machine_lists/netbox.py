@@ -4,7 +4,9 @@ MACs are with the interfaces (Devices, Interfaces, Export): `Device`, `Name`, `P
 or `MAC Addresses`, `IP Addresses`, `Type`, `Enabled`, `Management Only`.  Virtual ones, bridges, LAGs and those for management
 only are left out.  The interface with the device's primary address is the one that it boots with, else the first.
 Of a device (Devices, Export) come `Name`, `IPv4 Address` or `IP Address`, `Description` (a note), and as labels `Site`,
-`Location`, `Rack`, `Role`, `Platform`, `Tenant`, `Status` and each of `Tags`.  The interfaces alone are enough.
+`Location`, `Rack`, `Role`, `Platform`, `Tenant`, `Status` and each of `Tags`.  The interfaces alone are enough; with a file
+of devices, only those of it are taken, without those whose status says that they are out of service.  Interfaces name their
+device and not its site: devices of one name cannot be told from each other, and are wrong.
 """
 
 import re
@@ -12,14 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tinkbox.model.text import counted
 from tinkbox.wire.machine_lists.csv_lists import rows
-from tinkbox.wire.machine_lists.listing import Gathered, own_labels, own_name, own_note, shown
+from tinkbox.wire.machine_lists.listing import Gathered, own_labels, own_note, shown, some
 
 _MACS: Final = ("primary mac", "mac address", "mac addresses")
 _ADDRESSES: Final = ("ipv4 address", "ip address")
 _LABELS: Final = ("site", "location", "rack", "role", "platform", "tenant", "status")
 _OF_DEVICES: Final = frozenset({"site", "role", "manufacturer", "device role", "rack"})
 _NO_CARDS: Final = ("virtual", "bridge", "link aggregation", "lag")
+_OUT_OF_SERVICE: Final = ("decommissioning", "failed", "inventory", "offline")
 _YES: Final = ("true", "yes", "1", "✔")
 Cells = Mapping[str, str]
 
@@ -28,7 +32,7 @@ Cells = Mapping[str, str]
 class Tables:
     """The rows of the files, by the device that they are of; each with the gathering of its file and its line."""
 
-    devices: dict[str, tuple[Gathered, int, Cells]] = field(default_factory=dict)
+    devices: dict[str, list[tuple[Gathered, int, Cells]]] = field(default_factory=dict)
     interfaces: dict[str, list[tuple[Gathered, int, Cells]]] = field(default_factory=dict)
 
 
@@ -54,25 +58,47 @@ def take(text: str, gathered: Gathered, tables: Tables) -> None:
         if of_interfaces:
             tables.interfaces.setdefault(name, []).append((gathered, line, cells))
         elif name:
-            tables.devices[name] = gathered, line, cells
+            tables.devices.setdefault(name, []).append((gathered, line, cells))
         else:
             gathered.leave_out("a device without a name", line)
 
 
 def gather(tables: Tables) -> None:
     """Put the rows together, each machine into the gathering of the file that has its cards."""
-    for device, (gathered, line, _) in tables.devices.items():
-        if device not in tables.interfaces:
+    unknown = [each for each in tables.interfaces if tables.devices and each not in tables.devices]
+    if unknown:
+        tables.interfaces[unknown[0]][0][0].leave_out(
+            f"the interfaces of {counted(len(unknown), 'device')} that the file of devices does not have: "
+            f"{some(list(map(shown, unknown)))}"
+        )
+    taken = {each for each in tables.interfaces if each not in unknown}
+    for device, rows_of in tables.devices.items():
+        gathered, line, cells = rows_of[0]
+        if len(rows_of) > 1:
+            taken.discard(device)
+            for holder, place, told in rows_of:
+                site = f" of site {shown(told['site'])}" if told.get("site") else ""
+                holder.wrong(
+                    f"{counted(len(rows_of), 'device')} are called {shown(device)}, this one{site}: which interfaces are whose "
+                    "is not in the file; export one site at a time, or rename them",
+                    place,
+                )
+        elif cells.get("status", "").lower() in _OUT_OF_SERVICE:
+            taken.discard(device)
+            gathered.leave_out(f"{shown(device)} has the status {shown(cells['status'])}: it is out of service", line)
+        elif device not in tables.interfaces:
             gathered.leave_out(
                 f"{shown(device)} has no interface here: export Devices, Interfaces as CSV and name both files", line
             )
     for device, interfaces in tables.interfaces.items():
+        if device not in taken:
+            continue
         cards = [each for each in interfaces if _is_card(each[2])]
         gathered, line, _ = cards[0] if cards else interfaces[0]
         if not cards:
             gathered.leave_out(f"{shown(device)} has no interface with a MAC that could boot", line)
             continue
-        _, _, told = tables.devices.get(device, (gathered, line, {}))
+        _, _, told = tables.devices.get(device, [(gathered, line, {})])[0]
         primary = next((told[each] for each in _ADDRESSES if _is_v4(told.get(each, ""))), "")
         holding = [each for each in cards if primary and primary in _addresses(each[2])]
         first = holding[0] if holding else cards[0]
@@ -80,7 +106,7 @@ def gather(tables: Tables) -> None:
         others = [each for each in cards if each is not first]
         first[0].add(
             macs=[mac for _, _, cells in (first, *others) for mac in _macs(cells)],
-            name=own_name(device),
+            foreign=device,
             address=primary or (addresses[0] if addresses else ""),
             labels=own_labels({each: _value(told, each) for each in _LABELS}, _parts(told.get("tags", ""))),
             notes=own_note(told.get("description", "")),

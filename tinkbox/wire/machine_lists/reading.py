@@ -2,13 +2,13 @@
 
 import codecs
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.json_text import read_document
 from tinkbox.wire.machine_lists import csv_lists, dnsmasq, isc_dhcp, kea, maas, netbox
-from tinkbox.wire.machine_lists.listing import Gathered, Listing
+from tinkbox.wire.machine_lists.listing import Gathered, Listing, Network, listing
 
 MAX_TEXT: Final = 8 << 20
 MAX_JSON: Final = 64 << 20  # MAAS tells some 60 KiB of each machine
@@ -42,15 +42,22 @@ _READERS: Final[Mapping[Kind, Callable[[str, Gathered], None]]] = {
 }
 
 
-def read_lists(files: Sequence[tuple[str, bytes]], kind: Kind | None = None) -> Listing:
+def read_lists(
+    files: Sequence[tuple[str, bytes]],
+    kind: Kind | None = None,
+    *,
+    now: datetime,
+    networks: Sequence[Network] = (),
+) -> Listing:
     """The machines of files, by their names and contents; without a `kind` each is recognised by what it has.
 
+    Leases that are over `now` are left out.  `networks` are those of the addresses, beside those that the files describe.
     Raises Invalid for what is no such list, with the file's name, and TooLarge.
     """
     tables = netbox.Tables()
     all_gathered: list[Gathered] = []
     for name, content in files:
-        gathered = Gathered(file=name if len(files) > 1 else "")
+        gathered = Gathered(now, file=name if len(files) > 1 else "", files=[each for each, _ in files])
         all_gathered.append(gathered)
         try:
             text = _text(content)
@@ -65,12 +72,7 @@ def read_lists(files: Sequence[tuple[str, bytes]], kind: Kind | None = None) -> 
         except TooLarge as error:
             raise TooLarge(f"{name}: {error}") from None
     netbox.gather(tables)
-    whole = Gathered()
-    for each in all_gathered:
-        whole.machines += each.machines
-        whole.problems += each.problems
-        whole.left_out += each.left_out
-    return whole.listing()
+    return listing(all_gathered, networks)
 
 
 def recognised(text: str) -> Kind:
@@ -78,13 +80,13 @@ def recognised(text: str) -> Kind:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise Invalid("there is nothing in it")
-    if lines[0].lstrip()[0] in "{[/":
+    if lines[0].lstrip()[0] in "{[/" or kea.INCLUDE.match(lines[0].lstrip()):
         return _of_json(text)
-    if any(dnsmasq.HOST.match(line) for line in lines):
+    if any(dnsmasq.HOST.match(line) or dnsmasq.INCLUDE.match(line) for line in lines):
         return Kind.DNSMASQ
     if isc_dhcp.LEASE.search(text):
         return Kind.ISC_LEASES
-    if isc_dhcp.HOST.search(text):
+    if isc_dhcp.HOST.search(text) or isc_dhcp.INCLUDE.search(text):
         return Kind.ISC
     if dnsmasq.LEASE.fullmatch(lines[0].strip()) or lines[0].startswith("duid "):
         return Kind.DNSMASQ_LEASES
@@ -112,7 +114,7 @@ def _header(line: str) -> Sequence[str]:
 
 def _of_json(text: str) -> Kind:
     try:
-        document = read_document(kea.without_comments(text))
+        document = kea.parsed(text)
     except ValueError as error:
         raise Invalid(f"this begins like JSON, and is none: {error}") from None
     if maas.is_export(document):

@@ -62,7 +62,7 @@ class MachineLine:
 
     `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
     unfinished workflow waits for a decision about that, and `lost_hint` what to do then.  `name` is that of its document,
-    `work` what is done with it, both for those who ask for changes.
+    `work` what is done with it, `rollout` the id of one in which it waits for its turn; these for those who ask for changes.
     """
 
     id: str
@@ -81,6 +81,7 @@ class MachineLine:
     name: str = ""
     labels: Labels = field(default_factory=dict)
     work: WorkLine | None = None
+    rollout: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +301,7 @@ class Snapshot:
 
 # What a view of an earlier release does not know, and would refuse.
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
-_NEW_OF_MACHINE: Final = ("name", "labels", "work")
+_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout")
 T = TypeVar("T")
 
 
@@ -354,6 +355,11 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
         raise Invalid(f"status: not a snapshot: {error}") from None
 
 
+def progress_of(entry: dict[str, Any] | None) -> Progress | None:
+    """How far an action is, as documents tell it; None where they do not."""
+    return Progress(**_known(Progress, entry)) if entry else None
+
+
 def merged(before: Snapshot, change: Snapshot) -> Snapshot:
     """What there is now: a change made to what was there before."""
     if not change.part:
@@ -401,7 +407,7 @@ def _work(entry: dict[str, Any]) -> WorkLine:
     known["state"] = State(known["state"])
     for name, kind in (("held", Kind), ("on_expiry", Verb)):
         known[name] = kind(known[name]) if known.get(name) else None
-    known["progress"] = Progress(**known["progress"]) if known.get("progress") else None
+    known["progress"] = progress_of(known.get("progress"))
     known["awaited"] = tuple(known.get("awaited", ()))
     return WorkLine(**known)
 
@@ -412,16 +418,20 @@ def _health(entry: dict[str, Any]) -> HealthLine:
 
 
 def _stranger(entry: dict[str, Any]) -> StrangerLine:
-    return StrangerLine(**{**entry, "stage_at": datetime.fromisoformat(entry["stage_at"])})
+    return StrangerLine(**_known(StrangerLine, entry, "stage_at"))
 
 
 def _limit(entry: dict[str, Any]) -> LimitLine:
-    return LimitLine(**{**entry, "held_back": tuple(HeldBackLine(**each) for each in entry["held_back"])})
+    known = _known(LimitLine, entry)
+    held_back = tuple(HeldBackLine(**_known(HeldBackLine, each)) for each in known["held_back"])
+    return LimitLine(**{**known, "held_back": held_back})
 
 
 def _disk(entry: dict[str, Any]) -> DiskLine:
-    deleted = DeletedLine(**_with_times(entry["deleted"], "since", "until")) if entry["deleted"] else None
-    return DiskLine(**{**entry, "stored": tuple(StoredLine(**each) for each in entry["stored"]), "deleted": deleted})
+    known = _known(DiskLine, entry)
+    deleted = DeletedLine(**_known(DeletedLine, known["deleted"], "since", "until")) if known["deleted"] else None
+    stored = tuple(StoredLine(**_known(StoredLine, each)) for each in known["stored"])
+    return DiskLine(**{**known, "stored": stored, "deleted": deleted})
 
 
 def _workflow(entry: dict[str, Any]) -> WorkflowLine:
@@ -438,8 +448,7 @@ def _workflow(entry: dict[str, Any]) -> WorkflowLine:
 
 
 def _running(entry: dict[str, Any]) -> RunningLine:
-    progress = Progress(**entry["progress"]) if entry.get("progress") else None
-    return RunningLine(**{**_with_times(entry, "started_at"), "progress": progress})
+    return RunningLine(**{**_with_times(entry, "started_at"), "progress": progress_of(entry.get("progress"))})
 
 
 def _held(entry: dict[str, Any]) -> HeldLine:

@@ -97,3 +97,20 @@ async def test_workflows_by_hand_of_one_name_cannot_be_told_apart(box: Appliance
     found, notes = await exported(box, Asked(Kind.WORKFLOW))
     assert named(found) == []
     assert notes[0].startswith("2 workflows left out: made by hand")
+
+
+async def test_what_no_document_has_is_told(box: Appliance) -> None:
+    for number in (1, 2, 3):
+        await box.machine(number)
+    await box.departures.retire("machine-1", "ann", "no disk")
+    await box.machine_changes.note("machine-2", "look at it", "ann")
+    found, notes = await exported(box, Asked(Kind.HARDWARE))
+    assert named(found) == ["hardware/machine-2", "hardware/machine-3"]
+    assert notes == [
+        "1 machine out of service left out: name what you want of them",
+        "1 machine with notes: notes are in no document",
+    ]
+    found, notes = await exported(box, Asked(Kind.HARDWARE, "machine-1"), Asked(Kind.HARDWARE, "machine-3"))
+    assert named(found) == ["hardware/machine-1", "hardware/machine-3"]
+    assert notes == ["1 machine is retired, and no document says so: applied elsewhere it is in service"]
+    assert (await exported(box, Asked(Kind.HARDWARE, "machine-3")))[1] == []

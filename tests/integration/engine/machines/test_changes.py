@@ -12,7 +12,7 @@ from tinkbox.engine.machines.changes import Base, Change
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, parse_hardware, primary
-from tinkbox.model.labels import LabelChange
+from tinkbox.model.labels import LabelChange, LabelKind
 from tinkbox.model.notes import MAX_NOTE, MAX_NOTES
 
 
@@ -164,3 +164,36 @@ async def test_notes_are_bounded(box: Appliance) -> None:
         await box.machine_changes.note("node7", f"note {number}", "ann")
     with pytest.raises(Conflict, match=f"the machine has {MAX_NOTES} notes already"):
         await box.machine_changes.note("node7", "one more", "ann")
+
+
+async def test_nothing_is_kept_of_a_machine_that_was_deleted_meanwhile(box: Appliance) -> None:
+    machine = await added(box)
+    # Committed, and not followed in memory yet.
+    await box.store.write(lambda tables: box.machines.leave_out(tables, machine))
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
+        await box.machine_changes.note(machine, "its fan is loud", "ann")
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
+        await box.departures.retire(machine, "ann")
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
+        await box.machines.label(machine, LabelChange(set=(("rack", "r1"),)))
+    assert await box.store.read(lambda tables: tables.labels.of(LabelKind.MACHINE, machine)) == {}
+
+
+async def test_a_machine_is_found_by_the_name_that_it_has_now(box: Appliance) -> None:
+    machine = await added(box)
+    await box.machine_changes.change("node7", Change(name="node8"))
+    assert box.machines.known.find("node8").hardware.id == machine
+    with pytest.raises(NotFound):
+        box.machines.known.find("node7")
+    await box.machines.delete("node8")
+    with pytest.raises(NotFound):
+        box.machines.known.find("node8")
+    await added(box)
+    for number in (1, 2):
+        document = hardware(number)
+        document["network"]["interfaces"][0]["dhcp"]["hostname"] = "twin"
+        await box.machines.push(parse_hardware(json.dumps(document)))
+    with pytest.raises(Conflict, match="ambiguous: it fits 2"):
+        box.machines.known.find("twin")
+    await box.machines.delete(mac(1))
+    assert box.machines.known.find("twin").hardware.interface(mac(2)) is not None

@@ -1,19 +1,20 @@
 """Machines that a list has: new ones are made, known ones compared, all or none of them stored."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
+from tinkbox.engine.machines import imports as module
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.hardware import primary
+from tinkbox.model.hardware import Hardware, primary
 from tinkbox.model.leases import Subnet
-from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, listed_machine
 
 NETWORK = Subnet(
     network=IPv4Network("172.30.0.0/24"),
@@ -111,6 +112,19 @@ async def test_what_differs_is_told_and_left_alone_unless_it_is_to_be_updated(bo
     assert after.labels == {"rack": "r2", "gpu": "no"}, "a label that the list does not have stays"
     assert [each.mac for each in after.interfaces] == [mac(1), mac(9)]
     assert outcomes(await made.store([new], "ann", update=True)) == [UNCHANGED]
+
+
+async def test_what_an_update_would_refuse_is_told_before_it_is_asked_for(box: Appliance) -> None:
+    made = imports(box)
+    await made.store([listed(1, "172.30.0.11")], "ann")
+    elsewhere = listed(1, "10.9.0.11")
+    reason = "no network known here has 10.9.0.11: give its prefix too, such as 10.9.0.11/24"
+    for done in (await made.preview([elsewhere], update=False), await made.store([elsewhere], "ann")):
+        assert [(each.outcome, each.why) for each in done] == [(DIFFERENT, f"an update is refused: {reason}")]
+    (refused,) = await made.preview([elsewhere], update=True)
+    assert (refused.outcome, refused.why) == (REFUSED, reason)
+    (moved,) = await made.preview([listed(1, "172.30.0.12")], update=False)
+    assert (moved.outcome, moved.why) == (DIFFERENT, "")
 
 
 async def test_machines_of_2020s_form_are_compared_and_updated_too(box: Appliance) -> None:
@@ -253,3 +267,30 @@ async def test_an_address_that_is_taken_meanwhile_is_made_up_for_by_one_that_is_
     (done,) = await made.store([listed(7)], "ann")
     assert done.hardware is not None
     assert asked == ["172.30.0.2", str(primary(done.hardware).address)] == ["172.30.0.2", "172.30.0.3"]
+
+
+async def test_machines_that_wait_for_each_other_s_addresses_are_compared_once(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def row(number: int, address: int) -> ListedMachine:
+        return listed_machine(
+            macs=[f"08:00:27:02:00:{number:02x}"], name=f"imported{number}", address=f"172.30.7.{address}/16", gateway="",
+            labels={}, notes=[], line=number, key="",
+        )  # fmt: skip
+
+    many = 40
+    await box.imports.store([row(number, number) for number in range(1, many + 2)], "ann")
+    asked = 0
+    claims = module._claims
+
+    def counted(hardware: Hardware) -> Iterator[str]:
+        nonlocal asked
+        asked += 1
+        return claims(hardware)
+
+    monkeypatch.setattr(module, "_claims", counted)
+    # The last of them would have the address of a machine that is not in the list.
+    found = await box.imports.preview([row(number, number + 1) for number in range(1, many + 1)], update=True)
+    assert {each.outcome for each in found} == {ImportOutcome.REFUSED}
+    assert found[0].why == "172.30.7.2 belongs to imported2 already"
+    assert asked < 4 * many

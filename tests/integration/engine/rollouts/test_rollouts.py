@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from uuid import UUID
@@ -11,14 +12,15 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, Clock, appliance, hardware, mac
 from tinkbox.engine.rollouts import progression, rollouts
-from tinkbox.engine.rollouts.planning import Wanted
+from tinkbox.engine.rollouts.obstacles import boot_obstacles
+from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Wanted, chosen_machines
 from tinkbox.engine.rollouts.rollouts import Standing
 from tinkbox.engine.rules.arming import Change
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import Hardware, parse_hardware
 from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
 from tinkbox.model.notes import Retirement
-from tinkbox.model.rollout import Member, OnFailure, Place, RolloutState
+from tinkbox.model.rollout import MAX_MACHINES, Member, OnFailure, Place, RolloutState
 from tinkbox.model.workflow import FINAL, State, Workflow
 from tinkbox.store.database import Tables
 
@@ -427,6 +429,56 @@ async def test_a_machine_that_is_retired_is_refused_and_canceled_when_that_happe
     assert refused.why.startswith("it is retired: `tinkbox hardware return machine-2`")
 
 
+async def retire(box: Appliance, machine: str) -> None:
+    await box.store.write(lambda tables: tables.retirements.put(machine, Retirement(at=box.clock(), who="ann")))
+    await box.machines.refresh([machine])
+
+
+async def test_a_retry_leaves_out_what_is_out_of_service_and_the_rollout_can_succeed(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:3])
+    await retire(box, ids[0])
+    await box.workflows.delete((await standing(box, key)).unsuccessful[1].workflow_id)
+    await box.machines.delete(ids[1])
+    await box.rollouts.retry(key)
+    assert await to_its_end(box) == [1]
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded, end.counts.left) == (RolloutState.SUCCESS, 2, 2)
+    assert [(each.name, each.place, each.message) for each in end.unsuccessful] == [
+        ("machine-1", Place.LEFT, "install/write: no disk"),
+        ("machine-2", Place.LEFT, "install/write: no disk"),
+    ]
+
+
+async def test_a_retry_with_nothing_but_machines_out_of_service_ends_the_rollout(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await go_on(box)
+    await carry_out(box, failing=ids[:1])
+    await retire(box, ids[0])
+    await box.rollouts.retry(key)  # before it was noted why
+    await go_on(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.unsuccessful[0].message) == (RolloutState.SUCCESS, "install/write: no disk")
+
+
+async def test_a_machine_that_is_back_in_service_is_retried_with_the_others(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids)
+    await retire(box, ids[0])
+    await box.rollouts.retry(key)
+    await to_its_end(box, failing=ids)
+    assert (await places(box, key)) == {"machine-1": Place.LEFT, "machine-2": Place.FAILED}
+    await box.store.write(lambda tables: tables.retirements.remove(ids[0]))
+    await box.machines.refresh(ids[:1])
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.SUCCESS, 2)
+
+
 async def test_why_a_retry_cannot_make_another_workflow_is_told(box: Appliance) -> None:
     ids = await prepared(box, 1)
     await box.templates.create("fixed", FIXED)
@@ -541,6 +593,27 @@ async def test_a_preview_makes_nothing_and_tells_what_would_be_wiped(box: Applia
     assert await box.rollouts.all() == []
 
 
+async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(box: Appliance) -> None:
+    ids = await prepared(box, 7)
+    await box.templates.create("two", f"{WITH_PARAMETER}services:\n  - {{name: s, worker: provisioner, image: s}}\n")
+    asked = Wanted(template="two", machines=ids, parameters={"image": "y"})
+    first = "machine-1, machine-2, machine-3, machine-4"
+    assert box.rollouts.warnings(await box.rollouts.plan(asked), ()) == [
+        f"there is no OSIE for x86_64, which 7 machines ({first}, machine-5 and 2 more) boot: `tinkbox osie build` makes one",
+        *(
+            f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+            for name in ("x", "y", "s")
+        ),
+    ]
+    box.registry |= {"x": "sha256:1", "y": "sha256:2", "s": "sha256:3"}
+    assert box.rollouts.warnings(await box.rollouts.plan(asked), ["x86_64"]) == []
+    (machine,) = (await box.rollouts.plan(replace(asked, machines=ids[:1]))).machines
+    silent = [replace(each, allow_pxe=False) for each in machine.hardware.interfaces]
+    assert list(boot_obstacles([replace(machine.hardware, interfaces=tuple(silent))], ["x86_64"])) == [
+        "no card of machine machine-1 may netboot: allow it in its document, `tinkbox hardware edit machine-1`"
+    ]
+
+
 async def test_machines_that_cannot_begin_are_refused_with_their_reasons_before_anything_begins(
     box: Appliance,
 ) -> None:
@@ -559,6 +632,16 @@ async def test_machines_that_cannot_begin_are_refused_with_their_reasons_before_
     with pytest.raises(Invalid, match="nothing was begun"):
         await box.rollouts.create(Wanted(template="one", machines=["nowhere"]), "ann", skip_refused=True)
     assert await box.rollouts.all() == []
+
+
+async def test_a_parameter_that_is_missing_is_told_once_with_what_to_type(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    await box.templates.create("two", WITH_PARAMETER)
+    with pytest.raises(Invalid) as refused:
+        await box.rollouts.create(Wanted(template="two", machines=ids), "ann")
+    (problem,) = refused.value.problems
+    assert problem.key == "all 3 machines"
+    assert "placeholder image has no value: give it with --set image=VALUE" in problem.text
 
 
 async def test_a_template_for_several_machines_needs_the_others_by_name(box: Appliance) -> None:
@@ -670,3 +753,30 @@ async def test_members_are_told_with_their_places(box: Appliance) -> None:
         Member(position=0, machine=str(UUID(int=2)), name="machine-2"),
         Member(position=1, machine=str(UUID(int=1)), name="machine-1"),
     ]
+
+
+async def test_too_many_names_are_refused_before_one_is_looked_up(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(box.machines.known, "find", asked.append)
+    with pytest.raises(Invalid, match="10001 machines: a rollout has at most 10000"):
+        await box.rollouts.plan(wanted(["nobody"] * (MAX_MACHINES + 1)))
+    assert asked == []
+
+
+async def test_others_have_their_turn_while_names_are_looked_up(box: Appliance) -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(other())
+        found, refused = await chosen_machines(box.machines.known, wanted(["abc"] * 20 * KEYS_AT_ONCE))
+        task.cancel()
+    assert (found, len(refused)) == ([], 20 * KEYS_AT_ONCE)
+    assert turns >= 19

@@ -9,10 +9,12 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tests.integration.engine.held import hold
+from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import status_changes
 from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_ONCE
 from tinkbox.model.action_progress import Told
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.workflow import State
@@ -311,3 +313,47 @@ async def test_what_is_sent_is_a_rate_of_some_seconds(box: Appliance) -> None:
         box.clock.seconds += seconds
         box.octets_sent = octets
         assert await rate() == expected, seconds
+
+
+async def test_machines_that_wait_for_their_turn_in_a_rollout_say_so(box: Appliance) -> None:
+    view = Looking(box)
+    for number in (1, 2):
+        await box.machine(number)
+    await box.templates.create("hello", HELLO)
+    await view.look()
+    wanted = Wanted(template="hello", machines=(mac(1), mac(2)), max_parallel=1)
+    rollout = (await box.rollouts.create(wanted, "ann")).rollout
+    assert await view.look() == ["machine-1", "machine-2"]
+    assert [view.line(number).rollout for number in (1, 2)] == [rollout.id, rollout.id]
+    await box.progression.look()
+    assert await view.look() == ["machine-1"]
+    assert (view.line(1).rollout, view.work(1).state, view.line(2).rollout) == ("", State.PENDING, rollout.id)
+    await box.rollouts.cancel(rollout.id)
+    await box.progression.look()
+    await view.look()
+    assert (view.line(2).rollout, view.line(2).work) == ("", None)
+
+
+async def test_what_was_found_before_looking_failed_is_told_by_the_next_look(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = Looking(box)
+    await box.machine(1)
+    await view.look()
+    await box.machines.label(mac(1), LabelChange(set=(("rack", "r1"),)))
+    worker = await box.machine(2)
+    await box.workflow(HELLO, device_1=2)
+    for failing in ("_question", "_works"):
+        with monkeypatch.context() as patch:
+            owner = box.status_changes.__class__ if failing == "_question" else status_changes
+            patch.setattr(owner, failing, _fails)
+            with pytest.raises(Unavailable):
+                await view.look()
+    assert await view.look() == ["machine-1", "machine-2"]
+    assert (view.line(1).labels, view.work(2).state) == ({"rack": "r1"}, State.PENDING)
+    await box.offer(worker)
+    assert await view.look() == ["machine-2"]
+
+
+def _fails(*_: object, **__: object) -> None:
+    raise Unavailable("the disk is away")

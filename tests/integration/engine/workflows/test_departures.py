@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import RELAY, Appliance, appliance, hardware, mac
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, hardware, mac
 from tinkbox.engine.machines.hardware_document import Added
+from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.model.boot import Asker, Boot, Client, Silence
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.labels import LabelChange, parse_selector
@@ -139,6 +140,20 @@ async def test_a_machine_is_deleted_with_all_that_is_unfinished_only_with_force(
     assert await state_of(box, workflow) is State.CANCELED
     with pytest.raises(NotFound):
         await box.machines.get("machine-1")
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+async def test_a_machine_that_waits_in_a_rollout_leaves_only_with_force(box: Appliance, deletes: bool) -> None:
+    leave = box.departures.delete if deletes else box.departures.retire
+    ids = [await box.machine(number) for number in (1, 2)]
+    await box.templates.create("hello", HELLO)
+    made = await box.rollouts.create(Wanted(template="hello", machines=ids, max_parallel=1), "ann")
+    with pytest.raises(
+        Conflict, match=f"machine machine-2 waits in rollout {made.rollout.short}: `tinkbox rollout get"
+    ):
+        await leave("machine-2", "ann")
+    assert (await box.machines.get("machine-2")).retired is None
+    await leave("machine-2", "ann", force=True)
 
 
 async def test_a_retired_machine_can_be_deleted_and_added_anew(box: Appliance) -> None:

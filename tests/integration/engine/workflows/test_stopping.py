@@ -1,5 +1,7 @@
 """Workflows that were told to stop, and whose machine is off."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance
@@ -103,3 +105,22 @@ async def test_what_stands_in_the_way_says_how_it_ends(box: Appliance) -> None:
     await box.workflows.cancel(offer.workflow_id, force=True)
     assert await box.workflows.delete(offer.workflow_id) == offer.workflow_id
     assert await box.machines.delete(worker) == worker
+
+
+async def test_a_machine_has_time_to_answer_an_appliance_that_was_started_anew(
+    box: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, offer = await begun(box)
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(30)
+    again = Appliance(box.store, tmp_path, box.clock, box.numbers)
+    await again.machines.load()
+    told = again.wakeups.wait
+
+    async def answers(name: str, timeout: float) -> None:
+        monkeypatch.setattr(again.wakeups, "wait", told)
+        again.machines.progress.heard(worker)
+
+    monkeypatch.setattr(again.wakeups, "wait", answers)
+    with pytest.raises(Conflict, match="its machine answers, and stops what runs there"):
+        await again.workflows.cancel(offer.workflow_id, force=True)

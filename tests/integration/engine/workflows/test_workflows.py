@@ -161,6 +161,24 @@ async def test_a_workflow_is_found_by_a_unique_beginning_or_its_name(box: Applia
         await box.workflows.get("ffffff")
 
 
+async def test_what_changes_a_workflow_takes_no_name_that_several_have(box: Appliance) -> None:
+    name, changes = "hello_world_workflow", box.workflows
+    await box.machine(1)
+    older, newer = await box.workflow(), await box.workflow()
+    with pytest.raises(Conflict, match=f"2 workflows that are not over are called '{name}': name one by its id, which"):
+        await changes.cancel(name)
+    for change in (changes.retry, changes.delete):
+        with pytest.raises(Conflict, match=f"2 workflows are called '{name}'"):
+            await change(name)
+    with pytest.raises(Conflict, match=f"2 workflows are called '{name}'"):
+        await box.lost_histories.take_over(name, "ann")
+    assert {(await changes.get(each)).state for each in (older, newer)} == {State.PENDING}
+    await changes.cancel(older)
+    assert await changes.cancel(name) == newer, "the only one that is not over"
+    assert await changes.delete("machine-1") == newer, "a machine means its newest"
+    assert await changes.delete(name) == older, "the only one so called"
+
+
 async def test_only_what_does_not_run_can_be_deleted(box: Appliance) -> None:
     worker = await box.machine(1)
     workflow_id = await box.workflow()

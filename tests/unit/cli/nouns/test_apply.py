@@ -76,6 +76,23 @@ def test_a_dry_run_says_that_it_is_one(tinkbox: Tinkbox, appliance: FakeApplianc
     assert tinkbox("apply", "-f", str(site), "--dry-run").out == "hardware/node7 created (dry run)\n"
 
 
+def test_folders_that_are_not_read_are_told_and_nothing_is_pruned_beside_them(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path
+) -> None:
+    (site / "hardware").mkdir()
+    (site / "hardware" / "node7.yaml").write_text("kind: x\n")
+    appliance.answers["POST /v1/apply"] = answer(result("created"))
+    done = tinkbox("apply", "-f", str(site))
+    assert (done.status, len(sent(appliance)[0]["files"])) == (0, 1)
+    assert done.err == f"tinkbox: documents in {site}/hardware are not read: -R reads the folders within too\n"
+    for how in ("--yes", "--dry-run", "--diff"):
+        refused = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1", how)
+        assert (refused.status, "--prune would delete what only they declare: -R" in refused.err) == (1, True)
+    assert len(sent(appliance)) == 1
+    assert tinkbox("apply", "-R", "-f", str(site), "--prune", "-l", "rack=r1", "--yes").err == ""
+    assert len(sent(appliance)[1]["files"]) == 2
+
+
 def test_pruning_without_a_terminal_needs_yes(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
     appliance.answers["POST /v1/apply"] = answer(result("pruned"), dry_run=True)
     refused = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
@@ -169,6 +186,17 @@ def test_a_plan_that_cannot_work_is_status_1(tinkbox: Tinkbox, appliance: FakeAp
     assert failed.status == 1
     assert failed.out.count("In the way:\n  invalid template [2J\n    line 3, x: no value\n") == 2
     assert len(json.loads(tinkbox("workflow", "plan", "-t", "install", "node7", "-o", "json").out)) == 1
+
+
+def test_the_machines_with_a_label_are_planned(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    machines = [{"id": f"id-{number}", "name": f"node{number}"} for number in (10, 2)]
+    appliance.answers = {"GET /v1/hardware?label=rack%3Dr1": machines, "POST /v1/workflows/plan": plan()}
+    assert tinkbox("workflow", "plan", "-t", "install", "-l", "rack=r1").status == 0
+    asked = [json.loads(body)["machine"] for path, body in appliance.asked if body]
+    assert asked == ["id-2", "id-10"]
+    appliance.answers["GET /v1/hardware?label=rack%3Dr1"] = []
+    none = tinkbox("workflow", "plan", "-t", "install", "-l", "rack=r1")
+    assert (none.status, "no machine has the labels rack=r1" in none.err) == (1, True)
 
 
 def test_a_plan_needs_machines_or_devices(tinkbox: Tinkbox) -> None:

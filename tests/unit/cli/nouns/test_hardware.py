@@ -1,5 +1,7 @@
 """`tinkbox hardware`, with the words of 2020's `tink`."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable
@@ -89,6 +91,18 @@ def test_the_state_says_what_needs_a_person(
 ) -> None:
     machines.answers["GET /v1/hardware?sort=name"] = [{**MACHINE, **changes, "labels": {}}]
     assert tinkbox("hardware", "list").out.splitlines()[1].split("172.30.0.11")[1].split("  ")[1] == state
+
+
+def test_the_retired_tell_since_when_and_why(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    retired = {"at": "2020-07-07T00:00:00+00:00", "who": "ann", "reason": "the fan is broken"}
+    machines.answers["GET /v1/hardware?sort=name&state=retired"] = [{**MACHINE, "state": "retired", "retired": retired}]
+    (row,) = csv.DictReader(io.StringIO(tinkbox("hardware", "list", "--retired", "-o", "csv").out))
+    assert (row["since"], row["why"]) == (retired["at"], retired["reason"])
+
+
+def test_without_keys_get_is_the_list(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    assert tinkbox("hardware", "get", "-o", "name").out == "machine-1\n"
+    assert machines.asked[-1][0] == "GET /v1/hardware?sort=name"
 
 
 def test_filters_are_asked_of_the_appliance(tinkbox: Tinkbox, machines: FakeAppliance) -> None:

@@ -1,6 +1,7 @@
 """`tinkbox hardware edit`, `note`, `retire`, `return` and `delete`."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, MACHINE, MACHINE_ID
 from tests.unit.model.test_ssh_keys import key
+from tinkbox.cli.terminal.questions import Questions
 
 Tinkbox = Callable[..., Printed]
 TODAY = {"kind": "Hardware", "metadata": {"name": "node7", "labels": {"old": "1"}}, "spec": {"interfaces": []}}
@@ -57,6 +59,23 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
         return seen
 
     return made
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person is at the terminal."""
+    monkeypatch.setattr(Questions, "can_ask", True)
+
+
+def refuse(appliance: FakeAppliance) -> None:
+    """Refuse what an editor wrote, for its first line."""
+
+    def answer() -> object:
+        problem = {"text": "bad", "line": 1, "key": "spec"}
+        appliance.problem = {"status": 422, "detail": "one problem", "problems": [problem]}
+        return {}
+
+    appliance.answers[PUT] = answer
 
 
 def test_flags_change_values(tinkbox: Tinkbox, machine: FakeAppliance, tmp_path: Path) -> None:
@@ -131,7 +150,7 @@ def test_what_is_left_as_it_is_or_emptied_changes_nothing(
 
 
 def test_what_is_refused_opens_again_with_the_reason_and_the_line(
-    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path], watched: None
 ) -> None:
     problem = {"status": 422, "detail": "one problem", "problems": [{"text": "bad", "line": 3, "key": "spec"}]}
     refusals = iter([problem, None])
@@ -150,22 +169,57 @@ def test_what_is_refused_opens_again_with_the_reason_and_the_line(
     assert not sent(machine, PUT)["text"].startswith("#")
 
 
-def test_what_is_refused_and_given_up_is_kept(
-    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["text = text.replace('r1', 'r2')", "pass"],
+        ["text = text.replace('r1', 'r2')", "text = ''"],
+        ["text = 'rack: r2'", "text = 'rack: r2'"],
+    ],
+    ids=["left", "emptied", "written again"],
+)
+def test_what_is_refused_and_given_up_is_kept_and_told_why(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path], watched: None, pieces: list[str]
 ) -> None:
-    def answer() -> object:
-        machine.problem = {"status": 422, "detail": "one problem", "problems": []}
-        return {}
-
-    machine.answers[PUT] = answer
-    editor("text = text.replace('r1', 'r2')", "pass")
+    refuse(machine)
+    seen = editor(*pieces)
     ended = tinkbox("hardware", "edit", "node7")
     assert ended.status == 1
-    kept = Path(ended.err.rpartition("it is in ")[2].strip())
-    assert "# one problem\n" in kept.read_text()
+    assert ended.err.startswith("tinkbox: one problem; nothing was stored, and what you wrote is in /")
+    assert "\n  line 4, spec: bad\n" in ended.err, "the first line of the document is the fourth of the file"
+    kept = Path(ended.err.splitlines()[0].rpartition(" is in ")[2])
+    assert "# one problem\n#   line 4, spec: bad\n" in kept.read_text()
+    assert "rack: r2" in kept.read_text()
+    assert len(seen.read_text().split("=====")) == 2 + 1
+    kept.unlink()
+    kept.parent.rmdir()
+
+
+def test_without_a_terminal_what_is_refused_is_opened_once(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
+) -> None:
+    refuse(machine)
+    seen = editor("text = text.replace('r1', 'r2')")
+    ended = tinkbox("hardware", "edit", "node7")
+    assert (ended.status, len(seen.read_text().split("====="))) == (1, 1 + 1)
+    assert "one problem; nothing was stored" in ended.err
+    assert "  line 4, spec: bad\n" in ended.err
+    kept = Path(ended.err.splitlines()[0].rpartition(" is in ")[2])
     assert "rack: r2" in kept.read_text()
     kept.unlink()
     kept.parent.rmdir()
+
+
+def test_without_a_terminal_no_editor_is_started_that_none_named(
+    tinkbox: Tinkbox, machine: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("an editor was started"))
+    ended = tinkbox("hardware", "edit", "node7")
+    assert ended.status == 1
+    assert "there is no terminal for an editor: say with flags" in ended.err
+    assert machine.asked == []
 
 
 def test_a_change_meanwhile_keeps_what_was_written(
@@ -195,6 +249,19 @@ def test_an_editor_that_fails_stores_nothing(
     assert (ended.status, "ended with status 3, so nothing was stored" in ended.err) == (1, True)
     assert "what you wrote" not in ended.err
     assert [asked for asked, _ in machine.asked] == [GET, GET]
+
+
+def test_ctrl_c_in_an_editor_ends_no_more_than_the_editor_makes_of_it(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
+) -> None:
+    """It reaches both: vim knows it as Esc, emacs sends it for Ctrl-G."""
+    editor(
+        "import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(0.1)\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\ntext = text.replace('r1', 'r2')"
+    )
+    before = signal.getsignal(signal.SIGINT)
+    assert tinkbox("hardware", "edit", "node7").status == 0
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_notes_are_made_listed_and_removed(tinkbox: Tinkbox, machine: FakeAppliance) -> None:

@@ -100,8 +100,11 @@ def test_a_dry_run_says_what_would_be_and_fails_where_something_is_refused(
     ended = tinkbox("hardware", "import", listed, "--dry-run")
     assert ended.status == 1
     assert "different  ip 172.30.0.11 -> 172.30.0.12" in ended.out
-    assert "node2 [2J is taken" in ended.out
-    assert ended.out.endswith("2 machines: 1 different, left alone (--update changes them), 1 refused\n")
+    assert (ended.out + ended.err).count("node2 [2J is taken") == 1
+    assert ended.err == f"tinkbox: refused: line 3: {MAC}: node2 [2J is taken\n"
+    assert ended.out.endswith(
+        "2 machines: 1 different, left alone (--update changes them), 1 refused: nothing would be stored\n"
+    )
     assert asked(appliance)["dry_run"] is True
 
 
@@ -157,10 +160,72 @@ def test_a_list_is_printed_as_csv_without_an_appliance(tinkbox: Tinkbox, tmp_pat
     assert ended.out == (f"mac,name,ip,gateway,other_macs,labels,notes\n{MAC},node1,172.30.0.11,,,gpu=yes;rack=r1,\n")
 
 
+def test_a_dry_run_of_a_list_with_a_wrong_line_says_that_nothing_would_be_stored(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(LIST + "08:00,node3,,\n")
+    appliance.answers = {ROUTE: {"machines": [done("made"), done("made", 2)]}}
+    ended = tinkbox("hardware", "import", str(path), "--dry-run")
+    assert ended.status == 1
+    assert ended.out.endswith("2 machines: 2 would be made; 1 problem in the list: nothing would be stored\n")
+    skipped = tinkbox("hardware", "import", str(path), "--dry-run", "--skip-invalid")
+    assert skipped.out.endswith("2 machines: 2 would be made; 1 problem in the list\n")
+
+
+def test_as_csv_prints_what_could_be_read_and_tells_the_rest(tinkbox: Tinkbox, tmp_path: Path) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(LIST + f"08:00,node3,,\n{MAC},node4,,\n")
+    ended = tinkbox("hardware", "import", str(path), "--as-csv", "--network", "172.30.0.0/24,172.30.0.1")
+    assert ended.status == 1
+    assert ended.out.splitlines()[1:] == [
+        f"{MAC},node1,172.30.0.11/24,172.30.0.1,,rack=r1,",
+        f"{OTHER},node2,,,,,",
+        f"{MAC},node4,,,,,",
+    ]
+    assert ended.err.splitlines() == [
+        "tinkbox: wrong: line 4: invalid mac: '08:00' (expected six octets, like 08:00:27:00:00:01)",
+        f"tinkbox: wrong: line 5: {MAC} is listed twice: at line 2 too",
+    ]
+
+
+def test_names_that_change_are_told(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    path = tmp_path / "hosts.conf"
+    path.write_text(f"dhcp-host={MAC},web_1\n")
+    appliance.answers = {ROUTE: {"machines": [done("made")]}}
+    assert tinkbox("hardware", "import", str(path)).err == "tinkbox: note: line 1: 'web_1' is imported as web-1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "expected"),
+    [
+        ("mac\n", [], ": name its --kind if it is another list\n"),
+        ("mac\n", ["--kind", "csv"], "machines.csv\n"),
+        (f"dhcp-host={MAC},ignore\n", [], ": look at what was left out, or name its --kind if it is another list\n"),
+        ("mac\n08:00\n", ["--dry-run", "--kind", "csv"], ": correct what is wrong\n"),
+    ],
+)
+def test_a_list_without_machines_says_what_to_look_at(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, content: str, words: list[str], expected: str
+) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(content)
+    assert tinkbox("hardware", "import", str(path), *words).err.endswith(expected)
+    assert appliance.asked == []
+
+
+@pytest.mark.parametrize("network", ["172.30.0.1/24", "lab", "172.30.0.0/24,172.31.0.1", "172.30.0.0/24,x"])
+def test_what_is_no_network_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str, network: str) -> None:
+    assert tinkbox("hardware", "import", listed, "--network", network).status == 2
+    assert appliance.asked == []
+
+
 def test_what_is_no_label_or_kind_or_file_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str) -> None:
     assert tinkbox("hardware", "import", listed, "--label", "rack").status == 2
     assert tinkbox("hardware", "import", listed, "--label", "rack-").status == 2
-    assert tinkbox("hardware", "import", listed, "--kind", "excel").status == 2
+    unknown = tinkbox("hardware", "import", listed, "--kind", "excel")
+    assert (unknown.status, unknown.err.count("known")) == (2, 2)
+    assert "argument --kind: unknown value 'excel': known here: csv, dnsmasq" in unknown.err
     assert tinkbox("hardware", "import").status == 2
     assert "cannot read" in tinkbox("hardware", "import", "/nowhere").err
     assert appliance.asked == []

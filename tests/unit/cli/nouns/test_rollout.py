@@ -10,6 +10,7 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.rollout_documents import ID, member, plan, standing
 from tinkbox.cli.nouns import rollout as noun
 from tinkbox.cli.terminal import questions
+from tinkbox.model.errors import Unavailable
 
 Tinkbox = Callable[..., Printed]
 
@@ -62,6 +63,23 @@ def test_a_dry_run_makes_nothing(tinkbox: Tinkbox, rollouts: FakeAppliance) -> N
     assert [each["dry_run"] for each in asked(rollouts)] == [True]
     documents = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--dry-run", "-o", "json")
     assert json.loads(documents.out)["machines"][0]["name"] == "node7"
+
+
+def test_what_keeps_machines_from_beginning_is_told_before_they_begin(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    warnings = ("image x is not\x1b in the registry", "there is no OSIE")
+    told = "tinkbox: image x is not  in the registry\ntinkbox: there is no OSIE\n"
+    two, one = plan("node7", "node8", warnings=warnings), plan("node7", warnings=warnings)
+    appliance.answers = {"POST /v1/rollouts": two, "POST /v1/workflows": {"id": "w1"}}
+    words = ("workflow", "create", "-t", "ubuntu", "node7")
+    shown = tinkbox(*words, "node8", "--dry-run")
+    assert "Warnings:     image x is not  in the registry\n" in shown.out
+    assert (shown.status, shown.err) == (0, "")
+    appliance.answers["POST /v1/rollouts"] = lambda: standing() if len(appliance.asked) == 3 else two
+    assert tinkbox(*words, "node8", "--yes").err == told
+    appliance.answers["POST /v1/rollouts"] = one
+    assert tinkbox(*words).err == told
 
 
 def test_without_a_terminal_a_rollout_needs_a_yes(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
@@ -152,7 +170,7 @@ def test_the_list_says_how_many_machines_stand_where(tinkbox: Tinkbox, appliance
     ]
     heading, line = tinkbox("rollout", "list").out.splitlines()
     assert heading.split()[:7] == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "RUNNING", "WAITING"]
-    assert line.split()[:7] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "2", "8", "18"]
+    assert line.split()[:7] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "1", "8", "18"]
     appliance.answers["GET /v1/rollouts?state=FAILED&sort=-created_at"] = []
     appliance.answers["GET /v1/rollouts?sort=-created_at&state=FAILED"] = []
     assert tinkbox("rollout", "list", "--state", "failed").status == 0
@@ -222,6 +240,20 @@ def test_an_appliance_that_is_away_is_waited_for(
     assert "tinkbox: the disk is full; trying again" in watched.err
 
 
+def test_watching_ends_when_nothing_reads_it_any_more(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while nothing changes, so that nothing is printed."""
+
+    def has_gone() -> None:
+        raise Unavailable("the reader has gone")
+
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    monkeypatch.setattr(noun, "check_reader", has_gone)
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = standing(counts={"RUNNING": 1})
+    assert tinkbox("rollout", "watch", ID).err == "tinkbox: the reader has gone\n"
+
+
 def test_ctrl_c_leaves_the_rollout_alone_and_says_how_to_go_on(
     tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,3 +284,12 @@ def test_each_of_several_is_changed_though_one_is_refused(
 def test_a_rollout_is_deleted(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["DELETE /v1/rollouts/ubuntu"] = {"id": ID}
     assert tinkbox("rollout", "delete", "ubuntu").out == f"Deleted Rollout:  {ID}\n"
+
+
+def test_a_retry_names_the_machines_that_it_leaves_out(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    left = [member("node3", "LEFT", message="no disk"), member("node4", "FAILED")]
+    appliance.answers["POST /v1/rollouts/ubuntu/retry"] = standing(counts={"LEFT": 1, "FAILED": 1}, failures=left)
+    assert tinkbox("rollout", "retry", "ubuntu").out.splitlines() == [
+        f"Retried Rollout:  {ID}",
+        "Left out, because they are retired or deleted: node3",
+    ]

@@ -124,9 +124,10 @@ def test_a_workflow_is_created_with_breakpoints(tinkbox: Tinkbox, workflows: Fak
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ([], "what is to be done is missing: give -t TEMPLATE"),
+        ([], "tinkbox: what is to be done is missing: give -t TEMPLATE"),
         (["-t", "x"], "MACHINE or -r JSON is missing: "),
-        (["-r", "{}"], "-t TEMPLATE is missing: "),
+        (["-t", "x", "--label", "rack=r1"], "; --label labels the workflow, -l selects machines by their labels\n"),
+        (["-r", "{}"], "tinkbox: -t TEMPLATE is missing: "),
     ],
 )
 def test_what_is_missing_for_a_workflow_is_told_without_asking(
@@ -134,7 +135,7 @@ def test_what_is_missing_for_a_workflow_is_told_without_asking(
 ) -> None:
     wrong = tinkbox("workflow", "create", *flags)
     assert (wrong.status, workflows.asked) == (2, [])
-    assert f"tinkbox: {told}" in wrong.err
+    assert told in wrong.err
 
 
 @pytest.mark.parametrize("devices", ["{", '["a"]', "device_1=x"])
@@ -217,13 +218,23 @@ def test_a_table_has_the_newest_and_says_that_there_are_more(tinkbox: Tinkbox, w
     assert tinkbox("workflow", "list").err == "1 of 2143 shown; --limit 0 shows all\n"
     workflows.answers["GET /v1/workflows?sort=-created_at&limit=0"] = [LISTED_WORKFLOW]
     assert tinkbox("workflow", "list", "--limit", "0").err == ""
-    workflows.totals["GET /v1/workflows"] = 2143
-    for flags in (["-q"], ["-o", "json"], ["-o", "csv"], ["-o", "tink"], ["-o", "name"]):
+
+
+def test_every_format_has_one_order_and_says_what_a_limit_left_out(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers["GET /v1/workflows?sort=-created_at"] = [LISTED_WORKFLOW]
+    workflows.answers[few := "GET /v1/workflows?sort=-created_at&limit=1"] = [LISTED_WORKFLOW]
+    workflows.totals[few] = 2143
+    for flags in (["-q"], ["-o", "json"], ["-o", "yaml"], ["-o", "csv"], ["-o", "name"]):
         assert tinkbox("workflow", "list", *flags).err == "", flags
-    assert workflows.asked[-1][0] == "GET /v1/workflows"
+        assert workflows.asked[-1][0] == "GET /v1/workflows?sort=-created_at", "all of them"
+        assert tinkbox("workflow", "list", *flags, "--limit", "1").err == "1 of 2143 shown; --limit 0 shows all\n"
+    workflows.totals[few.replace("sort=-created_at&", "")] = 2143
+    workflows.answers[few.replace("sort=-created_at&", "")] = [LISTED_WORKFLOW]
+    assert tinkbox("workflow", "list", "-o", "tink", "--limit", "1").err == ""
 
 
 def test_programs_get_what_stands_in_the_documents(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers["GET /v1/workflows?sort=-created_at"] = [LISTED_WORKFLOW]
     (row,) = csv.DictReader(io.StringIO(tinkbox("workflow", "list", "-o", "csv").out))
     assert (row["id"], row["machine"], row["created_at"]) == (WORKFLOW_ID, "machine-1", AT)
     assert json.loads(tinkbox("workflow", "list", "-o", "json").out) == [LISTED_WORKFLOW]
@@ -686,3 +697,19 @@ def test_devices_that_are_no_json_are_refused_in_plain_words(
     assert ended.status == 1
     assert ended.err.startswith(f"tinkbox: -r is not valid JSON ({told})")
     assert appliance.asked == []
+
+
+@pytest.mark.parametrize(
+    ("format_", "told"),
+    [
+        ("table", "Created Workflow:  1\n"),
+        ("name", "1\n"),
+        ("json", '[\n  {\n    "id": "1"\n  }\n]\n'),
+        ("yaml", "- id: '1'\n"),
+    ],
+)
+def test_what_was_created_is_told_to_programs_as_well(
+    tinkbox: Tinkbox, appliance: FakeAppliance, format_: str, told: str
+) -> None:
+    appliance.answers["POST /v1/workflows"] = {"id": "1"}
+    assert tinkbox("workflow", "create", "-t", "hello", "-r", '{"a": "m"}', "-o", format_).out == told

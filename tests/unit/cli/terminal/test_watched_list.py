@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import LISTED_WORKFLOW, TEMPLATE
+from tinkbox.cli.output import formats
 from tinkbox.cli.terminal import watched_list
 
 Tinkbox = Callable[..., Printed]
@@ -42,15 +43,25 @@ def test_into_a_pipe_lines_that_changed_are_printed(
 
 
 def test_programs_can_watch_ids(tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object]) -> None:
-    appliance.answers["GET /v1/workflows"] = [FIRST]
+    appliance.answers["GET /v1/workflows?sort=-created_at"] = [FIRST]
     looks += [[], []]
     assert tinkbox("workflow", "list", "-w", "-q").out == f"{FIRST['id']}\n"
+
+
+def test_a_terminal_that_only_prints_gets_lines(
+    tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "is_terminal", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    appliance.answers[NEWEST] = [FIRST]
+    looks += [[FIRST]]
+    assert "\x1b" not in tinkbox("workflow", "list", "-w").out
 
 
 def test_on_a_terminal_the_table_is_drawn_anew(
     tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_list, "is_terminal", lambda: True)
+    monkeypatch.setattr(watched_list, "is_drawn_on", lambda: True)
     monkeypatch.setenv("LINES", "6")
     appliance.answers[NEWEST] = [FIRST]
     looks += [[{**FIRST, "id": f"{number}" * 36} for number in range(9)]]

@@ -71,7 +71,7 @@ TOLD = [
     (history.hold_expiring(ACTION, HOLD), f"held {UNTIL}"),
     (
         history.hold_expired(ACTION, HOLD, Verdict(verb=Verb.FAIL, who="deadline", why="nobody decided in time")),
-        "nobody decided in time: fail",
+        "no decision in time: fail",
     ),
     (shells.command("s", "anna", ["cat", "/etc/fstab"]), "anna: cat /etc/fstab"),
     (shells.attached("s", "bert", driver=False), "bert"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.unit.cli.rollout_documents import member, plan, standing
-from tinkbox.cli.wording.rollouts import REFUSED, last_words, pace, plan_fields, progress, watched_lines
+from tinkbox.cli.wording.rollouts import REFUSED, last_words, left_out, pace, plan_fields, progress, watched_lines
 
 
 def failed(number: int) -> list[dict[str, Any]]:
@@ -23,13 +23,30 @@ def test_progress_names_only_what_there_is() -> None:
     )
 
 
+def test_machines_that_were_left_out_are_named() -> None:
+    one = member("node3", "LEFT", workflow="w" * 36, message="no disk")
+    rollout = standing("FAILED", counts={"SUCCESS": 3, "LEFT": 1, "FAILED": 1}, failures=[one, *failed(1)])
+    assert progress(rollout) == "3/5 done, 1 failed, 1 left out"
+    assert left_out(rollout) == "Left out, because they are retired or deleted: node3"
+    assert left_out(standing()) == ""
+
+
 def test_a_plan_of_many_refused_machines_ends() -> None:
     names = tuple(f"node{number}" for number in range(REFUSED + 7))
-    told = plan_fields(plan(refused=names))
+    refused = [{"name": name, "id": "", "why": f"{name} is retired"} for name in names]
+    told = plan_fields({**plan(), "refused": refused})
     assert told[1] == ("Machines", "none")
     assert told[-1] == ("", "and 7 more")
     assert len(told) == 4 + REFUSED
     assert ("Wiped disks", "none that the template names") in plan_fields({**plan("a"), "wipes": []})
+
+
+def test_a_reason_is_told_once_for_all_its_machines() -> None:
+    every = tuple(f"node{number}" for number in range(40))
+    assert plan_fields(plan(refused=every))[-1] == ("Refused", "all 40 machines: it is \x1b[31mretired")
+    some = plan_fields(plan("a", refused=every))[-1]
+    assert some == ("Refused", "node0, node1, node2, node3, node4 and 35 more: it is \x1b[31mretired")
+    assert plan_fields(plan(refused=("node8",)))[-1] == ("Refused", "node8: it is \x1b[31mretired")
 
 
 def test_what_is_watched_fits_into_the_room_there_is() -> None:

@@ -39,9 +39,30 @@ def test_what_is_kubernetes_own_is_left_out_and_told(version: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("group", "kind"), [("bmc.", "Machine"), ("bmc.", "Job"), ("bmc.", "Task"), ("", "WorkflowRuleSet")]
+)
+def test_what_tinkerbell_has_beside_is_left_out_and_told(group: str, kind: str) -> None:
+    read = read_all(f"apiVersion: {group}tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata: {{name: x}}\n---\n{MACHINE}")
+    assert ([each.kind for each in read.objects], read.problems) == (["Hardware"], ())
+    assert str(read.notes[0]) == f"line 1: {kind} x of {group}tinkerbell.org has no use here, and is left out"
+
+
+def test_a_list_without_a_kind_is_its_documents() -> None:
+    listed = [json.loads(json.dumps(OF_2020)), {"apiVersion": "v1", "kind": "Namespace"}, OF_2020]
+    assert kinds(json.dumps(listed)) == [HARDWARE_2020] * 2
+    assert read_all(json.dumps(listed)).objects[1].content == OF_2020
+    entry = "- " + MACHINE.strip().replace("\n", "\n  ") + "\n"
+    read = read_all(entry + entry)
+    assert [each.kind for each in read.objects] == ["Hardware"] * 2
+    assert read.objects[1].lines["metadata"] == 7
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machine\n", "kind: Machine of bmc.tinkerbell.org/v1alpha1 is unknown"),
+        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machin\n", "kind: Machin of bmc.tinkerbell.org/v1alpha1 is unknown"),
+        ('name: x\ntasks:\n  - worker: "{{.device_1}}"\n', "`tinkbox template create --file FILE` takes it"),
+        ("version: 1\ntasks:\n{% for each in x %}\n", "`tinkbox template create --file FILE` takes it"),
         ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown"),
         ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown"),
         ("apiVersion: v1\n", "kind: (none) of v1 is unknown"),

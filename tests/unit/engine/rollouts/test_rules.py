@@ -32,7 +32,9 @@ def rollout(state: RolloutState, on_failure: OnFailure = OnFailure.STOP, **chang
     return replace(ROLLOUT, state=state, on_failure=on_failure, **changed)
 
 
-def counts(waiting: int = 0, running: int = 0, succeeded: int = 0, failed: int = 0, canceled: int = 0) -> Counts:
+def counts(
+    waiting: int = 0, running: int = 0, succeeded: int = 0, failed: int = 0, canceled: int = 0, left: int = 0
+) -> Counts:
     return Counts(
         by_place={
             Place.WAITING: waiting,
@@ -40,6 +42,7 @@ def counts(waiting: int = 0, running: int = 0, succeeded: int = 0, failed: int =
             Place.SUCCESS: succeeded,
             Place.FAILED: failed,
             Place.CANCELED: canceled,
+            Place.LEFT: left,
         }
     )
 
@@ -69,7 +72,7 @@ def test_what_follows_is_always_in_the_table() -> None:
     for state, policy, stop_into, failed in product(
         RolloutState, OnFailure, (RolloutState.FAILED, RolloutState.CANCELED), (False, True)
     ):
-        for each in product(numbers, repeat=5):
+        for each in product(numbers, repeat=6):
             if any(each):
                 found = rollout(state, policy, stop_into=stop_into)
                 happening = follows(found, counts(*each), failed=failed)
@@ -80,6 +83,20 @@ def test_what_follows_is_always_in_the_table() -> None:
 def test_a_rollout_succeeds_when_every_machine_did(state: RolloutState) -> None:
     expected = None if state is RolloutState.SUCCESS else Happening.SUCCEEDED
     assert follows(rollout(state), counts(succeeded=3), failed=False) is expected
+
+
+def test_machines_that_were_left_out_do_not_count() -> None:
+    running = rollout(RolloutState.RUNNING)
+    assert follows(running, counts(succeeded=3, left=2), failed=False) is Happening.SUCCEEDED
+    assert follows(running, counts(succeeded=3, left=2, canceled=1), failed=False) is Happening.FAILED
+    assert follows(running, counts(waiting=1, succeeded=3, left=2), failed=False) is None
+    assert follows(running, counts(left=2), failed=False) is Happening.FAILED, "none of them succeeded"
+
+
+def test_what_is_over_is_not_canceled() -> None:
+    for state in OVER:
+        with pytest.raises(Conflict, match=f"is {state}: it is over, and cannot be canceled"):
+            advance(rollout(state), Happening.STOPPED)
 
 
 def test_one_failure_stops_it_or_does_not_as_it_was_told() -> None:

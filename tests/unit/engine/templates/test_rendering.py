@@ -142,8 +142,8 @@ async def test_every_placeholder_without_a_value_is_named_with_its_line() -> Non
         )
         assert found == [
             f"invalid template: 2 problems, read as {mark} on line 5",
-            "line 5, device_1: placeholder device_1 has no value: the -r map has device_2",
-            "line 7, device_3: placeholder device_3 has no value: the -r map has device_2",
+            "line 5, device_1: placeholder device_1 has no value: give it with --set device_1=VALUE, or in the -r map, which has device_2",
+            "line 7, device_3: placeholder device_3 has no value: give it with --set device_3=VALUE, or in the -r map, which has device_2",
         ]
 
 
@@ -244,8 +244,8 @@ async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
     assert rendered.text.endswith("# btwoc\n")
     assert await problems_of(text, {"x": MAC}) == [
         "invalid template: 2 problems, read as a text with nothing but names as placeholders",
-        "line 5, device_1: placeholder device_1 has no value: the -r map has x",
-        "line 7, a: placeholder a has no value: the -r map has x",
+        "line 5, device_1: placeholder device_1 has no value: give it with --set device_1=VALUE, or in the -r map, which has x",
+        "line 7, a: placeholder a has no value: give it with --set a=VALUE, or in the -r map, which has x",
     ]
 
 

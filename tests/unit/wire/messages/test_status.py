@@ -16,6 +16,7 @@ from tinkbox.wire.messages.status import (
     DiskLine,
     FailureLine,
     HealthLine,
+    HeldBackLine,
     HeldLine,
     LimitLine,
     MachineLine,
@@ -160,7 +161,7 @@ WORK = WorkLine(
     elsewhere="node9",
     awaited=("files",),
 )
-WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK)
+WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK, rollout="5")
 CHANGES = Snapshot(
     now=NOW,
     version="1",
@@ -192,13 +193,40 @@ def test_what_is_as_always_is_not_told() -> None:
 def test_a_view_of_an_earlier_release_is_told_of_nothing_that_it_does_not_know() -> None:
     told = json.loads(encode_snapshot(replace(FULL, machines=(WORKING,), place="x", gone=("1",), part=True)))
     assert set(told) == {"now", "version", "machines", "workflows", "strangers", "limits", "disk"}
-    assert not {"name", "labels", "work"} & set(told["machines"][0])
+    assert not {"name", "labels", "work", "rollout"} & set(told["machines"][0])
 
 
 def test_what_a_newer_appliance_tells_beside_is_ignored() -> None:
     newer = json.loads(encoded(CHANGES))
     newer["machines"][0]["work"]["new"] = newer["machines"][0]["new"] = newer["health"]["new"] = newer["new"] = 1
     assert decode_snapshot(json.dumps(newer)) == CHANGES
+
+
+def test_also_in_every_line_of_a_list() -> None:
+    stored = (StoredLine(kind="output", octets=7, number=2, remedy="delete workflows"),)
+    deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW)
+    limit = LimitLine(
+        name="streams", used="8", total="10", held_back=(HeldBackLine(holder="10.0.0.1", held="4", refused=1),)
+    )
+    work = replace(WORK, progress=Progress(done=1, total=2))
+    told = replace(
+        CHANGES,
+        machines=(replace(WORKING, work=work, labels={}),),
+        strangers=FULL.strangers,
+        limits=(limit,),
+        disk=DiskLine(free=1, nearly_full=True, database=2, stored=stored, deleted=deleted),
+    )
+
+    def newer(document: object) -> object:
+        if isinstance(document, list):
+            return [newer(each) for each in document]
+        return (
+            {name: newer(each) for name, each in document.items()} | {"new": 1}
+            if isinstance(document, dict)
+            else document
+        )
+
+    assert decode_snapshot(json.dumps(newer(json.loads(encoded(told))))) == told
 
 
 @pytest.mark.parametrize(

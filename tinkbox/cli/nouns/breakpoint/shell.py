@@ -33,7 +33,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         shell,
         "a terminal in the held container, or one command there",
         "It has the action's own user, folder and environment. Enter ~. leaves it, and the same again comes back to "
-        "it; whoever opens one that somebody types in looks on. What it prints is recorded. With a COMMAND, standard "
+        "it. Where another person types already you look on. What it prints is recorded. With a COMMAND, standard "
         "input, output and error are the command's, and so is the exit status; 255 says that there is none.",
     )
     verb.usage = USAGE
@@ -85,7 +85,7 @@ async def open_shell(operator: "Operator", key: str, mode: str = "drive", wish: 
     standing = await operator.breakpoints.get(key)
     workflow_id, terminal = standing["id"], Terminal()
     rows, columns = terminal.size
-    asked = {"tty": True, "term": terminal_kind(), "rows": rows, "columns": columns, "mode": mode}
+    asked = {"tty": True, "term": terminal_kind() or "xterm", "rows": rows, "columns": columns, "mode": mode}
     opened = await operator.shells.open(workflow_id, {**(wish or {}), **asked})
     _say(banner(standing))
     end, refusal = None, None
@@ -142,7 +142,9 @@ def _command(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.terminal.remote_command import carry
 
     if chosen.mode != "drive":
-        raise Invalid("a command is run for whoever gives it: --view and --take are for shells")
+        raise Invalid(
+            "--view and --take are for shells, and here a COMMAND is given: leave the flag or the COMMAND out"
+        )
 
     async def run(operator: "Operator") -> ShellEnd:
         wish = {**_wish(chosen), "tty": False, "command": list(chosen.command)}

@@ -3,11 +3,13 @@
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +19,14 @@ from tinkbox.cli.input_documents import read_bounded, read_ssh_keys
 from tinkbox.cli.nouns.hardware.flag_values import disk, label_change
 from tinkbox.cli.output.formats import Document, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.terminal.questions import Questions
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
 MAX_TEXT: Final = 1 << 20
+USUAL_EDITOR: Final = "vi"
 ABOUT: Final = (
-    "# The hardware document of {name}. Save it and leave the editor to store it; leave it as it is to change nothing.",
+    "# The hardware document of {name}. Save it and leave the editor to store it; leave it as it is to change nothing."
 )
 
 
@@ -104,26 +108,38 @@ def _wanted(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def _in_editor(chosen: argparse.Namespace) -> None:
-    """Open the document until it is stored or left as it is; what was written is kept when it cannot be stored."""
+    """Open the document until it is stored or left as it is; what was written is kept when it cannot be stored.
+
+    What is refused is opened again only for a person, and only when it was written otherwise than the time before.
+    """
+    command, is_watched = _editor(), Questions(yes=False).can_ask
     machine = ask(chosen, lambda operator: operator.hardware.get(chosen.key))
-    name = str(machine["name"] or machine["id"])
+    about = ABOUT.format(name=machine["name"] or machine["id"])
     is_object = machine["document"].get("kind") == "Hardware"
-    body, head = _written(machine), [each.format(name=name) for each in ABOUT]
     folder = Path(tempfile.mkdtemp(prefix="tinkbox-edit-"))
     path = folder / f"machine.{'yaml' if is_object else 'json'}"
+    body = _written(machine)
+    original = offered = f"{about}\n{body}"
+    refused: Invalid | None = None
     while True:
-        offered = "".join(f"{line}\n" for line in head) + body
         path.write_text(offered)
         path.chmod(0o600)
-        _run_editor(path, offered)
+        if refused and not is_watched:
+            raise _kept(refused, path)
+        _run_editor(command, path, original)
         text = read_bounded(path, MAX_TEXT).decode(errors="replace")
+        written = _without_head(text)
+        if refused and (written == body or not text.strip()):
+            path.write_text(offered)
+            raise _kept(refused, path)
         if text == offered or not text.strip():
             break
-        body = _without_head(text)
+        body = written
         try:
             stored = _store(chosen, machine, body)
         except Invalid as refusal:
-            head = _problems(refusal, ABOUT[0].format(name=name))
+            refused = _placed(refusal, len(refusal.problems) + 2)
+            offered = "".join(f"{line}\n" for line in [about, *_told(refused)]) + body
             continue
         except Refusal as refusal:
             raise _kept(refusal, path) from None
@@ -131,10 +147,21 @@ def _in_editor(chosen: argparse.Namespace) -> None:
         _remove(path)
         print(clean(f"Edited {_shown(stored)}"))
         return
-    if len(head) > len(ABOUT):
-        raise Unavailable(f"nothing was stored, for what you wrote was refused: it is in {path}")
     _remove(path)
     print("Nothing was changed")
+
+
+def _editor() -> str:
+    """The editor's command line; raises Unavailable where none is named and no person could type into one."""
+    from tinkbox.settings import editor
+
+    named = editor()
+    if not named and not Questions(yes=False).can_ask:
+        raise Unavailable(
+            "there is no terminal for an editor: say with flags what is to change, such as `--name` or `--label` "
+            "(`tinkbox hardware edit --help`), or set EDITOR to a program that needs none"
+        )
+    return named or USUAL_EDITOR
 
 
 def _store(chosen: argparse.Namespace, machine: Document, text: str) -> Document:
@@ -157,25 +184,25 @@ def _without_head(text: str) -> str:
     return "".join(lines[first:])
 
 
-def _problems(refusal: Invalid, about: str) -> list[str]:
+def _placed(refusal: Invalid, above: int) -> Invalid:
+    """The same refusal, its lines counted in a file that has so many lines above the document."""
+    return Invalid(
+        str(refusal),
+        [replace(each, line=None if each.line is None else each.line + above) for each in refusal.problems],
+    )
+
+
+def _told(refusal: Invalid) -> list[str]:
     """The lines to stand above the document, which say what is wrong with it, and where in the file."""
-    count = 2 + len(refusal.problems)
-    told = [f"# {clean(str(refusal))}"]
-    for each in refusal.problems:
-        line = None if each.line is None else each.line + count
-        where = ", ".join(part for part in (f"line {line}" if line else "", each.key) if part)
-        told.append(f"#   {clean(f'{where}: {each.text}' if where else each.text)}")
-    return [about, *told]
+    return [f"# {clean(str(refusal))}", *(f"#   {clean(str(each))}" for each in refusal.problems)]
 
 
-def _run_editor(path: Path, offered: str) -> None:
+def _run_editor(command: str, path: Path, original: str) -> None:
     """Raises Unavailable for an editor that fails; what was written by then is kept."""
-    from tinkbox.settings import editor
-
-    command = editor()
     sys.stdout.flush()
     try:
-        status = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+        with _keys_are_the_editors():
+            status = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         failed = Unavailable(f"the editor `{command}` does not start ({why}): set EDITOR, or use flags")
@@ -183,15 +210,31 @@ def _run_editor(path: Path, offered: str) -> None:
         if status == 0:
             return
         failed = Unavailable(f"the editor `{command}` ended with status {status}, so nothing was stored")
-    if path.read_text(errors="replace") != offered:
+    if path.read_text(errors="replace") != original:
         raise _kept(failed, path)
     _remove(path)
     raise failed
 
 
+@contextmanager
+def _keys_are_the_editors() -> Iterator[None]:
+    """Only the editor obeys Ctrl-C: it reaches every program in the terminal's foreground, and we must not end before it.
+
+    A handler, for an editor would inherit that a signal is ignored.
+    """
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _kept(refusal: Refusal, path: Path) -> Refusal:
-    kind = Conflict if isinstance(refusal, Conflict) else Unavailable
-    return kind(f"{refusal}; what you wrote is in {path}")
+    if isinstance(refusal, Invalid):
+        return Invalid(f"{refusal}; nothing was stored, and what you wrote is in {path}", refusal.problems)
+    told = f"{refusal}; what you wrote is in {path}"
+    return Conflict(told) if isinstance(refusal, Conflict) else Unavailable(told)
 
 
 def _remove(path: Path) -> None:

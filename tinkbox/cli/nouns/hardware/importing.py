@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.model.machine_lists import ListedMachine
-    from tinkbox.wire.machine_lists.listing import Listing
+    from tinkbox.wire.machine_lists.listing import Listing, Network
 
 KINDS: Final = ("csv", "dnsmasq", "dnsmasq-leases", "isc", "isc-leases", "kea", "kea-leases", "maas", "netbox")
 MOST_TOLD: Final = 100
@@ -28,7 +29,7 @@ STORY = (
     "left alone."
 )
 EPILOG = (
-    "dnsmasq: its configuration, --dhcp-hostsfile, dnsmasq.leases. ISC: dhcpd.conf, dhcpd.leases. Kea: kea-dhcp4.conf, "
+    "dnsmasq: its configuration, --dhcp-hostsfile, /etc/ethers, dnsmasq.leases. ISC: dhcpd.conf, dhcpd.leases. Kea: kea-dhcp4.conf, "
     "kea-leases4.csv. MAAS: `maas PROFILE machines read`. NetBox: the CSV exports of devices and of interfaces, both at once."
 )
 COLUMNS: Sequence[Column] = (
@@ -59,11 +60,22 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.epilog = EPILOG
     verb.add_argument("files", nargs="+", metavar="FILE", help="the list; - is standard input")
     verb.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"which list it is: {', '.join(KINDS)}")
+    verb.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        type=_network,
+        metavar="NETWORK[,GATEWAY]",
+        help="a network of the list's addresses, such as 172.30.0.0/24,172.30.0.1: their prefix, and their gateway where the "
+        "list has none; may be repeated",
+    )
     add_labels(verb, "a label for all of them", "-l")
     verb.add_argument("--update", action="store_true", help="change machines that are there with other values")
     verb.add_argument("--skip-invalid", action="store_true", help="leave out what is wrong, and store the rest")
     verb.add_argument("--dry-run", action="store_true", help="show what would be done, and store nothing")
-    verb.add_argument("--as-csv", action="store_true", help="print the list as tinkbox's own CSV, and store nothing")
+    verb.add_argument(
+        "--as-csv", action="store_true", help="print what could be read as tinkbox's own CSV, and store nothing"
+    )
     add_format(verb)
     verb.add_argument("--no-headers", action="store_true", help="no line of headings")
 
@@ -75,20 +87,26 @@ def import_list(chosen: argparse.Namespace) -> int:
     listing = _read(chosen)
     machines = [replace(each, labels={**each.labels, **dict(chosen.labels)}) for each in listing.machines]
     _tell_problems(listing.left_out, "left out: ")
+    _tell_problems(listing.changed, "note: ")
+    if chosen.as_csv and machines:
+        from tinkbox.wire.machine_lists import csv_lists
+
+        _tell_problems(listing.problems, "wrong: ")
+        print(csv_lists.write(machines), end="")
+        return int(bool(listing.problems))
     if listing.problems and not (chosen.skip_invalid or chosen.dry_run):
         _refuse(listing.problems)
     _tell_problems(listing.problems, "wrong: ")
     wrong = {(each.line, each.key) for each in listing.problems}
     machines = [each for each in machines if (each.line or None, each.key) not in wrong]
     if not machines:
-        raise Invalid(
-            f"no machine to import in {' '.join(chosen.files)}: look at what was left out, or name its --kind"
-        )
-    if chosen.as_csv:
-        from tinkbox.wire.machine_lists import csv_lists
-
-        print(csv_lists.write(machines), end="")
-        return 0
+        hints = {
+            "correct what is wrong": listing.problems,
+            "look at what was left out": listing.left_out,
+            "name its --kind if it is another list": not chosen.kind,
+        }
+        told = ", or ".join(hint for hint, is_apt in hints.items() if is_apt)
+        raise Invalid(f"no machine to import in {' '.join(chosen.files)}{f': {told}' if told else ''}")
     return _import(chosen, machines, len(listing.problems))
 
 
@@ -105,12 +123,20 @@ def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", wro
         for each in done
         if each["outcome"] == "refused"
     ]
-    told = [each for each in done if each["outcome"] != "unchanged"] if for_people(chosen) else done
+    told = done
+    if for_people(chosen):
+        # Why one is refused stands below the table, which may have no room for it.
+        told = [{**each, "why": ""} if each["outcome"] == "refused" else each for each in done]
+        told = [each for each in told if each["outcome"] != "unchanged"]
     if told or not for_people(chosen):
         show(chosen, told, COLUMNS, key="mac", name="name")
     if for_people(chosen):
-        print(_summary(done, dry_run=chosen.dry_run) + (f"; {counted(wrong, 'problem')} in the list" if wrong else ""))
-        # A table may have no room for all of it.
+        stops = chosen.dry_run and not chosen.skip_invalid and (refused or wrong)
+        print(
+            _summary(done, dry_run=chosen.dry_run)
+            + (f"; {counted(wrong, 'problem')} in the list" if wrong else "")
+            + (": nothing would be stored" if stops else "")
+        )
         _tell_problems(refused, "refused: ")
     return int((bool(refused) or wrong > 0) and not chosen.skip_invalid)
 
@@ -128,15 +154,26 @@ def _read(chosen: argparse.Namespace) -> "Listing":
         ("standard input", read_input(None, "list")) if each == "-" else (each, read_bounded(Path(each), MAX_JSON))
         for each in chosen.files
     ]
-    return read_lists(read, Kind(chosen.kind) if chosen.kind else None)
+    kind = Kind(chosen.kind) if chosen.kind else None
+    return read_lists(read, kind, now=datetime.now(UTC), networks=chosen.network)
+
+
+def _network(text: str) -> "Network":
+    """An argument that is a network, perhaps with its gateway."""
+    from tinkbox.wire.machine_lists.listing import parse_network
+
+    try:
+        return parse_network(text)
+    except Invalid as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _refuse(problems: Sequence[Problem]) -> None:
     rest = len(problems) - MOST_TOLD
     more = [Problem(text=f"and {rest} more")] if rest > 0 else []
     raise Invalid(
-        f"the list has {counted(len(problems), 'problem')}, so nothing was stored: correct them, or import the rest with "
-        "--skip-invalid",
+        f"the list has {counted(len(problems), 'problem')}, so nothing was stored: correct what is wrong, or import the rest "
+        "with --skip-invalid",
         [*problems[:MOST_TOLD], *more],
     )
 

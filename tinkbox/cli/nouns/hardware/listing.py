@@ -36,6 +36,18 @@ def _first(name: str) -> Column:
     return Column(title, lambda machine: next((each[name] for each in machine["interfaces"]), ""))
 
 
+def _since(machine: Document) -> object:
+    """When it came to stand where it does."""
+    retired = machine.get("retired")
+    return retired["at"] if retired else machine["stage_at"] or machine["created_at"]
+
+
+def _why(machine: Document) -> str:
+    """Why it goes no further, or is out of service."""
+    retired = machine.get("retired")
+    return str(retired["reason"]) if retired else why(machine)
+
+
 AS_2020 = As2020(
     (
         Column("ID", "id"),
@@ -51,10 +63,10 @@ COLUMNS: Sequence[Column] = (
     _first("mac"),
     _first("address"),
     Column("State", standing, fit=Fit(least=12)),
-    Column("Age", lambda machine: machine["stage_at"] or machine["created_at"], age, called="since"),
+    Column("Age", _since, age, called="since"),
     Column("Labels", "labels", show_labels, Fit(least=8, rank=1)),
     Column("Stage", "stage", wide=True),
-    Column("Why", why, wide=True),
+    Column("Why", _why, wide=True),
 )
 
 # Of `list --seen`: a line for each machine.
@@ -115,10 +127,11 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 def get(chosen: argparse.Namespace) -> None:
     """The machines and how far their boots came, also of one that nobody knows; without keys the list."""
-    machines = (
-        ask_each(chosen, _with_timeline) if chosen.keys else ask(chosen, lambda operator: operator.hardware.all())
-    )
-    if not (chosen.keys and for_people(chosen)):
+    if not chosen.keys:
+        LISTED.show(chosen, *ask(chosen, lambda operator: operator.hardware.found(LISTED.filters(chosen))))
+        return
+    machines = ask_each(chosen, _with_timeline)
+    if not for_people(chosen):
         LISTED.show(chosen, machines)
         return
     if chosen.as_2020:

@@ -7,9 +7,8 @@ from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes
 from tinkbox.cli.nouns.hardware.retirement import tell_canceled
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
-from tinkbox.cli.output.printable import clean, logged
-from tinkbox.cli.selection import in_words
-from tinkbox.cli.terminal.questions import confirm
+from tinkbox.cli.output.printable import logged
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.model.key_kinds import KeyKind
 
 
@@ -19,7 +18,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "--force",
         action="store_true",
-        help="cancel workflows that are not over and need it, on their other machines as well",
+        help="also when it waits in a rollout; cancel workflows that are not over and need it, on their other machines as well",
     )
     add_yes(verb)
     add_keys(
@@ -31,9 +30,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def delete(chosen: argparse.Namespace) -> int:
-    line = f"tinkbox hardware delete {' '.join(chosen.keys)} --force" if chosen.force else ""
     what = "Cancel what runs there, and forget" if chosen.force else "Forget"
-    confirm(chosen, f"{what} {in_words(chosen.keys, KeyKind.MACHINE)}", line=clean(line))
+    confirm_keys(chosen, what, KeyKind.MACHINE, careful=chosen.force)
 
     def told(deleted: Document) -> None:
         if chosen.as_2020:

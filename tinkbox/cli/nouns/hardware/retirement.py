@@ -7,8 +7,7 @@ from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes, filled
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.selection import in_words
-from tinkbox.cli.terminal.questions import confirm
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 STORY = (
     "It gets no address and boots nothing, no workflow is created for it, and lists leave it out (`hardware list --retired` "
-    "has it). Its name, MACs and address stay its own; its workflows and its timeline stay readable."
+    "has it). Its name, MACs and address stay its own; its workflows and its timeline stay readable. At a terminal it asks first."
 )
 
 
@@ -30,18 +29,17 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "--force",
         action="store_true",
-        help="cancel workflows that are not over and need it, on their other machines as well",
+        help="also when it waits in a rollout; cancel workflows that are not over and need it, on their other machines as well",
     )
     add_yes(verb)
     about = "take retired machines back into service"
     verb = add_verb(verbs, "return", give_back, about, "A note keeps that they were retired.")
-    add_keys(verb, KeyKind.MACHINE, by_labels=False)  # what labels select has none that are retired
+    add_keys(verb, KeyKind.MACHINE, state="retired")
 
 
 def retire(chosen: argparse.Namespace) -> int:
-    if chosen.force:
-        line = clean(f"tinkbox hardware retire {' '.join(chosen.keys)} --force")
-        confirm(chosen, f"Cancel what runs there, and retire {in_words(chosen.keys, KeyKind.MACHINE)}", line=line)
+    what = "Cancel what runs there, and retire" if chosen.force else "Retire"
+    confirm_keys(chosen, what, KeyKind.MACHINE, careful=chosen.force)
 
     def retired(operator: "Operator", key: str) -> "Awaitable[Document]":
         return operator.hardware.retire(key, chosen.reason or "", force=chosen.force)

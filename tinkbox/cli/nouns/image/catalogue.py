@@ -181,7 +181,7 @@ def _told(entry: Document) -> Sequence[tuple[str, object]]:
         ("Note", entry["note"]),
         ("Licence", entry["licence"]),
         ("End Of Life", entry["end_of_life"]),
-        ("Checked", "yes" if entry["checked"] else "no: nobody fetched it with this version yet"),
+        ("Checked", "yes" if entry["checked"] else "no: not fetched with this version yet"),
         ("Layer", entry["layer"]),
         ("Kept", entry["kept"]),
     ]

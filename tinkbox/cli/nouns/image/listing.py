@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_filters, add_keys, add_listing, add_verb
+from tinkbox.cli.flags import Verbs, add_filters, add_keys, add_listing, add_verb, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Column, Document
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age
 from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
 
@@ -31,7 +32,8 @@ LISTED = List(columns=COLUMNS, key="reference", sort="name")
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_listing(add_verb(verbs, "list", show_list, "images"))
     add_filters(verb, sorts=("name", "size", "pushed_at"))
-    add_keys(add_verb(verbs, "delete", delete, "forget images"), KeyKind.IMAGE)
+    verb = add_verb(verbs, "delete", delete, "forget images", "At a terminal it asks first.")
+    add_yes(add_keys(verb, KeyKind.IMAGE))
 
 
 def show_list(chosen: argparse.Namespace) -> None:
@@ -40,6 +42,8 @@ def show_list(chosen: argparse.Namespace) -> None:
 
 
 def delete(chosen: argparse.Namespace) -> int:
+    confirm_keys(chosen, "Forget", KeyKind.IMAGE)
+
     async def deleted(operator: "Operator", key: str) -> str:
         await operator.images.delete(key)
         return key

@@ -12,6 +12,7 @@ from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
 from tinkbox.cli.nouns.install.checks import Installation, NotFetched, Wanted, checked
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
 from tinkbox.model.errors import Invalid, NotFound
 
@@ -151,6 +152,7 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> in
             live.show([each for each in (shown.get(name) for name in begun) if each is not None])
             if len(ended) < len(begun):
                 await asyncio.sleep(INTERVAL)
+                check_reader()
     for workflow_id, line in ended.items():
         for text in await _last_words(operator, workflow_id, begun[workflow_id], line):
             print(clean(text), flush=True)

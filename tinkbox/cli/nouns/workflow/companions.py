@@ -1,12 +1,12 @@
 """What `workflow watch` tells a person beside the events: the machines' boots, how far an action is, what to do after a failure."""
 
 import argparse
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment, now
 from tinkbox.cli.output.progress_line import ProgressLine
@@ -28,7 +28,7 @@ class Companions:
     def __init__(self, chosen: argparse.Namespace, operator: "Operator", workflow_id: str) -> None:
         self._operator = operator
         self._workflow_id = workflow_id
-        self._program = f"tinkbox --data {shlex.quote(str(chosen.data))}" if chosen.data else "tinkbox"
+        self._program = called_as(chosen)
         self._wanted = sys.stdout.isatty()
         self._line = ProgressLine(in_words, sys.stdout)
         self._machines: Sequence[Document] = ()

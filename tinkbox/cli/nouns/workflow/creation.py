@@ -1,14 +1,16 @@
 """`tinkbox workflow create`."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb
+from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb, label
 from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.nouns.workflow import for_machines
+from tinkbox.cli.nouns.workflow.made import tell_made
 from tinkbox.cli.output.formats import show_notes
 
 MISSING = (
@@ -31,7 +33,9 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         metavar="JSON",
         help='the template\'s devices and parameters: {"device_1": "08:00:27:00:00:01"}; with MACHINE, all but the machine',
     )
-    verb.add_argument("--file", type=Path, metavar="FILE", help="instead of -t and -r, documents of kind: Workflow")
+    verb.add_argument(
+        "--file", "-f", type=Path, metavar="FILE", help="instead of -t and -r, documents of kind: Workflow"
+    )
     verb.add_argument(
         "--breakpoint",
         dest="breakpoints",
@@ -42,7 +46,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="on-failure, before=ACTION or after=ACTION; may be repeated (see `tinkbox breakpoint`)",
     )
     add_confirmation(verb)
-    add_labels(verb, "a label of the workflow")
+    add_labels(verb, "a label of the workflow (-l selects machines)", read=_label)
     for_machines.add_flags(verb)
 
 
@@ -52,6 +56,16 @@ def _place(text: str) -> tuple[str, str]:
     if text == "on-failure" or (where in ("before", "after") and action):
         return where, action
     raise argparse.ArgumentTypeError(f"{text!r} is not on-failure, before=ACTION or after=ACTION")
+
+
+def _label(text: str) -> tuple[str, str]:
+    """An argument that sets a label; says how machines are selected where it looks like that."""
+    try:
+        return label(text)
+    except argparse.ArgumentTypeError as error:
+        if any(sign in text for sign in (",", "!", " in ", " notin ")):
+            raise argparse.ArgumentTypeError(f"{error}; machines are selected with -l {shlex.quote(text)}") from None
+        raise
 
 
 def _armed(wanted: Sequence[tuple[str, str]]) -> dict[str, object]:
@@ -66,7 +80,10 @@ def create(chosen: argparse.Namespace) -> int:
         return for_machines.create(chosen, _armed(chosen.breakpoints))
     if (chosen.template is None) is not (chosen.hardware is None):
         missing = "-t TEMPLATE" if chosen.template is None else "MACHINE or -r JSON"
-        chosen.usage_error(f"{missing} is missing: -t and -r go together, or neither of them with a file of documents")
+        hint = "; --label labels the workflow, -l selects machines by their labels" if chosen.labels else ""
+        chosen.usage_error(
+            f"{missing} is missing: -t and -r go together, or neither of them with a file of documents{hint}"
+        )
     if chosen.template is chosen.file is None and (sys.stdin is None or sys.stdin.isatty()):
         chosen.usage_error(MISSING)
     armed, confirmed, labels = _armed(chosen.breakpoints), chosen.confirm_wipe, dict(chosen.labels)
@@ -86,6 +103,5 @@ def create(chosen: argparse.Namespace) -> int:
                 chosen.template, devices, armed, confirm_wipe=confirmed, labels=labels
             ),
         )
-    for created in answer.get("created", [answer]):
-        print("Created Workflow: ", created["id"])
+    tell_made(chosen, "Workflow", answer.get("created", [answer]))
     return 0

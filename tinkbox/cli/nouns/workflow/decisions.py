@@ -9,36 +9,44 @@ from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_y
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.selection import in_words
-from tinkbox.cli.terminal.questions import confirm
+from tinkbox.cli.selection import confirm_keys
+from tinkbox.cli.wording.workflows import workflow_name
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 
+# Said of each verb, for a name that several workflows have.
+MEANT = "A machine means its newest workflow; a name that several workflows have is refused."
+
+
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_keys(add_verb(verbs, "cancel", cancel, "stop workflows that are not over"), KeyKind.WORKFLOW)
+    story = f"{MEANT} At a terminal it asks first."
+    verb = add_keys(add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story), KeyKind.WORKFLOW)
     verb.add_argument(
         "--force",
         action="store_true",
         help="also end it when its machine does not answer; what it began may still run there",
     )
     add_yes(verb)
-    verb = add_keys(add_verb(verbs, "retry", retry, "resume failed workflows at the failed action"), KeyKind.WORKFLOW)
+    verb = add_keys(
+        add_verb(verbs, "retry", retry, "resume failed workflows at the failed action", MEANT), KeyKind.WORKFLOW
+    )
     verb.add_argument(
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )
     add_confirmation(verb)
     add_keys(
-        add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost"), KeyKind.WORKFLOW
+        add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost", MEANT),
+        KeyKind.WORKFLOW,
     )
-    story = "Their events, logs and data go with them. At a terminal it asks first."
+    story = f"Their events, logs and data go with them. {MEANT} At a terminal it asks first."
     add_yes(add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run", story), KeyKind.WORKFLOW))
 
 
 def cancel(chosen: argparse.Namespace) -> int:
-    confirm(chosen, f"Cancel {in_words(chosen.keys, KeyKind.WORKFLOW)}")
+    confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW, _named)
 
     def told(canceled: Document) -> None:
         # What runs is told to stop first.
@@ -68,9 +76,20 @@ def takeover(chosen: argparse.Namespace) -> int:
 
 
 def delete(chosen: argparse.Namespace) -> int:
-    confirm(chosen, f"Forget {in_words(chosen.keys, KeyKind.WORKFLOW)}")
+    confirm_keys(chosen, "Forget", KeyKind.WORKFLOW, _named)
     return change_each(
         chosen,
         lambda operator, key: operator.workflows.delete(key),
         lambda deleted: tell_deleted(chosen, "Workflow", deleted["id"]),
     )
+
+
+async def _named(operator: "Operator", key: str) -> tuple[str, str]:
+    """The key and the name of what is asked about.
+
+    A machine means another workflow once it has a newer one, so it becomes the id.  A name stays: it is refused where
+    several have it.
+    """
+    state = await operator.workflows.state(key)
+    by_name = state["name"] == key and not state["id"].startswith(key)
+    return key if by_name else state["id"], workflow_name(state)

@@ -1,22 +1,22 @@
 """`tinkbox workflow create -t TEMPLATE MACHINE…`: a workflow for one machine, a rollout for several."""
 
 import argparse
+import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_format, add_yes, assignment, selector
 from tinkbox.cli.input_documents import read_devices
-from tinkbox.cli.output.formats import Document, fields, json_of, short, yaml_of
+from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made
+from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.terminal.questions import Questions, confirm
-from tinkbox.cli.wording.rollouts import REFUSED, pace, plan_fields
+from tinkbox.cli.wording.rollouts import REFUSED, pace, plan_fields, refused_reasons
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.rollout import MAX_MACHINES, OnFailure
 from tinkbox.model.text import counted
-
-PLAN_FORMATS: Final = ("table", "json", "yaml")
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     add_yes(verb)
-    add_format(verb, PLAN_FORMATS, "of --dry-run: table (default), json or yaml")
+    add_format(verb, FORMATS, FORMATS_HELP)
 
 
 def is_meant(chosen: argparse.Namespace) -> bool:
@@ -76,18 +76,20 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
     if refusal is not None:
         raise refusal
     if not _is_rollout(chosen, plan):
+        _warn(plan)
         return _create_one(chosen, plan, armed)
     _confirm(chosen, plan)
     # What was shown, and nothing that was selected or refused since.
     exactly = {name: value for name, value in wanted.items() if name != "selector"}
     exactly["machines"] = [each["id"] for each in plan["machines"]]
     made = ask(chosen, lambda operator: operator.rollouts.create(exactly))
-    print("Created Rollout: ", made["id"], flush=True)
+    tell_made(chosen, "Rollout", [made])
     if chosen.wait:
         from tinkbox.cli.nouns.rollout import follow
 
         return follow(chosen, made["id"])
-    print(f"{counted(made['total'], 'machine')}, {pace(made)}.  Watch: tinkbox rollout watch {short(made['id'])}")
+    if for_people(chosen):
+        print(f"{counted(made['total'], 'machine')}, {pace(made)}.  Watch: tinkbox rollout watch {short(made['id'])}")
     return 0
 
 
@@ -131,7 +133,7 @@ def _create_one(chosen: argparse.Namespace, plan: Document, armed: Mapping[str, 
             chosen.template, devices, armed, confirm_wipe=chosen.confirm_wipe, labels=dict(chosen.labels)
         ),
     )
-    print("Created Workflow: ", made["id"])
+    tell_made(chosen, "Workflow", [made])
     return 0
 
 
@@ -140,9 +142,10 @@ def _refusal(chosen: argparse.Namespace, plan: Document) -> Invalid | None:
     refused, left = plan["refused"], len(plan["machines"])
     if not refused or (chosen.skip_refused and left):
         return None
-    problems = [Problem(text=each["why"], key=each["name"]) for each in refused[:REFUSED]]
-    if len(refused) > REFUSED:
-        problems.append(Problem(text=f"and {len(refused) - REFUSED} more"))
+    reasons = refused_reasons(plan)
+    problems = [Problem(text=why, key=name) for name, why in reasons[:REFUSED]]
+    if len(reasons) > REFUSED:
+        problems.append(Problem(text=f"and {len(reasons) - REFUSED} more"))
     way_out = "; --skip-refused goes on without them" if left else ""
     return Invalid(
         f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}",
@@ -155,8 +158,16 @@ def _show(chosen: argparse.Namespace, plan: Document) -> None:
         print(json_of(plan), end="")
     elif chosen.format == "yaml":
         print(yaml_of(plan), end="")
+    elif chosen.format == "name":
+        print("".join(f"{each['id']}\n" for each in plan["machines"]), end="")
     else:
         print(fields(chosen, plan_fields(plan)), end="")
+
+
+def _warn(plan: Document) -> None:
+    """Tell on standard error what would keep the machines from beginning."""
+    for text in plan["warnings"]:
+        print(clean(f"tinkbox: {text}"), file=sys.stderr)
 
 
 def _confirm(chosen: argparse.Namespace, plan: Document) -> None:
@@ -168,4 +179,6 @@ def _confirm(chosen: argparse.Namespace, plan: Document) -> None:
                 f"{number} would begin, and there is no terminal to ask on: look with --dry-run, then add --yes"
             )
         print(fields(chosen, plan_fields(plan)))
+    else:
+        _warn(plan)
     confirm(chosen, clean(f"Begin {plan['template']} on {number}"))

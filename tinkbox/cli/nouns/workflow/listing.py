@@ -13,9 +13,10 @@ from tinkbox.cli.output.printable import age, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.wording.machines import machine_name
+from tinkbox.cli.wording.workflows import machines_of
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
-from tinkbox.model.text import briefly, counted
+from tinkbox.model.text import briefly
 
 if TYPE_CHECKING:
     from tinkbox.model.workflow import State
@@ -30,12 +31,6 @@ def _parameters(devices: Mapping[str, str]) -> str:
     return json.dumps({name: briefly(value, PARAMETER) for name, value in devices.items()}, ensure_ascii=False)
 
 
-def _machine(workflow: Document) -> str:
-    """The name of the only one, else how many they are."""
-    machines = workflow["machines"]
-    return machine_name(machines[0]) if len(machines) == 1 else counted(len(machines), "machine") if machines else ""
-
-
 def _machines(workflow: Document) -> str:
     return ",".join(map(machine_name, workflow["machines"]))
 
@@ -43,7 +38,7 @@ def _machines(workflow: Document) -> str:
 COLUMNS: Sequence[Column] = (
     *id_columns(),
     Column("Name", "name", fit=Fit(least=8, rank=1)),
-    Column("Machine", _machine, fit=Fit(least=8)),
+    Column("Machine", machines_of, fit=Fit(least=8)),
     Column("Machine", _machines, wide=True),
     Column("Template", "template_name", fit=Fit(least=8, rank=3)),
     Column("State", "state"),
@@ -76,15 +71,18 @@ ONE: Sequence[Column] = (
 LISTED = List(columns=COLUMNS, as_2020=AS_2020, sort="-created_at", limit=NEWEST)
 
 
-def _states() -> "type[State]":
+def _states() -> "Sequence[State]":
+    """Those of a workflow; the others are an action's."""
     from tinkbox.model.workflow import State
 
-    return State
+    return [each for each in State if each not in (State.HELD, State.LEAVING, State.SKIPPED)]
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_listing(
-        add_verb(verbs, "list", show_list, "workflows", f"A table has the newest {NEWEST}, newest first.")
+        add_verb(
+            verbs, "list", show_list, "workflows", f"Newest first; a table has {NEWEST} at most, other formats all."
+        )
     )
     add_filters(verb, "machine", "template", "label", "since", sorts=SORTS, states=_states)
     add_watch(verb)

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_format, add_verb, assignment
+from tinkbox.cli.flags import Verbs, add_format, add_verb, assignment, selector
 from tinkbox.cli.input_documents import read_devices
 from tinkbox.cli.output.formats import Column, Document, json_of, rows_of, screen, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import Fit, listing, pairs
 from tinkbox.model.duration import show_duration
-from tinkbox.model.errors import Problem
+from tinkbox.model.errors import NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.text import natural
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -47,6 +48,9 @@ COLUMNS: Final[Sequence[Column]] = (
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "plan", plan, "what would happen, without making anything", STORY)
     verb.add_argument("machines", nargs="*", metavar=KeyKind.MACHINE, help="a name, a MAC, an address or an id")
+    verb.add_argument(
+        "-l", "--selector", type=selector, metavar="SELECTOR", help="the machines with these labels: rack=r1,gpu!=no"
+    )
     verb.add_argument("-t", "--template", metavar="TEMPLATE", required=True)
     verb.add_argument(
         "-r",
@@ -68,13 +72,15 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 def plan(chosen: argparse.Namespace) -> int:
     """Returns the exit status."""
-    if not chosen.machines and chosen.hardware is None:
-        chosen.usage_error("name the machines, or give the template's devices with -r, as for `workflow create`")
+    if not chosen.machines and chosen.selector is None and chosen.hardware is None:
+        chosen.usage_error(
+            "name the machines, select some with -l, or give the template's devices with -r, as for `workflow create`"
+        )
     parameters: dict[str, Any] = {} if chosen.hardware is None else read_devices(chosen.hardware)
     parameters |= dict(chosen.parameters)
-    wanted = list(dict.fromkeys(chosen.machines)) or [""]
 
     async def planned(operator: "Operator") -> list[Document]:
+        wanted = dict.fromkeys([*chosen.machines, *await _selected(chosen, operator)] or [""])
         return [await operator.workflows.plan(chosen.template, key, parameters) for key in wanted]
 
     plans = ask(chosen, planned)
@@ -83,6 +89,18 @@ def plan(chosen: argparse.Namespace) -> int:
     else:
         print("\n".join(map(_shown, plans)), end="")
     return 0 if all(each["possible"] for each in plans) else 1
+
+
+async def _selected(chosen: argparse.Namespace, operator: "Operator") -> list[str]:
+    """The ids of the machines with these labels, in the order of their names; raises NotFound for none."""
+    if chosen.selector is None:
+        return []
+    listed = await operator.hardware.found({"label": chosen.selector})
+    if not listed.documents and not chosen.machines:
+        raise NotFound(
+            f"no machine has the labels {chosen.selector}: `tinkbox hardware label MACHINE KEY=VALUE` gives it some"
+        )
+    return [each["id"] for each in sorted(listed.documents, key=lambda each: natural(each["name"]))]
 
 
 def _shown(found: Document) -> str:

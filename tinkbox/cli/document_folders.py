@@ -74,8 +74,11 @@ def _skipped(source: str) -> Iterator[Path]:
     if source == STANDARD_INPUT or not folder.is_dir():
         return
     with suppress(OSError), os.scandir(folder) as listing:  # that it cannot be read is told where it is read
-        within = sorted(each.name for each in listing if _is_folder(each))
-        yield from (folder / name for name in within if _holds_documents(folder / name))
+        within = sorted(
+            (each.name, _is_linked_folder(each)) for each in listing if _is_folder(each) or _is_linked_folder(each)
+        )
+        # A link may lead to a large tree, so what is behind it is not looked for.
+        yield from (folder / name for name, linked in within if linked or _holds_documents(folder / name))
 
 
 def _holds_documents(folder: Path, depth: int = 0) -> bool:
@@ -93,6 +96,10 @@ def _holds_documents(folder: Path, depth: int = 0) -> bool:
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+
+
+def _is_linked_folder(entry: "os.DirEntry[str]") -> bool:
+    return not entry.name.startswith(".") and entry.is_symlink() and entry.is_dir()
 
 
 def _is_document(entry: "os.DirEntry[str]") -> bool:
@@ -124,6 +131,8 @@ def _below(folder: Path, root: Path, *, recursive: bool, depth: int = 0) -> Iter
         raise NotFound(f"cannot read {folder}: {error.strerror}") from None
     for entry in entries:
         path = folder / entry.name
+        if recursive and _is_linked_folder(entry) and not path.resolve().is_relative_to(root):
+            raise Invalid(f"{path} is a link that leads out of {root}: name the folder itself with -f")
         if _is_folder(entry):
             if recursive and depth < _MAX_FOLDERS:
                 yield from _below(path, root, recursive=True, depth=depth + 1)

@@ -38,12 +38,14 @@ def take_selected(chosen: argparse.Namespace) -> None:
 
     async def selected(operator: "Operator") -> dict[str, str]:
         state = {"state": chosen.selects_state} if chosen.selects_state else {}
-        found = await _client(operator, kind).found({**state, "label": chosen.label})
+        # Workflows stay in the order in which they were created.
+        order = {} if kind is KeyKind.WORKFLOW else {"sort": "name"}
+        found = await _client(operator, kind).found({**state, "label": chosen.label, **order})
         return {_key(kind, each): _name(kind, each) for each in found.documents}
 
     chosen.names = ask(chosen, selected)
     if not chosen.names:
-        which = f"{chosen.selects_state} {kind.lower()}".strip()
+        which = f"{chosen.selects_state.lower().replace(',', ' or ')} {kind.lower()}".strip()
         those = f" --state {chosen.selects_state}" if chosen.selects_state else ""
         raise NotFound(
             f"no {which} has the labels {chosen.label}: `tinkbox {_NOUNS[kind]} list{those}` shows which have any"

@@ -218,11 +218,11 @@ class RolloutTable:
         return cursor.rowcount
 
     def leave_out(self, rollout_id: str) -> int:
-        """Let those that did not succeed and are retired or deleted count no more; returns how many there are."""
+        """Let those that wait or did not succeed, and are retired or deleted, count no more; returns how many there are."""
         cursor = self._sql.execute(
             "UPDATE rollout_machine SET place = 'LEFT' "  # noqa: S608
             f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND NOT {_IN_SERVICE}",
-            (rollout_id, json.dumps(sorted(UNSUCCESSFUL))),
+            (rollout_id, json.dumps(sorted(UNSUCCESSFUL | {Place.WAITING}))),
         )
         return cursor.rowcount
 

@@ -6,16 +6,16 @@ Everything else is pure: `state.pressed` says what keys do, `picture.picture` wh
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Invalid, Refusal
-from tinkbox.view.keys import KeyReader
+from tinkbox.view.keys import Key, KeyReader
 from tinkbox.view.lines import Line
 from tinkbox.view.log_end import LogEnd
 from tinkbox.view.pages import doctor_page, machine_page, older_page, workflow_page
 from tinkbox.view.painting import painted
-from tinkbox.view.picture import Shown, picture
+from tinkbox.view.picture import Shown, picture, waiting_picture
 from tinkbox.view.state import (
     Cancel,
     Decide,
@@ -72,29 +72,70 @@ class Terminal(Protocol):
 
 
 async def live(
-    operator: "Operator", terminal: Terminal, first: Snapshot, open_shell: OpenShell, interval: float = INTERVAL
+    operator: "Operator",
+    terminal: Terminal,
+    first: asyncio.Future[Snapshot],
+    open_shell: OpenShell,
+    unanswered: list[str],
+    *,
+    colours: bool = True,
+    interval: float = INTERVAL,
 ) -> None:
-    """Show what there is, `first` of all, until a person leaves it.
+    """Show what there is, `first` of all, until a person leaves it; nothing where the first answer is a refusal.
 
-    An appliance that goes away leaves the last picture standing with a notice.
+    An appliance that goes away leaves the last picture standing with a notice.  `unanswered` takes, whatever ends the view,
+    what was sent until then and not answered.
     """
-    await _Live(operator, terminal, open_shell, begun(first, *terminal.size), interval).run()
+    if await _came(first, terminal, colours=colours):
+        view = begun(first.result(), *terminal.size)
+        await _Live(operator, terminal, open_shell, view, unanswered, colours=colours, interval=interval).run()
+
+
+async def _came(first: asyncio.Future[Snapshot], terminal: Terminal, *, colours: bool) -> bool:
+    """Wait for the first answer; False when a person leaves before, or it is a refusal."""
+    if not first.done():
+        terminal.write(painted((), waiting_picture(*terminal.size), colours=colours))
+        async with asyncio.TaskGroup() as group:
+            leaving = group.create_task(_left(terminal))
+            awaited: set[asyncio.Future[Any]] = {first, leaving}
+            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            leaving.cancel()
+    return first.done() and first.exception() is None
+
+
+async def _left(terminal: Terminal) -> None:
+    """Wait for a key that leaves; what else is typed is dropped."""
+    reader = KeyReader()
+    while content := await terminal.read():
+        if not {"q", "Q", Key.INTERRUPT}.isdisjoint(reader.read(content)):
+            return
 
 
 class _Live:
     """One view in one terminal."""
 
     def __init__(
-        self, operator: "Operator", terminal: Terminal, open_shell: OpenShell, view: View, interval: float
+        self,
+        operator: "Operator",
+        terminal: Terminal,
+        open_shell: OpenShell,
+        view: View,
+        unanswered: list[str],
+        *,
+        colours: bool,
+        interval: float,
     ) -> None:
         self._operator = operator
         self._terminal = terminal
         self._open_shell = open_shell
         self._view = view
+        self._unanswered = unanswered
+        self._colours = colours
         self._interval = interval
         self._shown: Sequence[Shown] = ()
         self._is_lent = False
         self._under_way: set[Effect] = set()
+        self._acted: list[Decide | Retry | Cancel] = []  # that are not answered
         self._log = LogEnd("")
         self._log_reading = asyncio.Lock()
         self._heard_at = asyncio.get_running_loop().time()
@@ -103,6 +144,12 @@ class _Live:
     async def run(self) -> None:
         """Until it is left."""
         self._show(self._view)
+        try:
+            await self._lived()
+        finally:
+            self._unanswered += [_sent(each) for each in self._acted]
+
+    async def _lived(self) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = {group.create_task(each) for each in (self._look(), self._tell_silence(), self._follow_size())}
 
@@ -187,7 +234,7 @@ class _Live:
         self._view = view
         if not self._is_lent:
             before, self._shown = self._shown, picture(view)
-            if changes := painted(before, self._shown):
+            if changes := painted(before, self._shown, colours=self._colours):
                 self._terminal.write(changes)
 
     async def _lend(self, effect: Shell) -> bool:
@@ -211,7 +258,8 @@ class _Live:
                 lines, items = await self._loaded(effect)
                 self._show(loaded(self._view, effect, lines, items))
             else:
-                done = await self._done(effect)
+                assert isinstance(effect, Decide | Retry | Cancel)
+                done = await self._answer_to(effect)
                 self._show(noticed(self._view, done))
         except Refusal as error:
             problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
@@ -221,24 +269,40 @@ class _Live:
         finally:
             self._under_way.discard(effect)
 
-    async def _done(self, effect: Effect) -> str:
+    async def _answer_to(self, effect: Decide | Retry | Cancel) -> str:
+        """As `_done`; while no answer comes, that is told."""
+        self._acted.append(effect)
+        later = asyncio.get_running_loop().call_later(
+            SILENCE, lambda: self._show(noticed(self._view, f"{_sent(effect)}: sent, no answer yet"))
+        )
+        try:
+            done = await self._done(effect)
+        except Refusal:
+            self._acted.remove(effect)
+            raise
+        finally:
+            later.cancel()
+        self._acted.remove(effect)
+        return done
+
+    async def _done(self, effect: Decide | Retry | Cancel) -> str:
         """Have it done; returns what to say about it."""
         if isinstance(effect, Decide):
             verdict = {"verb": effect.verb, **({"why": effect.why} if effect.why else {})}
             await self._operator.breakpoints.decide(effect.workflow, verdict)
-            return f"decided: {effect.verb}; the machine is told"
+            return f"decided: {effect.verb} on {effect.machine}; the machine is told"
         if isinstance(effect, Retry):
-            return f"it is {(await self._operator.workflows.retry(effect.workflow, None))['state']} again"
-        assert isinstance(effect, Cancel)
+            retried = await self._operator.workflows.retry(effect.workflow, None)
+            return f"{effect.machine} is {retried['state']} again"
         canceled = await self._operator.workflows.cancel(effect.workflow)
-        return (
-            "it is canceled" if canceled["state"] == "CANCELED" else "it is being canceled: what runs is told to stop"
-        )
+        if canceled["state"] == "CANCELED":
+            return f"the workflow of {effect.machine} is canceled"
+        return f"the workflow of {effect.machine} is being canceled: what runs is told to stop"
 
     async def _loaded(self, load: Load) -> tuple[Sequence[Line], Sequence[str]]:
         operator, now, width = self._operator, self._view.snapshot.now, self._view.width
         if load.kind is PageKind.DOCTOR:
-            return doctor_page(await operator.doctor(), width), ()
+            return doctor_page(await operator.doctor(load.machine), width), ()
         if load.kind is PageKind.OLDER:
             asked = {"limit": str(OLDER), "sort": "-created_at", **({"machine": load.machine} if load.machine else {})}
             return older_page((await operator.workflows.found(asked)).documents, now, width)
@@ -267,3 +331,9 @@ class _Live:
                 if piece is not None:
                     self._log.add(piece)
             return self._log.shown()
+
+
+def _sent(effect: Decide | Retry | Cancel) -> str:
+    """What was asked of the appliance, in words."""
+    verb = effect.verb if isinstance(effect, Decide) else "retry" if isinstance(effect, Retry) else "cancel"
+    return f"{verb} on {effect.machine}"

@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -120,8 +123,9 @@ def test_another_size_fills_the_screen_again(appliance: Configuration) -> None:
         assert anna.ends() == 0
 
 
-def test_status_printed_once_ends_with_0_and_leaves_the_terminal_alone(appliance: Configuration) -> None:
-    with Viewer(appliance, {"TERM": "dumb"}) as anna:
+@pytest.mark.parametrize("kind", ["dumb", "unknown", ""])
+def test_status_printed_once_ends_with_0_and_leaves_the_terminal_alone(appliance: Configuration, kind: str) -> None:
+    with Viewer(appliance, {"TERM": kind}) as anna:
         anna.sees("tinkbox")
         assert anna.ends() == 0
         assert anna.settings() == anna.before
@@ -133,6 +137,43 @@ def test_an_appliance_that_is_not_there_is_told_of_without_taking_the_terminal(a
         anna.sees("no appliance answers")
         assert anna.ends() == 3
         assert b"\x1b[?1049h" not in anna.seen
+
+
+@pytest.mark.parametrize("key", ["q", "\x03"])
+def test_before_the_first_answer_it_says_that_it_asks_and_may_be_left(tmp_path: Path, key: str) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "operator.sock"))
+        silent.listen()
+        with Person(["--data", str(tmp_path), "status"]) as anna:
+            anna.sees("asking the appliance", "q leave")
+            anna.type(key)
+            assert anna.ends() == 0
+            assert anna.settings() == anna.before
+            assert RESTORED in anna.seen
+            assert b"Traceback" not in anna.seen
+
+
+def test_an_appliance_that_goes_before_its_first_answer_is_told_of_on_the_screen_that_was_there(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "operator.sock"))
+        silent.listen()
+        with Person(["--data", str(tmp_path), "status"]) as anna:
+            anna.sees("asking the appliance")
+            asked, _ = silent.accept()
+            silent.close()
+            asked.close()
+            assert anna.ends() == 3
+            assert b"tinkbox: " in anna.seen.partition(RESTORED)[2]
+            assert b"Traceback" not in anna.seen
+
+
+def test_no_colour_is_drawn_where_no_color_says_so(appliance: Configuration) -> None:
+    with Viewer(appliance, {"NO_COLOR": "1"}) as anna:
+        anna.watches("Enter open")
+        anna.type("x")
+        assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", anna._everything)
+        anna.type("q")
+        assert anna.ends() == 0
 
 
 def test_a_machine_is_found_by_typing_and_opened(appliance: Configuration) -> None:

@@ -15,10 +15,17 @@ from tinkbox.model.key_kinds import KeyKind
 
 Tinkbox = Callable[..., Printed]
 RACK = "label=rack%3Dr1"
+UNFINISHED = "state=PENDING%2CRUNNING%2CSTOPPING"
 
 
 def workflow(identity: str, machine: str = "node3") -> dict[str, object]:
     return {"id": identity, "name": "ubuntu", "machines": [{**MACHINE_NAMED, "hostname": machine}]}
+
+
+def state(identity: str, machine: str = "node3") -> dict[str, object]:
+    """Where a workflow stands, which has its id under another name."""
+    told = workflow(identity, machine)
+    return {"workflow_id": told.pop("id"), **told}
 
 
 def asked(appliance: FakeAppliance) -> list[str]:
@@ -26,7 +33,7 @@ def asked(appliance: FakeAppliance) -> list[str]:
 
 
 def test_what_labels_select_stands_behind_the_keys_that_are_named(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers[f"GET /v1/workflows?{RACK}"] = [workflow("w1"), workflow("w2")]
+    appliance.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1"), workflow("w2")]
     for each in ("w9", "w1", "w2"):
         appliance.answers[f"POST /v1/workflows/{each}/cancel"] = {"id": each, "state": "CANCELED"}
     printed = tinkbox("workflow", "cancel", "w9", "w1", "-l", "rack=r1", "--yes")
@@ -35,7 +42,7 @@ def test_what_labels_select_stands_behind_the_keys_that_are_named(tinkbox: Tinkb
 
 
 def test_nothing_with_such_labels_is_told_and_nothing_is_done(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers[f"GET /v1/hardware?{RACK}"] = []
+    appliance.answers[f"GET /v1/hardware?{RACK}&sort=name"] = []
     printed = tinkbox("hardware", "delete", "-l", "rack=r1")
     assert (printed.status, printed.out, len(appliance.asked)) == (1, "", 1)
     assert "no machine has the labels rack=r1: `tinkbox hardware list` shows" in printed.err
@@ -74,7 +81,7 @@ DESTROYING = [
 
 @pytest.fixture
 def known(appliance: FakeAppliance) -> FakeAppliance:
-    appliance.answers["GET /v1/workflows/node3/state"] = workflow("1b2c3d4e5")
+    appliance.answers["GET /v1/workflows/node3/state"] = state("1b2c3d4e5")
     appliance.answers["GET /v1/rollouts/2e6f"] = standing(counts={"RUNNING": 3})
     return appliance
 
@@ -122,7 +129,8 @@ def test_without_a_terminal_what_is_named_is_done(tinkbox: Tinkbox, known: FakeA
 )
 def test_without_a_terminal_what_labels_select_needs_yes(tinkbox: Tinkbox, known: FakeAppliance, line: str) -> None:
     for noun in ("hardware", "templates", "workflows"):
-        known.answers[f"GET /v1/{noun}?{RACK}"] = [workflow("w1")]
+        known.answers[f"GET /v1/{noun}?{RACK}"] = known.answers[f"GET /v1/{noun}?{RACK}&sort=name"] = [workflow("w1")]
+    known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1")]
     refused = tinkbox(*shlex.split(line))
     assert (refused.status, refused.out, changes(known)) == (1, "", [])
     assert f"there is no terminal: type `tinkbox {line} --yes`" in refused.err
@@ -134,8 +142,8 @@ def test_a_question_names_what_labels_select(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Questions, "can_ask", True)
-    known.answers[f"GET /v1/workflows?{RACK}"] = [workflow("w1"), workflow("w2", "node4")]
-    known.answers[f"GET /v1/hardware?{RACK}"] = [{"id": "m1", "name": "node7"}, {"id": "m2", "name": ""}]
+    known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1"), workflow("w2", "node4")]
+    known.answers[f"GET /v1/hardware?{RACK}&sort=name"] = [{"id": "m1", "name": "node7"}, {"id": "m2", "name": ""}]
     said = tinkbox("workflow", "cancel", "nosuch", "node3", "-l", "rack=r1", stdin=b"no\n").out
     assert "Cancel 4 workflows: nosuch, 1b2c3d4e (ubuntu on node3), w1 (ubuntu on node3), w2 (ubuntu on node4)?" in said
     assert "Retire 2 machines: node7, m2?" in tinkbox("hardware", "retire", "-l", "rack=r1", stdin=b"no\n").out
@@ -145,13 +153,13 @@ def test_a_name_stays_a_name_for_the_appliance_to_refuse(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Questions, "can_ask", True)
-    known.answers["GET /v1/workflows/ubuntu/state"] = workflow("1b2c3d4e5")
+    known.answers["GET /v1/workflows/ubuntu/state"] = state("1b2c3d4e5")
     tinkbox("workflow", "delete", "ubuntu", stdin=b"yes\n")
     assert changes(known) == ["DELETE /v1/workflows/ubuntu"]
 
 
 def test_retired_machines_are_selected_to_return(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    selected = f"GET /v1/hardware?state=retired&{RACK}"
+    selected = f"GET /v1/hardware?state=retired&{RACK}&sort=name"
     appliance.answers[selected] = [{"id": "m1", "name": "node7"}]
     appliance.answers["POST /v1/hardware/m1/return"] = {"id": "m1", "name": "node7"}
     assert tinkbox("hardware", "return", "-l", "rack=r1").out == "Returned to service: node7\n"
@@ -162,7 +170,7 @@ def test_retired_machines_are_selected_to_return(tinkbox: Tinkbox, appliance: Fa
 
 
 def test_labels_of_what_is_selected_are_told_by_name(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers[f"GET /v1/hardware?{RACK}"] = [{"id": "m1", "name": "node7"}]
+    appliance.answers[f"GET /v1/hardware?{RACK}&sort=name"] = [{"id": "m1", "name": "node7"}]
     appliance.answers["PATCH /v1/hardware/m1/labels"] = {"labels": {"a": "b"}}
     assert tinkbox("hardware", "label", "-l", "rack=r1", "a=b").out == "node7: a=b\n"
 

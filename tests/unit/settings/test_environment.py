@@ -14,6 +14,7 @@ from tinkbox.settings.environment import (
     output_format,
     own_configuration,
     terminal_kind,
+    wants_colours,
 )
 
 
@@ -63,11 +64,19 @@ def test_data_is_kept_below_the_state_home_of_who_is_not_root(monkeypatch: pytes
     assert default_data() == Path("/home/anna/.local/state/tinkbox")
 
 
-def test_a_terminal_without_a_name_is_an_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_may_have_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "screen")
     assert terminal_kind() == "screen"
     monkeypatch.setenv("TERM", "")
-    assert terminal_kind() == "xterm"
+    assert terminal_kind() == ""
+    monkeypatch.delenv("TERM")
+    assert terminal_kind() == ""
+
+
+def test_colours_are_left_out_where_no_color_has_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, wanted in (("1", False), ("", True)):
+        monkeypatch.setenv("NO_COLOR", value)
+        assert wants_colours() is wanted
 
 
 def test_what_can_be_fetched_again_is_kept_below_the_cache_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,20 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.unit.view.snapshots import NOW, ago
-from tinkbox.view.lines import clean, coded, cut, elapsed, fitted, joined, line_width, plain, wrapped
+from tinkbox.view.lines import (
+    clean,
+    coded,
+    cut,
+    elapsed,
+    fitted,
+    flowed,
+    folded,
+    followed,
+    joined,
+    line_width,
+    plain,
+    wrapped,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf"]), max_size=60)
 
@@ -60,3 +73,28 @@ def test_empty_pieces_leave_no_gap() -> None:
 )
 def test_a_duration_reads_as_a_clock(seconds: int, shown: str) -> None:
     assert elapsed(ago(seconds), NOW) == shown
+
+
+def test_without_colours_lines_are_still_bold_dim_and_reversed() -> None:
+    line = (("a", "bold red"), ("b", "dim"), ("c", "red"))
+    assert coded(line, colours=False) == "\x1b[1ma\x1b[0m\x1b[2mb\x1b[0mc"
+    assert coded(line[2:], selected=True, colours=False) == "\x1b[7mc\x1b[0m"
+
+
+@pytest.mark.parametrize("width", [1, 2, 10, 20, 80])
+def test_what_follows_flows_or_is_folded_loses_no_letter_and_fits(width: int) -> None:
+    text = "one 機械 three four five-and-twenty " + "x" * 30
+    for head in ((), (("head  ", ""),)):
+        lines = followed(head, text, width)
+        assert "".join(map(plain, lines)).replace(" ", "") == ("head" if head else "") + text.replace(" ", "")
+        assert width < 10 or all(line_width(each) <= width for each in lines)
+    lines = flowed([(each, "") for each in ["", *text.split()]], width)
+    assert "".join(map(plain, lines)).replace(" ", "") == text.replace(" ", "")
+    assert width < 10 or all(line_width(each) <= width for each in lines)
+    assert "".join(folded(text, width)) == text
+    assert width < 2 or all(cell_len(each) <= width for each in folded(text, width))
+
+
+def test_what_follows_is_a_column_where_there_is_room_and_stands_below_where_there_is_not() -> None:
+    assert [*map(plain, followed((("1/2  ", ""),), "it was not there", 15))] == ["1/2  it was not", "     there"]
+    assert [*map(plain, followed((("1/2 disk  ", ""),), "it was", 12))] == ["1/2 disk", "    it was"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -92,7 +93,8 @@ class FakeAppliance:
             raise change
         return change
 
-    async def doctor(self) -> dict[str, Any]:
+    async def doctor(self, machine: str = "") -> dict[str, Any]:
+        self.asked.append(("doctor", machine))
         return {"diagnoses": [DIAGNOSIS], "unasked": "no right"}
 
     async def _output(self, key: str, place: str, *, follow: bool) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
@@ -133,9 +135,22 @@ DIAGNOSIS = {
 }  # fmt: skip
 
 
+def told(first: Snapshot) -> asyncio.Future[Snapshot]:
+    """A first answer that is there."""
+    answer = asyncio.get_running_loop().create_future()
+    answer.set_result(first)
+    return answer
+
+
 @asynccontextmanager
 async def viewing(
-    first: Snapshot, appliance: FakeAppliance, shell: "Callable[[str], Any] | None" = None, interval: float = 1000
+    first: "Snapshot | asyncio.Future[Snapshot]",
+    appliance: FakeAppliance,
+    shell: "Callable[[str], Any] | None" = None,
+    interval: float = 1000,
+    unanswered: list[str] | None = None,
+    *,
+    colours: bool = True,
 ) -> AsyncIterator[FakeTerminal]:
     """A view that is left when the test is done with it."""
 
@@ -143,8 +158,11 @@ async def viewing(
         raise AssertionError("no shell was asked for")
 
     terminal = FakeTerminal()
+    begins = told(first) if isinstance(first, Snapshot) else first
+    left = unanswered if unanswered is not None else []
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(live(appliance, terminal, first, shell or no_shell, interval))  # type: ignore[arg-type]
+        shown = live(appliance, terminal, begins, shell or no_shell, left, colours=colours, interval=interval)  # type: ignore[arg-type]
+        task = group.create_task(shown)
         yield terminal
         terminal.typed.put_nowait(b"\x03")
         async with asyncio.timeout(PATIENCE):
@@ -230,7 +248,7 @@ async def test_what_is_typed_while_the_appliance_answers_is_not_undone() -> None
             await asyncio.sleep(0)
         await asyncio.sleep(0.01)
         assert terminal.shown == "", "still the question is asked"
-        await terminal.type("y", "it is PENDING again")
+        await terminal.type("y", "node1 is PENDING again")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +265,7 @@ async def test_a_late_answer_belongs_to_the_page_that_asked_and_is_dropped_with_
     appliance, answered = FakeAppliance(), asyncio.Event()
     doctor, told = appliance.doctor, asyncio.Event()
 
-    async def slow() -> dict[str, Any]:
+    async def slow(_: str) -> dict[str, Any]:
         await answered.wait()
         told.set()
         return await doctor()
@@ -327,8 +345,8 @@ async def test_what_is_decided_is_done_once_and_told() -> None:
 async def test_workflows_are_retried_and_canceled() -> None:
     appliance = FakeAppliance()
     async with viewing(snapshot(failed(1), machine(2, work=work())), appliance) as terminal:
-        await terminal.type("ry", "it is PENDING again")
-        await terminal.type("jay", "it is being canceled")
+        await terminal.type("ry", "node1 is PENDING again")
+        await terminal.type("jay", "the workflow of node2 is being canceled")
     assert [each[:2] for each in appliance.asked] == [("retry", failed(1).work.id), ("cancel", work().id)]  # type: ignore[union-attr]
 
 
@@ -340,7 +358,7 @@ async def test_a_refusal_is_told_and_the_view_goes_on() -> None:
         appliance.refusal = Invalid("1 problem", [Problem(text="say why")])
         await terminal.type("ry", "1 problem: say why")
         appliance.refusal = None
-        await terminal.type("ry", "it is PENDING again")
+        await terminal.type("ry", "node1 is PENDING again")
 
 
 async def test_a_shell_has_the_terminal_alone_and_the_view_comes_back() -> None:
@@ -403,4 +421,91 @@ async def test_a_terminal_that_is_gone_ends_the_view() -> None:
         raise AssertionError
 
     async with asyncio.timeout(PATIENCE):
-        await live(FakeAppliance(), terminal, ALL_KINDS, no_shell)  # type: ignore[arg-type]
+        await live(FakeAppliance(), terminal, told(ALL_KINDS), no_shell, [])  # type: ignore[arg-type]
+
+
+async def test_until_the_first_answer_it_says_that_it_asks() -> None:
+    first: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+    async with viewing(first, FakeAppliance()) as terminal:
+        assert "q leave" in await terminal.sees("asking the appliance …")
+        terminal.typed.put_nowait(b"j?")
+        first.set_result(ALL_KINDS)
+        await terminal.sees("node11")
+
+
+@pytest.mark.parametrize("key", [b"q", b"\x03", b""])
+async def test_one_may_leave_before_the_first_answer(key: bytes) -> None:
+    terminal = FakeTerminal()
+    terminal.typed.put_nowait(key)
+    first: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+
+    async def no_shell(_: str) -> bool:
+        raise AssertionError
+
+    async with asyncio.timeout(PATIENCE):
+        await live(FakeAppliance(), terminal, first, no_shell, [])  # type: ignore[arg-type]
+    assert "node" not in terminal.shown
+
+
+async def test_what_is_sent_and_not_answered_is_told_also_to_those_who_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main, "SILENCE", 0)
+    appliance, goes_on, left = FakeAppliance(), asyncio.Event(), list[str]()
+    retry = appliance.workflows.retry
+
+    async def slow(*arguments: object) -> object:
+        await goes_on.wait()
+        return await retry(*arguments)
+
+    appliance.workflows.retry = appliance.workflows.cancel = slow
+    async with viewing(snapshot(failed(1), machine(2, work=work())), appliance, unanswered=left) as terminal:
+        await terminal.type("ry", "retry on node1: sent, no answer yet")
+        goes_on.set()
+        await terminal.sees("node1 is PENDING again")
+        goes_on.clear()
+        await terminal.type("jay", "cancel on node2: sent, no answer yet")
+    assert left == ["cancel on node2"]
+
+
+async def test_what_is_refused_is_answered() -> None:
+    appliance, left = FakeAppliance(), list[str]()
+    appliance.refusal = Conflict("it is over already")
+    async with viewing(snapshot(failed(1)), appliance, unanswered=left) as terminal:
+        await terminal.type("ry", "it is over already")
+    assert left == []
+
+
+async def test_the_doctor_on_a_page_of_a_machine_looks_at_that_one() -> None:
+    appliance = FakeAppliance()
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        await terminal.type("d", "build it")
+        await terminal.type("q", "q leave")
+        await terminal.type("\r", "two")
+        await terminal.type("d", "doctor for node1")
+        await terminal.sees("build it")
+    assert [each[1] for each in appliance.asked if each[0] == "doctor"] == ["", failed(1).id]
+
+
+async def test_without_colours_none_is_drawn() -> None:
+    async with viewing(ALL_KINDS, FakeAppliance(), colours=False) as terminal:
+        text = await terminal.sees("node11")
+    assert "\x1b[1m" in text
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", text)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+async def test_nothing_of_a_machine_is_cut_on_its_page(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr(FakeTerminal, "size", (60, width))
+    appliance = FakeAppliance()
+    long = "why it was not done, " * 9 + "at all"
+    actions = [{"name": "image", "state": "FAILED", "outcome": {"reason": "DiskNotFound", "message": long}}]
+    appliance.workflows.get = appliance._doing("workflow", {**WORKFLOW, "name": "n" * 60, "actions": actions})
+    appliance.hardware.timeline = appliance._doing("timeline", [{**SIGHTING, "detail": long}])
+    appliance.printed = ["x" * 200 + "\n"]
+    labels = {f"label{number}": "value" * 5 for number in range(9)}
+    async with viewing(snapshot(failed(1, labels=labels)), appliance) as terminal:
+        page = (await terminal.type("\r", "LOG")).partition("BOOT")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", "".join(page))
+    assert "…" not in text.partition("asking")[2].partition("…")[2]
+    assert text.count(long.replace(" ", "")) == 2
+    assert "x" * 200 in text
+    assert all(f"{key}={value}" in text for key, value in labels.items())

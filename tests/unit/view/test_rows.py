@@ -67,6 +67,37 @@ def test_a_filter_finds_every_word_wherever_it_stands(words: str, found: list[st
     assert names(ALL_KINDS, words) == found
 
 
+RACKS = snapshot(
+    machine(1, labels={"rack": "r1", "gpu": "yes"}),
+    machine(10, labels={"rack": "r10"}),
+    machine(19, labels={"rack": "r19"}),
+    machine(2, labels={}, hostname="rack-spare"),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("rack=r1", ["node1"]),
+        ("rack!=r1", ["node10", "node19", "rack-spare"]),
+        ("rack=r10,gpu!=yes", ["node10"]),
+        ("rack in (r1,r19)", ["node1", "node19"]),
+        ("!rack", ["rack-spare"]),
+        ("rack", ["node1", "node10", "node19"]),
+        ("rack=r1 idle", ["node1"]),
+        ("idle rack!=r1 node1", ["node10", "node19"]),
+        ("rack=", []),
+        ("colour=r1", []),
+        ("r1", ["node1", "node10", "node19"]),
+        ("spare", ["rack-spare"]),
+        ("rack=r1(", []),
+        ("  ", ["node1", "node10", "node19", "rack-spare"]),
+    ],
+)
+def test_a_filter_means_labels_exactly(words: str, found: list[str]) -> None:
+    assert sorted(names(RACKS, words)) == sorted(found)
+
+
 def test_a_filter_finds_why_a_machine_waits() -> None:
     told = snapshot(
         machine(1, parked="3 boots", ticket=True),

@@ -1,6 +1,7 @@
 """What each key does, without a terminal."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -207,6 +208,14 @@ def test_a_lost_connection_is_told_until_the_appliance_answers() -> None:
     assert looked(view, replace(ALL_KINDS, machines=(), part=True)).lost == ""
 
 
+@pytest.mark.parametrize("keys", [[], ["/", "n"], ["r"], ["s"]])
+def test_since_when_the_connection_is_lost_is_seen_whatever_is_typed(keys: list[str]) -> None:
+    view, _ = typed(disconnected(one(failed(1)), "nobody answers"), *keys)
+    lines = [plain(line) for line, _ in picture(disconnected(view, "no answer for 9s"))]
+    since = f"since {NOW.astimezone():%H:%M:%S}: no answer for 9s"
+    assert lines[1 if keys else -1].startswith(since)
+
+
 @pytest.mark.parametrize("size", [(1, 1), (3, 20), (24, 80), (60, 200)])
 def test_any_size_is_filled_exactly(size: tuple[int, int]) -> None:
     view, _ = typed(of(many(100, 5)), "G")
@@ -366,8 +375,79 @@ def test_continuing_a_failure_wants_a_reason() -> None:
     assert typed(view, Key.ESCAPE)[0].question is None
 
 
-def test_continuing_what_has_not_begun_wants_none() -> None:
-    assert typed(one(held(kind=Kind.BEFORE)), "c")[1] == [Decide(workflow=work().id, verb="continue")]
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        (held(kind=Kind.BEFORE), "Begin stream-image on node1? (y/n)"),
+        (held(kind=Kind.AFTER, reason=""), "Go on after stream-image on node1? (y/n)"),
+    ],
+)
+def test_continuing_what_did_not_fail_wants_no_reason_but_is_asked_about(line: MachineLine, asks: str) -> None:
+    view, effects = typed(one(line), "c")
+    assert (effects, plain(picture(view)[-1][0])) == ([], asks)
+    assert typed(view, "y")[1] == [Decide(workflow=work().id, verb="continue")]
+    assert typed(view, "n")[1] == []
+
+
+def held_too(number: int, **changes: object) -> MachineLine:
+    """Another machine that is held, with a workflow of its own, and above those that were held before it."""
+    since = NOW + timedelta(seconds=number)
+    return held(number, Kind.BEFORE, id=f"{number:08x}-0000-4000-8000-000000000000", since=since, **changes)
+
+
+def changed(*machines: MachineLine, seconds: float = 1, **changes: object) -> Snapshot:
+    return replace(snapshot(*machines), part=True, now=NOW + timedelta(seconds=seconds), **changes)
+
+
+@pytest.mark.parametrize("key", ["c", "r", "a", "s", "o", Key.ENTER])
+def test_a_key_is_never_for_a_machine_that_has_just_taken_the_place(key: str) -> None:
+    view = of(snapshot(held(1), machine(2)))
+    before = typed(view, key)
+    view = looked(looked(view, changed(held_too(2))), changed(held_too(3), seconds=2))
+    assert name(view) == "node3"
+    view, effects = typed(view, key)
+    assert (name(view), effects) == ("node1", before[1])
+    assert (view.question and view.question.effect) == (before[0].question and before[0].question.effect)
+
+
+def test_a_machine_that_leaves_the_filter_does_not_hand_its_keys_to_the_next() -> None:
+    view, _ = typed(of(snapshot(held(1), held_too(2))), "/", *"held", Key.ENTER, "j")
+    assert name(view) == "node1"
+    view = looked(view, changed(machine(1, work=work())))
+    assert name(view) == "node2"
+    assert typed(view, "c")[0].notice == "nothing is held on node1, so there is nothing to continue"
+    view = looked(view, changed(gone=(machine(1).id,)))
+    after, effects = typed(view, "c")
+    assert (after.notice, effects) == ("the machine that was selected is gone: nothing was done", [])
+
+
+def test_once_it_was_seen_for_a_while_a_key_is_for_the_machine_that_came() -> None:
+    view = looked(of(snapshot(held(1), machine(2))), changed(held_too(2)))
+    view = looked(view, changed(seconds=3))
+    asked, _ = typed(view, "c")
+    assert (name(asked), asked.question and asked.question.text) == ("node2", "Begin stream-image on node2?")
+
+
+@pytest.mark.parametrize("keys", [["r", "y"], ["c"], [Key.ENTER, Key.ESCAPE]])
+def test_from_the_first_key_that_acts_on_the_selection_stays_on_its_machine(keys: list[str]) -> None:
+    view, _ = typed(of(snapshot(failed(1), machine(2), machine(3))), *keys)
+    view = looked(view, changed(machine(1, work=work(State.PENDING)), held_too(3)))
+    assert name(view) == "node1"
+
+
+def test_a_verdict_is_not_given_on_what_is_held_since() -> None:
+    view, _ = typed(of(snapshot(held(1, Kind.BEFORE))), "c")
+    view = looked(view, changed(machine(1, work=work(held=Kind.BEFORE, number=4, action="wipe"))))
+    after, effects = typed(view, "y")
+    assert (after.question, after.notice, effects) == (None, "node1 went on meanwhile: nothing was done", [])
+
+
+def test_the_doctor_is_asked_on_a_page_about_its_machine_alone() -> None:
+    view, _ = typed(of(snapshot(failed(1))), Key.ENTER)
+    view, effects = typed(view, "d")
+    assert effects == [Load(kind=PageKind.DOCTOR, machine=failed(1).id)]
+    assert view.page is not None
+    assert view.page.title == "doctor for node1"
 
 
 def test_a_notice_goes_with_the_next_key() -> None:

@@ -112,9 +112,7 @@ def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
     for each in pruned:
         print(f"{_named(each)} is in no file")
     if pruned:
-        confirm(
-            chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line="tinkbox apply … --prune"
-        )
+        confirm(chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line=clean(chosen.line))
     return [each["id"] for each in pruned]
 
 

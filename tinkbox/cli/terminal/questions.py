@@ -19,7 +19,9 @@ class Questions:
 
     @property
     def can_ask(self) -> bool:
-        return self._yes or (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty())
+        return self._yes or (
+            sys.stdin is not None and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+        )
 
     @property
     def decides(self) -> bool:
@@ -72,6 +74,10 @@ def _agreement(text: str) -> bool:
 
 
 def _line(prompt: str) -> str:
+    if not sys.stdout.isatty() and sys.stderr.isatty():
+        # What is printed goes to a file or a program; the person sees the other stream.
+        print(prompt, end="", file=sys.stderr, flush=True)
+        prompt = ""
     try:
         return input(prompt).strip()
     except EOFError:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 
+UNFINISHED: Final = "PENDING,RUNNING,STOPPING"  # of the workflows that labels select, what can be canceled
 # Said of each verb, for a name that several workflows have.
-MEANT = "A machine means its newest workflow; a name that several workflows have is refused."
+MEANT: Final = "A machine means its newest workflow; a name that several workflows have is refused."
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     story = f"{MEANT} At a terminal it asks first."
-    verb = add_keys(add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story), KeyKind.WORKFLOW)
+    verb = add_keys(
+        add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story), KeyKind.WORKFLOW, state=UNFINISHED
+    )
     verb.add_argument(
         "--force",
         action="store_true",
@@ -91,5 +94,6 @@ async def _named(operator: "Operator", key: str) -> tuple[str, str]:
     several have it.
     """
     state = await operator.workflows.state(key)
-    by_name = state["name"] == key and not state["id"].startswith(key)
-    return key if by_name else state["id"], workflow_name(state)
+    workflow_id = state["workflow_id"]
+    by_name = state["name"] == key and not workflow_id.startswith(key)
+    return key if by_name else workflow_id, workflow_name({**state, "id": workflow_id})

@@ -54,6 +54,11 @@ def bearer_only(
     return guard
 
 
+def may_look(request: web.Request) -> bool:
+    """Whether who changes something may also read all of it."""
+    return Right.LOOK in caller(request).rights
+
+
 def caller(request: web.Request) -> Caller:
     """Who asks: the bearer of a token, or the user of this host at the other end of the unix socket.
 

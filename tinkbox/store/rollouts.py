@@ -217,6 +217,19 @@ class RolloutTable:
         )
         return cursor.rowcount
 
+    def take_as_done(self, rollout_id: str) -> int:
+        """Let those succeed whose workflow was stopped when all of its actions were done already; returns how many there are."""
+        cursor = self._sql.execute(
+            "UPDATE rollout_machine SET place = 'SUCCESS', reason = '', message = '', noted = 1 "
+            "WHERE rollout_id = ? AND place IN ('CANCELED', 'TIMEOUT') "
+            "AND EXISTS (SELECT 1 FROM workflow WHERE id = rollout_machine.workflow_id AND NOT deleting) "
+            "AND EXISTS (SELECT 1 FROM action WHERE workflow_id = rollout_machine.workflow_id) "
+            "AND NOT EXISTS (SELECT 1 FROM action WHERE workflow_id = rollout_machine.workflow_id "
+            "AND state NOT IN ('SUCCESS', 'SKIPPED'))",
+            (rollout_id,),
+        )
+        return cursor.rowcount
+
     def leave_out(self, rollout_id: str) -> int:
         """Let those that wait or did not succeed, and are retired or deleted, count no more; returns how many there are."""
         cursor = self._sql.execute(

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.api.door import PEOPLE, TOKEN, Door
-from tests.integration.engine.appliance import hardware
+from tests.integration.engine.appliance import HELLO, hardware
 from tinkbox.api.access import TICKETED, bearer_only, caller
 from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.door.problems import refusals_become_problems
@@ -205,6 +205,37 @@ async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Do
             problem = await response.json(content_type=None)
         assert problem["type"] == "/problems/forbidden"
         assert f"who-may-{right} ({right}) lacks the right to {NEEDED[method, path]}" in problem["detail"]
+
+
+async def test_who_may_only_operate_reads_nothing_by_changing_it(door: Door) -> None:
+    """User-data and templates may have secrets: they are for those who may look."""
+    machine = hardware(1)
+    machine["metadata"] = {"instance": {"userdata": "TOPSECRET"}}
+    await door.done("POST", "/v1/hardware", machine)
+    await door.done("POST", "/v1/hardware/machine-1/notes", {"text": "TOPSECRET"})
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": f"# TOPSECRET\n{HELLO}"})
+    template = "apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {name: hello}\nspec: {data: '%s'}\n"
+    files = [{"name": "a.yaml", "text": template % "version: x"}]
+    asked: list[tuple[str, str, dict[str, object]]] = [
+        ("PATCH", "/v1/hardware/machine-1/labels", {"set": {"a": "b"}}),
+        ("PATCH", "/v1/hardware/machine-1", {"disks": ["/dev/sda"]}),
+        ("POST", "/v1/hardware/machine-1/notes", {"text": "seen"}),
+        ("POST", "/v1/hardware/machine-1/retire", {}),
+        ("POST", "/v1/hardware/machine-1/return", {}),
+        ("PATCH", "/v1/templates/hello/labels", {"set": {"a": "b"}}),
+        ("POST", "/v1/apply", {"files": files, "dry_run": True, "diff": True}),
+    ]
+    told: dict[Right, str] = {}
+    for rights in ([OPERATE], None):
+        headers = {"Authorization": f"Bearer {OPERATE}-token"} if rights else {"Authorization": f"Bearer {TOKEN}"}
+        async with aiohttp.ClientSession(headers=headers) as session:
+            said = ""
+            for method, path, document in asked:
+                async with session.request(method, door.url + path, json=document) as response:
+                    said += await response.text()
+            told[OPERATE if rights else LOOK] = said
+    assert "TOPSECRET" not in told[OPERATE]
+    assert "TOPSECRET" in told[LOOK]
 
 
 async def test_whoever_may_look_may_ask_for_the_head_alone(door: Door) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.integration.cli.serving import Configuration, Ended, configure, run_here, serving
@@ -34,24 +34,24 @@ class Workers:
         self.failing = failing
         self.busiest = 0
         self._busy: set[str] = set()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
 
     @contextmanager
     def working(self, credentials: dict[str, Credential]) -> Iterator[None]:
-        self._thread.start()
-        tasks = [
-            asyncio.run_coroutine_threadsafe(self._work(name, credential), self._loop)
-            for name, credential in credentials.items()
-        ]
+        loop = asyncio.new_event_loop()
+        all_of_them = loop.create_task(self._work_all(credentials))
+        thread = threading.Thread(target=_run, args=(loop, all_of_them))
+        thread.start()
         try:
             yield
         finally:
-            for each in tasks:
-                each.cancel()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            loop.call_soon_threadsafe(all_of_them.cancel)
+            thread.join()
+            loop.close()
+
+    async def _work_all(self, credentials: dict[str, Credential]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for name, credential in credentials.items():
+                group.create_task(self._work(name, credential))
 
     async def _work(self, name: str, credential: Credential) -> None:
         async with door_of(credential, BOOT) as door:
@@ -68,6 +68,11 @@ class Workers:
                         offer.attempt,
                         Report(workflow_id=offer.workflow_id, boot_id=BOOT, outcome=_outcome(fails=fails)),
                     )
+
+
+def _run(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[None]") -> None:
+    with suppress(asyncio.CancelledError):
+        loop.run_until_complete(task)
 
 
 def _outcome(*, fails: bool) -> Outcome:

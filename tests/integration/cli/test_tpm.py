@@ -29,4 +29,4 @@ def test_a_tpm_is_shown_accepted_and_forgotten(tmp_path: Path) -> None:
 
 def accepted(printed: Ended) -> str:
     (line,) = (each for each in printed.out.splitlines() if "Accepted" in each)
-    return line.split("|")[2].strip()
+    return line.partition(":")[2].strip()

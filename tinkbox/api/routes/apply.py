@@ -35,7 +35,10 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
         unknown = [name for name in document if name not in APPLIED]
         if unknown:
             raise Invalid(f"{quoted(unknown[0])} means nothing here; known: {', '.join(APPLIED)}")
-        prune, rehearsal = document.get("prune"), flag(document, "dry_run")
+        prune, rehearsal, whole = document.get("prune"), flag(document, "dry_run"), flag(document, "diff")
+        if whole:
+            # It shows what is stored, secrets of templates and user-data among it.
+            caller(request).require(Right.LOOK)
         wish = Wish(
             rehearsal=rehearsal,
             prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
@@ -47,7 +50,7 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
             for each in applied.results:
                 if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
                     log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
-        return web.json_response(applied_document(applied, whole=flag(document, "diff"), rehearsal=rehearsal))
+        return web.json_response(applied_document(applied, whole=whole, rehearsal=rehearsal))
 
     async def export(request: web.Request) -> web.Response:
         query = Query(request, ("what", "label"))

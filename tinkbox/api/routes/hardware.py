@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import caller, may_look, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import listed
@@ -73,7 +73,7 @@ def routes(
             added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
         )
         log_change(request, "hardware added", hardware.id)
-        return web.json_response(hardware_document(await machines.get(hardware.id)), status=201)
+        return web.json_response(changed_document(request, await machines.get(hardware.id)), status=201)
 
     async def show(request: web.Request) -> web.Response:
         status = await machines.standing(key_of(request))
@@ -108,12 +108,12 @@ def routes(
         fingerprint = text_field(await read_object(request), "sha256")
         status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
         log_change(request, "TPM accepted", status.hardware.id)
-        return web.json_response(hardware_document(status))
+        return web.json_response(changed_document(request, status))
 
     async def forget_tpm(request: web.Request) -> web.Response:
         status = await machines.accept_tpm(key_of(request), "", caller(request).name)
         log_change(request, "TPM forgotten", status.hardware.id)
-        return web.json_response(hardware_document(status))
+        return web.json_response(changed_document(request, status))
 
     return [
         *needing(
@@ -177,6 +177,12 @@ def hardware_document(status: MachineStatus) -> Document:
         "retired": retired_document(status.retired),
         "document": dict(status.hardware.document),
     }
+
+
+def changed_document(request: web.Request, status: MachineStatus) -> Document:
+    """What a change of a machine is answered with: its document, which may have secrets, only for those who may look."""
+    told = hardware_document(status)
+    return told if may_look(request) else {name: value for name, value in told.items() if name != "document"}
 
 
 def habits_document(learned: FirmwareTraits) -> Document:

@@ -7,11 +7,11 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import caller, may_look, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.requests import is_number, key_of, label_change_of, read_object, text_field
-from tinkbox.api.routes.hardware import hardware_document, notes_document, read_hardware
+from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.engine.machines.machines import Machines
@@ -54,7 +54,7 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
         document = _known(await read_object(request), CHANGED)
         status = await changes.change(key_of(request), _change(document), force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
-        return web.json_response(hardware_document(status))
+        return web.json_response(changed_document(request, status))
 
     async def replace(request: web.Request) -> web.Response:
         document = _known(await read_object(request), ("text", "base", "force"))
@@ -65,7 +65,7 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
         status = await changes.replace(key_of(request), read[0], base, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
         told = [{"text": each.text, "line": each.line, "key": each.key} for each in notes]
-        return web.json_response({**hardware_document(status), "notes": told})
+        return web.json_response({**changed_document(request, status), "notes": told})
 
     return needing(
         Right.OPERATE,
@@ -83,12 +83,12 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
         )
         log_change(request, "hardware retired", status.hardware.id)
         log_change(request, "workflow canceled", *canceled)
-        return web.json_response({**hardware_document(status), "canceled": canceled})
+        return web.json_response({**changed_document(request, status), "canceled": canceled})
 
     async def give_back(request: web.Request) -> web.Response:
         status = await departures.give_back(key_of(request), caller(request).name)
         log_change(request, "hardware returned to service", status.hardware.id)
-        return web.json_response(hardware_document(status))
+        return web.json_response(changed_document(request, status))
 
     async def delete(request: web.Request) -> web.Response:
         force = request.query.get("force", "") not in ("", "0")
@@ -114,7 +114,7 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
         said = text_field(_known(await read_object(request), ("text",)), "text")
         notes = await changes.note(key_of(request), said, caller(request).name)
         log_change(request, "hardware noted", machines.known.find(key_of(request)).hardware.id)
-        return web.json_response({"notes": notes_document(notes)}, status=201)
+        return web.json_response({"notes": notes_document(notes) if may_look(request) else []}, status=201)
 
     async def remove_note(request: web.Request) -> web.Response:
         given = request.match_info["id"]
@@ -122,7 +122,7 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
             raise Invalid(f"{quoted(given)} is no number of a note: `tinkbox hardware note MACHINE` shows these")
         notes = await changes.remove_note(key_of(request), int(given))
         log_change(request, f"note {given} removed", machines.known.find(key_of(request)).hardware.id)
-        return web.json_response({"notes": notes_document(notes)})
+        return web.json_response({"notes": notes_document(notes) if may_look(request) else []})
 
     return [
         *needing(Right.LOOK, web.get("/v1/hardware/{key}/notes", show_notes)),

@@ -168,6 +168,15 @@ class Connection(ABC):
             "what is not needed any more"
         )
 
+    def broken(self, method: str, path: str, error: Exception) -> Unavailable:
+        """What to say of a connection that ended before the answer came; a change may have been made."""
+        if method == "GET":
+            return self.unreachable(error)
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+        return Unavailable(
+            f"{self.where} did not answer {method} {path} ({why}): it may be done all the same, so look before you type it again"
+        )
+
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""
         # A library's own words may name the place again.

@@ -43,11 +43,15 @@ class QuickConnection(Connection):
         try:
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
-            response = connection.getresponse()
-            answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError, OverflowError) as error:
             await self.close()
             raise self.unreachable(error) from None
+        try:
+            response = connection.getresponse()
+            answer = response.read(MOST_ANSWERED + 1)
+        except (HTTPException, OSError) as error:
+            await self.close()
+            raise self.broken(method, path, error) from None
         if len(answer) > MOST_ANSWERED:
             await self.close()
             raise self.too_much(path)

@@ -220,14 +220,16 @@ class Rollouts:
     async def retry(self, key: str) -> Standing:
         """Have every machine wait again that did not succeed, and go on.
 
-        Its workflow is resumed then where it failed, or made anew if it was deleted.  Machines that are retired or deleted
-        are left out, and keep why they did not succeed.  Raises Conflict when there is none.
+        Its workflow is resumed then where it failed, or made anew if it was deleted.  Where it was canceled when all of its
+        actions were done, the machine has succeeded.  Machines that are retired or deleted are left out, and keep why they
+        did not succeed.  Raises Conflict when there is none.
         """
 
         def check(tables: Tables, rollout: Rollout) -> None:
             note(tables, rollout)
-            left = tables.rollouts.leave_out(rollout.id)
-            if not tables.rollouts.put_back(rollout.id) and not left:
+            # There is nothing left to resume of what was stopped behind its last action.
+            concerned = tables.rollouts.take_as_done(rollout.id) + tables.rollouts.leave_out(rollout.id)
+            if not tables.rollouts.put_back(rollout.id) and not concerned:
                 raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
 
         return await self._change(key, Happening.RETRIED, check)

@@ -249,6 +249,26 @@ async def test_a_cancel_ends_the_workflows_under_way(box: Appliance) -> None:
     await each_machine_once(box, ids)
 
 
+async def test_a_retry_counts_what_was_canceled_behind_its_last_action_as_done(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await go_on(box)
+    first = (await standing(box, key)).under_way[0].workflow_id
+    while (offer := await box.offer(ids[0])) is not None:
+        if offer.action.index + 1 == len((await box.workflows.get(first)).actions):
+            await box.rollouts.cancel(key)
+            await go_on(box)
+        await box.report(ids[0], offer)
+    await go_on(box)
+    assert (await box.workflows.get(first)).state is State.CANCELED
+    assert (await standing(box, key)).rollout.state is RolloutState.CANCELED
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded) == (RolloutState.SUCCESS, 3)
+    await each_machine_once(box, ids)
+
+
 async def test_a_rollout_of_which_nothing_has_begun_is_canceled_at_once(box: Appliance) -> None:
     ids = await prepared(box, 2)
     key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id

@@ -101,4 +101,4 @@ def test_pushing_its_hardware_again_releases_it_and_it_goes_on_by_itself(parked:
     parked.lab.push(GOES_ROUND)
     until(lambda: shown(parked.machine, BOOTING) > 3, "the machine to boot again")
     assert parked.lab.seen(GOES_ROUND).parked == ""
-    assert "is parked:" not in parked.lab.appliance.command("status")
+    assert "PARKED" not in parked.lab.appliance.command("status")

@@ -287,7 +287,7 @@ def test_half_sent_requests_of_twenty_addresses_stop_nobody_else(tmp_path: Path)
                         stack.enter_context(half)
                     else:
                         half.close()
-        held = re.search(r"node_connections +(\d+) of", appliance.command("status"))
+        held = re.search(r"limit node_connections: (\d+) of", appliance.command("status"))
         assert held is not None
         assert int(held[1]) >= 20 * NODE_CONNECTIONS.each, "they stand"
         assert appliance.tells_the_time(OTHER)

@@ -17,7 +17,7 @@ def test_a_host_that_answers_for_a_whole_pool_does_not_empty_it_and_is_named(tmp
         assert states == ["bound"], "the last of the machine's, by MAC"
         told = f"One host answers for 3 of the 10 addresses of the pool of 172.30.0.0/24: {mac(2)}."
         assert told in " ".join(run_here("--data", str(lab.pool.data), "doctor").out.split())
-        assert f"arp_answers 3 addresses of 10 addresses {mac(2)} (3 addresses, refused 1 time)" in " ".join(
+        assert f"limit arp_answers: 3 addresses of 10 addresses: {mac(2)} (3 addresses, refused 1 time)" in " ".join(
             lab.pool.say("status").split()
         )
         assert f"one host, {mac(2)}, answers for 3 addresses of the pool of 172.30.0.0/24" in lab.pool.log()

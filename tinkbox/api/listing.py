@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -18,9 +18,8 @@ from tinkbox.model.labels import Selector, parse_selector
 from tinkbox.model.listing import Order
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import natural, quoted
+from tinkbox.wire.list_total import HEADER
 
-# The header that says how many entries there are without the limit.
-TOTAL: Final = "Total-Count"
 # The names of filters, with what each reads of a document.
 Filters = Mapping[str, Callable[[Mapping[str, Any]], Collection[str]]]
 E = TypeVar("E", bound=StrEnum)
@@ -127,7 +126,7 @@ def listed(
         found.sort(key=lambda each: _sortable(order.field, each[order.field]), reverse=order.descending)
     limit = query.limit()
     shown = found[:limit] if limit else found
-    return web.json_response(shown, headers={TOTAL: str(len(found))})
+    return web.json_response(shown, headers={HEADER: str(len(found))})
 
 
 def _sortable(field: str, value: Any) -> tuple[bool, Any]:

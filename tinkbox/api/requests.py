@@ -1,7 +1,7 @@
 """What a request says, read: its JSON object, the key in its path, numbers in its query."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -10,6 +10,7 @@ from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
 from tinkbox.model.labels import LabelChange, parse_change, parse_labels
+from tinkbox.model.spelling import meant
 from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import check_size, texts
 
@@ -39,6 +40,14 @@ def object_of(body: bytes) -> dict[str, Any]:
     return document
 
 
+def known_only(document: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
+    """The same document; raises Invalid for a name that means nothing in it, which would otherwise count for nothing."""
+    for name in document:
+        if name not in names:
+            raise Invalid(f"{quoted(name)} means nothing here: {meant(name, names)}")
+    return document
+
+
 def text_field(document: Mapping[str, Any], name: str) -> str:
     """A required text of a document."""
     value = document.get(name)
@@ -54,9 +63,7 @@ def is_number(text: str) -> bool:
 
 def label_change_of(document: Mapping[str, Any]) -> LabelChange:
     """`set`, a map of labels, and `remove`, a list of keys; raises Invalid."""
-    unknown = [name for name in document if name not in ("set", "remove")]
-    if unknown:
-        raise Invalid(f"{quoted(unknown[0])} means nothing here; known: set, remove")
+    known_only(document, ("set", "remove"))
     removed = texts(document, "remove")
     wanted = parse_labels(document.get("set"), "set")
     change = parse_change([*(f"{key}={value}" for key, value in wanted.items()), *(f"{key}-" for key in removed)])

@@ -9,8 +9,8 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.api.listing import TOTAL
 from tinkbox.model.workflow import State
+from tinkbox.wire.list_total import HEADER
 
 
 async def machines(door: Door, number: int = 3) -> list[str]:
@@ -121,7 +121,7 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
     for path, total in (("/v1/workflows?limit=1", "3"), ("/v1/workflows?template=hello&limit=1", "2"),
                         ("/v1/hardware?limit=1", "3"), ("/v1/hardware?limit=1&label=rack=r2", "2")):  # fmt: skip
         async with door.local.get(f"http://tinkbox{path}") as response:
-            assert (len(await response.json()), response.headers[TOTAL]) == (1, total), path
+            assert (len(await response.json()), response.headers[HEADER]) == (1, total), path
 
 
 @pytest.mark.parametrize(

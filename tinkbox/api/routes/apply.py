@@ -10,7 +10,7 @@ from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.listing import Query
-from tinkbox.api.requests import object_of, text_field
+from tinkbox.api.requests import known_only, object_of, text_field
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
@@ -20,7 +20,6 @@ from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.labels import parse_selector
-from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import flag, texts
 
 # A body is the files in JSON, which doubles a quotation mark and the end of a line.
@@ -32,9 +31,7 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
     async def apply(request: web.Request) -> web.Response:
         body = await body_of(request, MAX_BODY)
         document = await asyncio.to_thread(object_of, body)
-        unknown = [name for name in document if name not in APPLIED]
-        if unknown:
-            raise Invalid(f"{quoted(unknown[0])} means nothing here; known: {', '.join(APPLIED)}")
+        known_only(document, APPLIED)
         prune, rehearsal, whole = document.get("prune"), flag(document, "dry_run"), flag(document, "diff")
         if whole:
             # It shows what is stored, secrets of templates and user-data among it.

@@ -7,11 +7,10 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
-from tinkbox.api.requests import key_of, read_object
+from tinkbox.api.requests import key_of, known_only, read_object
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
 from tinkbox.model.discovery import Stranger
-from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.wire.messages.json_fields import flag, mapping, text
@@ -27,9 +26,7 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
 
     async def accept(request: web.Request) -> web.Response:
         document = await read_object(request) if request.can_read_body else {}
-        unknown = [name for name in document if name not in WORDS]
-        if unknown:
-            raise Invalid(f"{unknown[0]} means nothing here; known: {', '.join(WORDS)}")
+        known_only(document, WORDS)
         enrolled = await discovery.accept(
             _mac(request),
             name=text(document, "name", ""),

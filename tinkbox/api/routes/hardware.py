@@ -11,7 +11,7 @@ from tinkbox.api.access import caller, may_look, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import listed
-from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, text_field
+from tinkbox.api.requests import MAX_DOCUMENT, key_of, known_only, read_object, text_field
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
@@ -25,7 +25,7 @@ from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware, primary
 from tinkbox.model.labels import parse_labels
@@ -66,9 +66,7 @@ def routes(
 
     async def add(request: web.Request) -> web.Response:
         document = await read_object(request)
-        unknown = [name for name in document if name not in ADDED]
-        if unknown:
-            raise Invalid(f"{unknown[0]} means nothing here; known: {', '.join(ADDED)}")
+        known_only(document, ADDED)
         hardware = await additions.add(
             added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
         )

@@ -10,7 +10,7 @@ from aiohttp import web
 from tinkbox.api.access import caller, may_look, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document
-from tinkbox.api.requests import is_number, key_of, label_change_of, read_object, text_field
+from tinkbox.api.requests import is_number, key_of, known_only, label_change_of, read_object, text_field
 from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
@@ -22,7 +22,6 @@ from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import MacAddress, called, primary
 from tinkbox.model.labels import LabelChange, parse_labels
 from tinkbox.model.machine_lists import MOST_LISTED, ImportOutcome, ListedMachine, listed_machine, parse_address
-from tinkbox.model.spelling import meant
 from tinkbox.model.ssh_keys import public_keys
 from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import flag, number, text, texts
@@ -38,7 +37,7 @@ def routes(machines: Machines, imports: Imports, changes: MachineChanges, depart
 
 def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
     async def import_list(request: web.Request) -> web.Response:
-        document = _known(await read_object(request), IMPORTED)
+        document = known_only(await read_object(request), IMPORTED)
         listed = await asyncio.to_thread(_listed, document.get("machines"))
         update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
         if flag(document, "dry_run"):
@@ -51,13 +50,13 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
         return web.json_response({"machines": [_imported_document(each) for each in found]})
 
     async def change(request: web.Request) -> web.Response:
-        document = _known(await read_object(request), CHANGED)
+        document = known_only(await read_object(request), CHANGED)
         status = await changes.change(key_of(request), _change(document), force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
         return web.json_response(changed_document(request, status))
 
     async def replace(request: web.Request) -> web.Response:
-        document = _known(await read_object(request), ("text", "base", "force"))
+        document = known_only(await read_object(request), ("text", "base", "force"))
         base = _base(document.get("base"))
         read, notes = await read_hardware(text_field(document, "text").encode())
         if len(read) != 1:
@@ -77,7 +76,7 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
 
 def _leaving(departures: Departures) -> list[web.RouteDef]:
     async def retire(request: web.Request) -> web.Response:
-        document = _known(await read_object(request), ("reason", "force"))
+        document = known_only(await read_object(request), ("reason", "force"))
         status, canceled = await departures.retire(
             key_of(request), caller(request).name, text(document, "reason", ""), force=flag(document, "force")
         )
@@ -111,7 +110,7 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
         return web.json_response({"notes": notes_document(await changes.notes(key_of(request)))})
 
     async def note(request: web.Request) -> web.Response:
-        said = text_field(_known(await read_object(request), ("text",)), "text")
+        said = text_field(known_only(await read_object(request), ("text",)), "text")
         notes = await changes.note(key_of(request), said, caller(request).name)
         log_change(request, "hardware noted", machines.known.find(key_of(request)).hardware.id)
         return web.json_response({"notes": notes_document(notes) if may_look(request) else []}, status=201)
@@ -134,14 +133,6 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
     ]
 
 
-def _known(document: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, Any]:
-    """The same document; raises Invalid for a name that means nothing in it."""
-    for name in document:
-        if name not in names:
-            raise Invalid(f"{name[:40]!r} means nothing here: {meant(name, names)}")
-    return document
-
-
 def _listed(entries: object) -> list[ListedMachine]:
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         raise Invalid('machines is a list of objects such as {"macs": ["08:00:27:00:00:01"], "name": "node7"}')
@@ -150,7 +141,7 @@ def _listed(entries: object) -> list[ListedMachine]:
     problems: list[Problem] = []
     found: list[ListedMachine] = []
     for entry in entries:
-        _known(entry, LISTED)
+        known_only(entry, LISTED)
         try:
             found.append(
                 listed_machine(

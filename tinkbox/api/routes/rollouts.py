@@ -10,7 +10,7 @@ from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import listed
-from tinkbox.api.requests import devices_of, key_of, read_object, text_field
+from tinkbox.api.requests import devices_of, key_of, known_only, read_object, text_field
 from tinkbox.api.routes.breakpoints import change_from_document
 from tinkbox.engine.rollouts.planning import Plan, Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts, Standing
@@ -18,8 +18,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import parse_labels, parse_selector
 from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place
-from tinkbox.model.spelling import meant
-from tinkbox.model.text import briefly, quoted, shortened
+from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
 from tinkbox.wire.messages.json_fields import flag, member, number, texts
 
@@ -111,9 +110,7 @@ async def _changed(request: web.Request, change: Callable[[str], Awaitable[Stand
 
 def wanted_of(document: Document) -> Wanted:
     """What a document asks for; raises Invalid."""
-    for name in document:
-        if name not in ASKED:
-            raise Invalid(f"{quoted(name)} is nothing that a rollout has: {meant(name, ASKED)}")
+    known_only(document, ASKED)
     armed, selector = document.get("breakpoints"), document.get("selector")
     max_parallel = number(document, "max_parallel", 0)
     if not 0 <= max_parallel <= MAX_MACHINES:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tinkbox.api.access import TICKETED, caller, needing, require_if_known
 from tinkbox.api.following import Followers
-from tinkbox.api.requests import is_number, key_of, read_object
+from tinkbox.api.requests import is_number, key_of, known_only, read_object
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
@@ -68,9 +68,7 @@ class _ShellDoor:
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
     async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:
-        unknown = [name for name in document if name not in _KNOWN]
-        if unknown:
-            raise Invalid(f"{unknown[0]!r} is unknown; known here: {', '.join(_KNOWN)}")
+        known_only(document, _KNOWN)
         session = text(document, "session", "")
         if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
             return await self._shells.join(key, who, session)

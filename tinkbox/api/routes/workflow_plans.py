@@ -8,12 +8,10 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document
-from tinkbox.api.requests import devices_of, read_object, text_field
+from tinkbox.api.requests import devices_of, known_only, read_object, text_field
 from tinkbox.engine.views.workflow_plans import WorkflowPlan, WorkflowPlans
 from tinkbox.model.access import Right
-from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import called, primary
-from tinkbox.model.text import quoted
 from tinkbox.store.hardware import MachineRecord
 
 ASKED: Final = ("template", "machine", "hardware")
@@ -22,9 +20,7 @@ ASKED: Final = ("template", "machine", "hardware")
 def routes(plans: WorkflowPlans, osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
     async def plan(request: web.Request) -> web.Response:
         document = await read_object(request)
-        unknown = [name for name in document if name not in ASKED]
-        if unknown:
-            raise Invalid(f"{quoted(unknown[0])} means nothing here; known: {', '.join(ASKED)}")
+        known_only(document, ASKED)
         machine = text_field(document, "machine") if document.get("machine") is not None else ""
         parameters = devices_of(document) if document.get("hardware") is not None or not machine else {}
         architectures = {str(each["architecture"]) for each in osie()}

@@ -13,9 +13,9 @@ from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.kubernetes_workflows import create_workflows
-from tinkbox.api.listing import TOTAL, Query
+from tinkbox.api.listing import Query
 from tinkbox.api.output_stream import answer, output_of_actions
-from tinkbox.api.requests import devices_of, key_of, number, read_object, text_field
+from tinkbox.api.requests import devices_of, key_of, known_only, number, read_object, text_field
 from tinkbox.api.routes.breakpoints import change_from_document, held_document
 from tinkbox.api.routes.events import event_document
 from tinkbox.api.routes.hardware import hostnames
@@ -38,6 +38,7 @@ from tinkbox.model.reasons import hint
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
 from tinkbox.store.workflows import Attempt
+from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
 
@@ -106,7 +107,7 @@ class _WorkflowDoor:
         )
         total, pages = await self.workflows.found(wanted)
         told = _listed(pages, self.machines, await self.templates.names())
-        return await streamed(request, told, "application/json", {TOTAL: str(total)})
+        return await streamed(request, told, "application/json", {HEADER: str(total)})
 
     async def create(self, request: web.Request) -> web.Response:
         document = await read_object(request)
@@ -150,7 +151,7 @@ class _WorkflowDoor:
         return web.json_response({"id": workflow_id})
 
     async def cancel(self, request: web.Request) -> web.Response:
-        document = await read_object(request) if request.can_read_body else {}
+        document = known_only(await read_object(request) if request.can_read_body else {}, ("force",))
         who, force = caller(request).name, flag(document, "force")
         workflow_id = await self.workflows.cancel(key_of(request), who, force=force)
         log_change(request, "workflow canceled", workflow_id)

@@ -24,8 +24,6 @@ Document = dict[str, Any]
 SECONDS = 60.0  # for a question and its answer
 # Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
 MOST_ANSWERED = 64 * 1024 * 1024
-# The header that says how many entries a list has without its limit.
-TOTAL = "Total-Count"
 LASTING = "only a lasting connection does that"
 NO_APPLIANCE = "is that an appliance of this version?"
 
@@ -213,11 +211,6 @@ class Connection(ABC):
                     f"{owner}, or as a member of the group {group} (`sudo usermod -aG {group} NAME`, and log in again)"
                 )
         return "the user of the appliance"
-
-
-def total_of(told: str | None) -> int | None:
-    """What an answer's header TOTAL says of how many there are; None when it does not."""
-    return int(told) if told and told.isascii() and told.isdigit() else None
 
 
 def part(key: str) -> str:

@@ -6,8 +6,9 @@ from typing import BinaryIO
 
 import aiohttp
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, TOTAL, Connection, Document, Reply, total_of
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply
 from tinkbox.client.shell import ShellConnection, shell_connection
+from tinkbox.wire.list_total import HEADER, total_of
 
 QUICK = aiohttp.ClientTimeout(total=SECONDS)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
@@ -50,7 +51,7 @@ class LastingConnection(Connection):
             request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
             async with request as response:
                 await self._refuse(response)
-                return Reply(await self._whole(response), total_of(response.headers.get(TOTAL)))
+                return Reply(await self._whole(response), total_of(response.headers.get(HEADER)))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 

@@ -10,7 +10,8 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, TOTAL, Connection, Reply, total_of
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Reply
+from tinkbox.wire.list_total import HEADER, total_of
 
 T = TypeVar("T")
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
@@ -56,7 +57,7 @@ class QuickConnection(Connection):
             await self.close()
             raise self.too_much(path)
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
-        return Reply(answer, total_of(response.headers.get(TOTAL)))
+        return Reply(answer, total_of(response.headers.get(HEADER)))
 
     def _connect(self) -> HTTPConnection:
         """Raises Unreachable for a URL that is none."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
 
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware, free_addresses, reservation
@@ -71,12 +71,13 @@ class Additions:
                 return hardware
         raise too_many_answering(answering)
 
-    def reserved(self, address: str, gateway: str) -> Reservation:
+    def reserved(self, address: str, gateway: str, near: Sequence[IPv4Network] = ()) -> Reservation:
         """The address that a person names, with the gateway and the name servers of its network where it is one of ours.
 
+        Without a prefix it has that of one of our networks, or of those that the machine is `near` to already.
         Raises Invalid for what no machine can have, and Conflict for an address of the appliance.
         """
-        told = reservation(address, gateway, [each.network for each in self._addressing.subnets])
+        told = reservation(address, gateway, [*(each.network for each in self._addressing.subnets), *near])
         own = next((each for each in self._addressing.subnets if told.address.ip in each.network), None)
         if own is not None:
             router = own.gateway if own.gateway and own.gateway in told.address.network else None

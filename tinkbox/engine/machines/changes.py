@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from tinkbox.engine.machines.additions import Additions
@@ -52,10 +52,10 @@ class MachineChanges:
 
     async def change(self, key: str, change: Change, *, force: bool = False) -> MachineStatus:
         """Change some values; raises Invalid for what cannot be."""
-        hardware_id = self._machines.known.find(key).hardware.id
+        hardware = self._machines.known.find(key).hardware
         reserved, gateway = None, change.gateway
         if change.address:
-            reserved = self._additions.reserved(change.address, str(gateway or ""))
+            reserved = self._additions.reserved(change.address, str(gateway or ""), _networks(hardware))
             gateway = None
         wanted = Edit(
             name=change.name,
@@ -67,7 +67,7 @@ class MachineChanges:
             ssh_keys=change.ssh_keys,
             labels=change.labels,
         )
-        return await self._store_changed(hardware_id, lambda stored: edited(stored, wanted), None, force=force)
+        return await self._store_changed(hardware.id, lambda stored: edited(stored, wanted), None, force=force)
 
     async def replace(self, key: str, written: Hardware, base: Base, *, force: bool = False) -> MachineStatus:
         """Store a whole document in place of what `base` was of; another name in it renames the machine.
@@ -160,6 +160,15 @@ class MachineChanges:
             return tables.notes.of(hardware.id)
 
         return await self._store.write(use_case)
+
+
+def _networks(hardware: Hardware) -> list[IPv4Network]:
+    """Those that it has addresses of."""
+    return [
+        IPv4Network((each.address, str(each.netmask)), strict=False)
+        for each in hardware.interfaces
+        if each.address and each.netmask
+    ]
 
 
 def _annotations(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -58,6 +58,16 @@ async def test_values_change_and_the_machine_stays_the_same(box: Appliance) -> N
         await box.machines.get("node7")
 
 
+async def test_another_address_of_its_network_needs_no_prefix(box: Appliance) -> None:
+    await box.additions.add(Added(macs=(mac(7),), name="node7"), "192.168.9.7/23", "192.168.8.1")
+    interface = (await box.machine_changes.change("node7", Change(address="192.168.8.9"))).hardware.interfaces[0]
+    assert (str(interface.address), str(interface.netmask), str(interface.gateway)) == (
+        "192.168.8.9", "255.255.254.0", "192.168.8.1",
+    )  # fmt: skip
+    with pytest.raises(Invalid, match="no network known here"):
+        await box.machine_changes.change("node7", Change(address="192.168.10.9"))
+
+
 async def test_a_renamed_machine_keeps_its_id_over_restarts_and_pushes(tmp_path: Path) -> None:
     async with appliance(tmp_path / "db") as box:
         machine = await added(box)

@@ -286,6 +286,15 @@ def test_the_state_does_not_contradict_itself(
     assert lines[5].endswith(f"/ {told}")
 
 
+def test_what_was_canceled_behind_its_last_action_has_none_to_resume(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    stands = {**STATE, "state": "CANCELED", "current_action_state": "SUCCESS", "actions_done": 3}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
+    last = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()[-1].strip()
+    assert last.startswith("tinkbox workflow retry a8984b09 --from 'hello world/reboot': every action is done")
+
+
 def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     failed = {**FAILED, "message": "too small", "hint": "tinkbox workflow retry WORKFLOW runs it again"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +67,11 @@ def _told(stands: Document) -> Iterator[tuple[str, object]]:
     key = short(identity)
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
         yield "What Next", f"tinkbox workflow logs {key}: what it printed"
-        yield "", f"tinkbox workflow retry {key}: once more from this action on"
+        if stands["actions_done"] < stands["actions_total"]:
+            yield "", f"tinkbox workflow retry {key}: once more from this action on"
+        else:
+            again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")
+            yield "", f"tinkbox workflow retry {key} --from {again}: every action is done; this runs the last one again"
 
 
 def _called(machine: Document) -> str:

@@ -157,7 +157,7 @@ class Applying:
                     return await self._carry_out(documents, prepared, wish)
                 except _ChangedMeanwhile:
                     continue
-        raise Unavailable(f"{NOTHING}: somebody else changes the same things again and again; try later")
+        raise Unavailable(f"{NOTHING}: others change the same things at the same time: try again later")
 
     def _read(self, read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
         documents = documents_of(read)

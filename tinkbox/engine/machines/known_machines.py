@@ -13,7 +13,7 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.labels import Selector
 from tinkbox.store.hardware import MachineRecord
 
-_BEGINNING: Final = re.compile(r"[0-9A-Fa-f-]{1,36}")  # of an id: for what is none nobody looks through all of them
+_BEGINNING: Final = re.compile(r"[0-9A-Fa-f-]{1,36}")  # of an id: for what is none, not all of them are looked through
 
 
 class KnownMachines:

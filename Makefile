@@ -184,6 +184,9 @@ tested: $(TESTED)
 # In several processes at once; tests/processes.py says how many, and which takes what.
 TOGETHER := -n auto --dist loadfile
 
+# Many processes start from the same modules, the tests' own and those of the program: they are compiled once, whatever the shell says.
+test unit campaign: export PYTHONDONTWRITEBYTECODE :=
+
 # What only some of the cells need that are this run's turn (tests/rotation.py), tests.machine.matrix names.
 test: packages-build packages-helper loaders keys helper
 	+$(SIDE_BY_SIDE) dist/tinkbox $(BEFORE_TESTED)
@@ -201,7 +204,7 @@ lint: $(BIN)/.ready
 	$(BIN)/mypy
 
 unit: $(BIN)/.ready
-	$(BIN)/python -m pytest -q $(TOGETHER) -n $$(nproc) tests/unit tests/test_*.py
+	$(BIN)/python -m pytest -q $(TOGETHER) -n $$(nproc) tests/unit tests/test_*.py -m "not campaign"
 
 # The tests wider: a thousand times the examples of property tests, but of those that are bounded for their cost; every cell of
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.

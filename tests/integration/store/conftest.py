@@ -8,6 +8,11 @@ from tests.integration.store.stores import opened_store
 from tinkbox.store.database import Store, Tables
 
 
+@pytest.fixture(autouse=True)
+def quick_disk() -> None:
+    """Here the store waits for the disk, as the program's does."""
+
+
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A store on a file of its own, its writer running."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import struct
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.sightings import Fact
 
 FILES = {
-    "loader": b"".join(number.to_bytes(4, "big") for number in range(1_300_000)) + b"end",  # 72,223 blocks of 72
+    "loader": struct.pack(">1300000I", *range(1_300_000)) + b"end",  # 72,223 blocks of 72
     "empty": b"",
     "even": bytes(range(256)) * 8,
 }

@@ -21,7 +21,7 @@ from tinkbox.model.sightings import Fact
 from tinkbox.wire import tftp as transfers
 
 LARGE = 65_600 * 512 + 7  # more blocks of 512 than block numbers
-MEGABYTE = b"".join(number.to_bytes(4, "big") for number in range(262_144))
+MEGABYTE = struct.pack(">262144I", *range(262_144))
 MEDIUM = MEGABYTE[:300_000]
 SHORT = MEGABYTE[:15_000]
 LOSS = 0.2

@@ -67,6 +67,7 @@ def work(state: State, action: str, number: int, seconds: int, **more: object) -
         state=state,
         action=action,
         number=number,
+        done=number - (state is not State.SUCCESS),
         total=5,
         since=ago(seconds),
         **more,
@@ -177,7 +178,7 @@ def recording() -> str:
             view, effect = pressed(view, key)
             if isinstance(effect, Load):
                 shown = machine_page(view.rows[effect.machine], BOOT, PAGE, LOG, view.snapshot.now, WIDTH)
-                view = loaded(view, effect, shown)
+                view = loaded(view, effect, lambda _, shown=shown: (shown, ()))
         after = picture(view)
         lines.append(encode(Happened(at, Cast.OUTPUT, painted(before, after))))
         before = after

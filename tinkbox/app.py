@@ -24,6 +24,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tinkbox import __version__
+from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk, told_systems
@@ -206,6 +207,7 @@ class _Doors:
         self._answers = Answers(
             ledger=self._limits.of(ANSWER_BYTES), known=self._known, seconds=settings.limits.answer.total_seconds()
         )
+        self._long_answers = long_answers.queue()
         self._pace = appliance.pace
         self._rooms: dict[str, ConnectionRoom] = {}
         self._runners: list[web.AppRunner] = []
@@ -228,6 +230,7 @@ class _Doors:
         end_with_door(application)
         limit_bodies(application, self._bodies)
         limit_answers(application, self._answers)
+        long_answers.take_turns(application, self._long_answers)
         # A handler runs to its end even when its client is gone: what it committed must also reach our memory.
         # What is passed on to a service must reach it as it came.
         runner = web.AppRunner(

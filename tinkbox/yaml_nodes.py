@@ -23,6 +23,11 @@ _MAX_BRACKETS = 200  # what the recursion of YAML's reader has room for
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][-+]?[0-9]{1,3})?\Z")
+# An escape that is half of a character by itself: YAML's reader takes it for one.
+_HALF = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
+_MOST_HALVES = 20  # that are told
+# Where a node stands: what it is in, and its part of the path.
+_Place = tuple[()] | tuple["_Place", str]
 T = TypeVar("T")
 
 
@@ -31,7 +36,7 @@ def compose(text: str) -> list[Node]:
     loader: _Loader | None = None
     try:
         loader = _Loader(text)
-        return list(loader.documents())
+        nodes = list(loader.documents())
     except yaml.MarkedYAMLError as error:
         # Within a block of text a tab is none of YAML's business.
         if (tab := re.search(r"^ *\t", text, re.MULTILINE)) is not None:
@@ -52,6 +57,43 @@ def compose(text: str) -> list[Node]:
         no_character = isinstance(error, OverflowError) or "chr()" in str(error)
         told = "an escape for a character that there is none of" if no_character else " ".join(str(error).split())[:200]
         raise not_yaml(f"not valid YAML: {told}", place) from None
+    if _HALF.search(text):
+        _join_halves(nodes)
+    return nodes
+
+
+def _join_halves(nodes: Sequence[Node]) -> None:
+    """Make one character of two halves that are escapes, as in JSON; raises Invalid for a half alone, which is no text."""
+    problems: list[Problem] = []
+    seen: set[int] = set()
+    waiting: list[tuple[Node, _Place]] = [(each, ()) for each in reversed(nodes)]
+    while waiting and len(problems) < _MOST_HALVES:
+        node, place = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, MappingNode):
+            for name, value in reversed(node.value):
+                inner = (place, f".{name.value}" if isinstance(name, ScalarNode) else "")
+                waiting += [(value, inner), (name, inner)]
+        elif isinstance(node, SequenceNode):
+            waiting += [(item, (place, f"[{index}]")) for index, item in reversed(list(enumerate(node.value)))]
+        else:
+            try:
+                node.value = node.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            except UnicodeDecodeError:
+                text = "half of a character (\\ud800 to \\udfff alone) is no text"
+                problems.append(Problem(line=line_of(node), key=_shown(place), text=text))
+    if problems:
+        raise Invalid("this is not valid YAML", problems)
+
+
+def _shown(place: "_Place") -> str:
+    parts: list[str] = []
+    while place:
+        place, part = place
+        parts.append(part)
+    return "".join(reversed(parts)).removeprefix(".").encode(errors="replace").decode()
 
 
 def not_yaml(text: str, line: int | None = None) -> Invalid:

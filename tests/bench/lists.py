@@ -1,11 +1,14 @@
 """Lists and the terminal view of a large appliance: 10,000 machines and 50,000 finished workflows.
 
 A list with a filter, from the start of the program to its end, stands beside the program's own start (`tinkbox version`),
-which is the least that any command can take.
+which is the least that any command can take.  A key of `tinkbox status` and the appliance's memory stand beside those of
+an appliance with one machine and no workflow.
 """
 
 import asyncio
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -13,6 +16,8 @@ from uuid import UUID
 from tests.bench.figures import Comparison
 from tests.bench.lab import TINKBOX, folder, need, on_loopback
 from tests.bench.start import milliseconds
+from tests.bench.typist import Typist
+from tests.bench.usage import peak_memory
 from tinkbox.model.action import Action
 from tinkbox.model.hardware import hardware_from_document
 from tinkbox.model.labels import LabelKind
@@ -26,32 +31,58 @@ MACHINES = 10_000
 WORKFLOWS = 50_000
 AT_ONCE = 500
 RUNS = 10
+ROUNDS = 3
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 TEMPLATE = str(UUID(int=7))
 TEXT = "# what stands in a template\n" * 40
 FILTERED = (
     ("workflow", "list", "--state", "FAILED"),
-    ("workflow", "list", "--machine", "node4711"),
+    ("workflow", "list", "--machine", "node47"),
     ("workflow", "list", "--label", "batch=b7"),
     ("workflow", "list", "--since", "2h"),
     ("hardware", "list", "--label", "rack=r7"),
     ("hardware", "list", "--state", "parked"),
+    ("hardware", "list", "--state", "failed"),
 )
+KEYS = (b"j", b"k", b"G", b"g", b"S", b"/", b"7", b"\x15", b"\r", b"?", b"?")
+SMALL = "an appliance with one machine"
 
 
-def compare() -> Iterator[Comparison]:
+def compare(
+    program: Sequence[str] = (str(TINKBOX),), machines: int = MACHINES, workflows: int = WORKFLOWS
+) -> Iterator[Comparison]:
     need(TOOLS)
-    with folder() as work, on_loopback(work, prepare=fill) as (_, configuration):
+    with ExitStack() as stack:
+        large, small = (
+            stack.enter_context(
+                on_loopback(stack.enter_context(folder()), program, lambda data, size=size: fill(data, *size))
+            )
+            for size in ((machines, workflows), (1, 0))
+        )
+        at_large, at_small = ((*program, "--data", str(each.data)) for _, each in (large, small))
         for words in FILTERED:
             figure = Comparison(what=f"tinkbox {' '.join(words)}", unit="ms", peer="tinkbox version", better="less")
             for _ in range(RUNS):
-                ours = milliseconds(TINKBOX, "--data", configuration.data, *words)
-                figure.add(ours, milliseconds(TINKBOX, "version"))
+                figure.add(milliseconds(*at_large, *words), milliseconds(*program, "version"))
             yield figure
+        keys = Comparison(what="tinkbox status, from a key to its picture", unit="ms", peer=SMALL, better="less")
+        for _ in range(ROUNDS):
+            keys.add(picture(at_large), picture(at_small))
+        yield keys
+        memory = Comparison(what="tinkbox serve, the most memory after all this", unit="MB", peer=SMALL, better="less")
+        memory.add(peak_memory(large[0]), peak_memory(small[0]))
+        yield memory
 
 
-def fill(data: Path, machines: int = MACHINES, workflows: int = WORKFLOWS) -> None:
+def picture(command: Sequence[str]) -> float:
+    """Milliseconds from a key of the terminal view to what it changes there."""
+    with Typist((*command, "status"), os.environ, columns=80, ready=b"Enter open", leave=b"\x03") as person:
+        return person.pictures(KEYS)
+
+
+def fill(data: Path, machines: int, workflows: int) -> None:
     """Put them into the store of an appliance that does not run."""
+    data.mkdir(mode=0o700)
     asyncio.run(_fill(data / "tinkbox.sqlite", machines, workflows))
 
 
@@ -66,7 +97,7 @@ async def _fill(path: Path, machines: int, workflows: int) -> None:
             )
         for begin in range(0, workflows, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, workflows))
-            await store.write(lambda tables, numbers=numbers: _workflows(tables, numbers, machines))
+            await store.write(lambda tables, numbers=numbers: _workflows(tables, numbers, machines, workflows))
     finally:
         await store.close()
 
@@ -86,11 +117,11 @@ def _machines(tables: Tables, numbers: range) -> None:
         )
 
 
-def _workflows(tables: Tables, numbers: range, machines: int) -> None:
+def _workflows(tables: Tables, numbers: range, machines: int, workflows: int) -> None:
     for number in numbers:
         state = State.FAILED if number % 500 == 0 else State.SUCCESS
         worker, identity = str(UUID(int=number % machines + 1)), str(UUID(int=(7 << 100) + number))
-        at = datetime.now(UTC) - timedelta(minutes=WORKFLOWS - number)
+        at = datetime.now(UTC) - timedelta(minutes=workflows - number)
         actions = tuple(
             ActionStatus(
                 action=PlannedAction(

@@ -25,21 +25,32 @@ _ROWS, _COLUMNS = 24, 1000
 
 
 class Typist:
-    """A context manager: a shell, started as `command`, in a terminal of its own."""
+    """A context manager: a program, started as `command`, in a terminal of its own; without more words a shell.
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    It is `ready` for keys when it has shown that, and ends when it is told to `leave`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        columns: int = _COLUMNS,
+        ready: bytes = b"# ",
+        leave: bytes = b"\x03exit\r",
+    ) -> None:
         self._command = command_that_dies_with_us(command)
         self._environment = {**environment, "TERM": "xterm"}
+        self._columns, self._ready, self._leave = columns, ready, leave
 
     def __enter__(self) -> Self:
         self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, self._columns, 0, 0))
         self._process = subprocess.Popen(
             self._command, stdin=theirs, stdout=theirs, stderr=theirs, env=self._environment, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
-        self._wait_for(b"# ")
+        self._wait_for(self._ready)
         while self._read(QUIET):
             pass
         return self
@@ -48,7 +59,7 @@ class Typist:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            os.write(self._ours, b"\x03exit\r")
+            os.write(self._ours, self._leave)
             self._process.wait(DEADLINE)
         stop(self._process)
         os.close(self._ours)
@@ -63,6 +74,19 @@ class Typist:
             taken.append((time.perf_counter() - began) * 1e3)
             time.sleep(PAUSE)  # nobody types faster
         return median(taken), quantiles(taken, n=100)[-1]
+
+    def pictures(self, keys: Sequence[bytes]) -> float:
+        """Milliseconds from a key to the first that it changes on the screen: the median of these keys."""
+        taken = []
+        for key in keys:
+            while self._read(PAUSE):
+                pass
+            began = time.perf_counter()
+            os.write(self._ours, key)
+            while not self._read(DEADLINE):
+                pass
+            taken.append((time.perf_counter() - began) * 1e3)
+        return median(taken)
 
     def _wait_for(self, text: bytes) -> None:
         shown, deadline = b"", time.monotonic() + DEADLINE

@@ -108,12 +108,12 @@ class Site:
 
     def progress(self, workflow: str) -> tuple[int, int] | None:
         """How far the running action says that it is, and of how much."""
-        (shown,) = self.lab.json("workflow", "get", workflow)
+        shown = self.lab.json("workflow", "get", workflow)
         found = next((each["progress"] for each in shown["actions"] if each.get("progress")), None)
         return (found["done"], found["total"]) if found else None
 
     def action_running(self, workflow: str, name: str) -> bool:
-        (shown,) = self.lab.json("workflow", "get", workflow)
+        shown = self.lab.json("workflow", "get", workflow)
         return any(each["name"] == name and each["state"] == "RUNNING" for each in shown["actions"])
 
 

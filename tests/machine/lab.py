@@ -255,7 +255,7 @@ class Lab:
 
     def actions(self, workflow: str) -> dict[str, State]:
         """The states of a workflow's actions by their names."""
-        return {each["name"]: State(each["state"]) for each in self.json("workflow", "get", workflow)[0]["actions"]}
+        return {each["name"]: State(each["state"]) for each in self.json("workflow", "get", workflow)["actions"]}
 
     def json(self, *words: str) -> Any:
         """What a command of the operator prints with `--format json`."""

@@ -109,7 +109,7 @@ def test_discovered_machine_works_without_another_boot(
         lab.appliance.start_again()
         words = lab.appliance.command("hardware", "accept", mac(ONE), "--name", "node-1", "--template", "install")
         works(lab, machine, words.split()[-1])
-        (known,) = lab.json("hardware", "get", "node-1")
+        known = lab.json("hardware", "get", "node-1")
         assert [each["mac"] for each in known["interfaces"]] == [mac(ONE), "08:00:27:00:01:01"]
         assert known["inventory"]["serial"] == "M-17"
         assert lab.json("hardware", "discovered") == []
@@ -124,7 +124,7 @@ def test_rule_accepts_a_machine_and_binds_its_template(shell_archive: Path) -> N
         (workflow,) = lab.appliance.snapshot().workflows
         works(lab, machine, workflow.id)
         assert Stage.INVENTORY in lab.stages(ONE)
-        (known,) = lab.json("hardware", "get", "node-m-17")
+        known = lab.json("hardware", "get", "node-m-17")
         assert known["inventory"]["disks"][1]["serial"] == "DISK-17"
 
 

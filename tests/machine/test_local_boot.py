@@ -25,7 +25,7 @@ def disk(lab: Lab) -> Path:
 
 
 def firmware_traits(lab: Lab) -> dict[str, Any]:
-    (machine,) = lab.json("hardware", "get", mac(ONE))
+    machine = lab.json("hardware", "get", mac(ONE))
     learned: dict[str, Any] = machine["habits"]
     return learned
 

@@ -32,7 +32,7 @@ class Reboots:
 def reboots(waiting: Path) -> Iterator[Reboots]:
     """A workflow that resets its machine in the middle, and has it rebooted at the end."""
     with laboratory_with(waiting, [ONE]) as lab:
-        (document,) = lab.json("hardware", "get", lab.seen(ONE).id)
+        document = lab.json("hardware", "get", lab.seen(ONE).id)
         assert document["installed"] is False
         workflow = lab.workflow(
             ONE,
@@ -83,12 +83,12 @@ def test_machine_boots_the_osie_while_work_is_left_and_then_its_disk(reboots: Re
 
 def test_machine_counts_as_installed_when_its_workflow_succeeded(reboots: Reboots) -> None:
     assert reboots.lab.state(reboots.workflow).state is State.SUCCESS
-    (document,) = reboots.lab.json("hardware", "get", reboots.lab.seen(ONE).id)
+    document = reboots.lab.json("hardware", "get", reboots.lab.seen(ONE).id)
     assert (document["ticket"], document["installed"]) == (False, True)
 
 
 def test_action_that_rebooted_its_machine_says_so(reboots: Reboots) -> None:
     (action,) = [
-        each for each in reboots.lab.json("workflow", "get", reboots.workflow)[0]["actions"] if each["name"] == RESET
+        each for each in reboots.lab.json("workflow", "get", reboots.workflow)["actions"] if each["name"] == RESET
     ]
     assert "the machine was seen booting again" in str(action)

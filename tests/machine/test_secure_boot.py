@@ -56,5 +56,5 @@ def test_signed_loaders_boot_the_installed_disk() -> None:
         machine.console.wait_for(INSTALLED, PATIENCE)
         until(lambda: Stage.DISK_BOOTED in lab.stages(ONE), "the disk's system to be seen")
         assert fetched(lab) == ["snponly.efi", "shimx64.efi", "grubx64.efi", "grub/turn.cfg"]
-        learned = lab.json("hardware", "get", mac(ONE))[0]["habits"]
+        learned = lab.json("hardware", "get", mac(ONE))["habits"]
         assert learned == {"secure_boot": True, "local_boot": "grub", "proven": True}

@@ -115,7 +115,7 @@ def boot_files(number: int) -> tuple[str, str]:
 
 def attempt(lab: Lab, workflow: str) -> str:
     """The token of the attempt that runs."""
-    (running,) = (each for each in lab.json("workflow", "get", workflow)[0]["actions"] if each["state"] == "RUNNING")
+    (running,) = (each for each in lab.json("workflow", "get", workflow)["actions"] if each["state"] == "RUNNING")
     return str(running["attempt"])
 
 
@@ -174,7 +174,7 @@ def test_both_machines_work_at_the_same_time_and_succeed(story: Story) -> None:
     assert story.at_once == [State.RUNNING, State.RUNNING]
     assert story.ends == {BIOS: State.SUCCESS, UEFI: State.SUCCESS}
     for number in story.ends:
-        (document,) = story.lab.json("hardware", "get", mac(number))
+        document = story.lab.json("hardware", "get", mac(number))
         assert (document["ticket"], document["installed"]) == (False, True)
 
 

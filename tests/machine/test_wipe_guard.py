@@ -45,7 +45,7 @@ def digest(disk: Path) -> str:
 def outcome(lab: Lab, workflow: str) -> dict[str, Any]:
     """How the only attempt at a workflow's only action ended."""
     lab.ended(workflow)
-    return dict(lab.json("workflow", "get", workflow)[0]["attempts"][-1]["outcome"])
+    return dict(lab.json("workflow", "get", workflow)["attempts"][-1]["outcome"])
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """YAML as nodes: literal text, lines, and texts that are meant to hurt."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,3 +96,24 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             NodeReader().plain(node, "")
     except Invalid as refusal:
         assert refusal.problems  # noqa: PT017  the point is that nothing else is raised
+
+
+@pytest.mark.parametrize("escape", ["\\uD800", "\\udfff", "\\U0000dabc", "\\uDE00\\uD83D"])
+def test_half_of_a_character_is_refused_with_its_line_and_field(escape: str) -> None:
+    text = f'a: b\nspec:\n  list:\n    - x\n    - {{c: "x{escape}y"}}\n    - {{"{escape}": d}}\n'
+    with pytest.raises(Invalid) as refused:
+        compose(text)
+    first, second = map(str, refused.value.problems)
+    assert first == "line 5, spec.list[1].c: half of a character (\\ud800 to \\udfff alone) is no text"
+    assert second.startswith("line 6, spec.list[2].?")
+
+
+def test_two_halves_in_a_row_are_a_character_as_in_json() -> None:
+    assert plain(json.dumps({"\U0001f600": ["a\U0001f600b", "\\ud800"]})) == {"\U0001f600": ["a\U0001f600b", "\\ud800"]}
+    assert plain("a: &x ['\\ud800', *x]\n".replace("*x", "b")) == {"a": ["\\ud800", "b"]}
+
+
+def test_of_a_hostile_number_of_halves_some_are_told() -> None:
+    with pytest.raises(Invalid) as refused:
+        compose("&a [" + '"\\ud800", ' * 10_000 + "*a]")
+    assert 1 < len(refused.value.problems) < 100

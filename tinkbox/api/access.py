@@ -17,7 +17,7 @@ from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
-_BEARER = web.RequestKey("bearer", Caller)
+_CALLER = web.RequestKey("caller", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
 
@@ -38,7 +38,7 @@ def bearer_only(
         shown = token.strip() if scheme.lower() == "bearer" else ""
         known = bearer(shown)
         if known is not None:
-            request[_BEARER] = known
+            request[_CALLER] = known
             if proven is not None:
                 proven.note(holder_of(request))
         elif shown:
@@ -62,15 +62,16 @@ def may_look(request: web.Request) -> bool:
 def caller(request: web.Request) -> Caller:
     """Who asks: the bearer of a token, or the user of this host at the other end of the unix socket.
 
-    Raises Denied when it is neither, as with a ticket alone.
+    It is found out once: a handler goes on when its client is gone, and has no socket to ask any more then.  Raises Denied
+    when it is neither, as with a ticket alone.
     """
-    if _BEARER in request:
-        return request[_BEARER]
-    if not from_socket(request):
-        raise Denied("this needs a token: set TINKBOX_TOKEN")
-    connection = request.get_extra_info("socket")
-    _, uid, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
-    return operator(_user(uid))
+    if _CALLER not in request:
+        if not from_socket(request):
+            raise Denied("this needs a token: set TINKBOX_TOKEN")
+        connection = request.get_extra_info("socket")
+        _, uid, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+        request[_CALLER] = operator(_user(uid))
+    return request[_CALLER]
 
 
 def from_socket(request: web.Request) -> bool:
@@ -91,13 +92,38 @@ def require_if_known(request: web.Request, person: str, right: Right) -> None:
 
     A ticket alone does not say it.
     """
-    if (_BEARER in request or from_socket(request)) and require(request, right).name != person:
+    if (_CALLER in request or from_socket(request)) and require(request, right).name != person:
         raise Forbidden("this ticket was given to another person: ask for one of your own")
 
 
 def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:
     """The same routes for those only who have the right."""
     return [web.RouteDef(each.method, each.path, _guarded(each.handler, right), each.kwargs) for each in routes]
+
+
+def needing_either(*routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes for those who may look or operate: what is asked decides, as `require_for` says."""
+    return [web.RouteDef(each.method, each.path, _for_either(each.handler), each.kwargs) for each in routes]
+
+
+def require_for(request: web.Request, *, changes: bool) -> Caller:
+    """The caller, who may operate, or look where nothing is changed; raises Denied or Forbidden.
+
+    Who may operate learns by trying no more than by doing, so answers have no documents.
+    """
+    known = caller(request)
+    if changes or Right.LOOK not in known.rights:
+        known.require(Right.OPERATE)
+    return known
+
+
+def _for_either(handler: Any) -> Handler:
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        require_for(request, changes=False)
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    return guarded
 
 
 def _guarded(handler: Any, right: Right) -> Handler:

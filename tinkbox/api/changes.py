@@ -1,11 +1,16 @@
-"""The log's line for each change that a person makes: what was done, by whom, to what."""
+"""The log's line for each change that a person makes: what was done, by whom, to what.
+
+It is written as soon as the change is made, before anything is read for the answer: the client may be gone by then.
+"""
 
 import logging
+from typing import Final
 
 from aiohttp import web
 
 from tinkbox.api.access import caller
 
+CANCELED: Final = "workflow canceled"
 _log = logging.getLogger(__name__)
 
 

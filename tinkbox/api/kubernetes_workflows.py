@@ -14,6 +14,7 @@ from tinkbox.model.declaration import Declaration
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.rollout import labels_given
 from tinkbox.model.text import counted
 
 
@@ -72,10 +73,14 @@ def _missing(workflow: Object, known: References) -> list[Problem]:
 
 def _wrong_labels(workflow: Object) -> list[Problem]:
     try:
-        workflow.labels  # noqa: B018  reading them checks them
+        labels_given(workflow.labels)
     except Invalid as refusal:
-        return [workflow.problem(each.key, each.text) for each in refusal.problems]
+        return [workflow.problem(each.key, each.text) for each in refusal.problems or [_own_label(refusal)]]
     return []
+
+
+def _own_label(refusal: Invalid) -> Problem:
+    return Problem(key="metadata.labels", text=str(refusal))
 
 
 def _referred(workflow: Object, known: References) -> Hardware | None:

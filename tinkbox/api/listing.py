@@ -7,22 +7,28 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import compress
 from typing import Any, TypeVar
 
 from aiohttp import web
 
+from tinkbox.api.long_answers import json_list
 from tinkbox.api.requests import number
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid
-from tinkbox.model.labels import Selector, parse_selector
+from tinkbox.model.labels import ALL, Selector, parse_selector
 from tinkbox.model.listing import Order
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import natural, quoted
 from tinkbox.wire.list_total import HEADER
 
-# The names of filters, with what each reads of a document.
-Filters = Mapping[str, Callable[[Mapping[str, Any]], Collection[str]]]
 E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
+R = TypeVar("R")
+# Names of a query, with what each reads of an entry.
+Reads = Mapping[str, Callable[[T], R]]
+Filters = Reads[Mapping[str, Any], Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class Query:
         return Order(field, descending=text.startswith("-"))
 
 
-def listed(
+async def listed(
     request: web.Request,
     documents: Iterable[Mapping[str, Any]],
     *,
@@ -104,33 +110,41 @@ def listed(
     labels: bool = False,
     taken: Collection[str] = (),
 ) -> web.Response:
-    """A list that is made in memory, as the query wants it.
-
-    One of the texts that each of the `filters` reads must be among those that are wanted of it.  `taken` are names
-    that the caller has heeded already.
-    """
+    """A list that is made in memory, as the query wants it (`selected`).  `taken` are names that the caller has heeded already."""
     query = Query(request, (*taken, *filters, *(("label",) if labels else ()), "limit", "sort"))
-    wanted = {name: {each.casefold() for each in query.texts(name)} for name in filters}
-    selector = query.selector() if labels else Selector()
-    found = [
-        each
-        for each in documents
-        if selector.matches(each.get("labels", {}))
-        and all(
-            not wanted[name] or wanted[name] & {text.casefold() for text in reads(each)}
-            for name, reads in filters.items()
-        )
-    ]
-    order = query.order(sorts, Order(""))
+    selector = query.selector() if labels else ALL
+    found = [each for each in documents if selector.matches(each.get("labels", {}))]
+    shown, total = await selected(query, found, filters, {field: _sorted_by(field) for field in sorts})
+    return await json_list(shown, lambda each: each, {HEADER: str(total)})
+
+
+async def selected(
+    query: Query, entries: Iterable[T], filters: Reads[T, Collection[str]], sorts: Reads[T, Any]
+) -> tuple[list[T], int]:
+    """The entries that a query wants, in its order and as many as it wants, and how many there are without its limit.
+
+    One of the texts that each of the `filters` reads must be among those that are wanted of it.  What is not there for one
+    of `sorts` to read stands behind everything.
+    """
+    wanted = {name: asked for name in filters if (asked := {each.casefold() for each in query.texts(name)})}
+    found = list(entries)
+    if wanted:
+
+        def fits(entry: T) -> bool:
+            return all(asked & {text.casefold() for text in filters[name](entry)} for name, asked in wanted.items())
+
+        found = list(compress(found, await in_slices(fits, found)))
+    order = query.order(list(sorts), Order(""))
     if order.field:
-        found.sort(key=lambda each: _sortable(order.field, each[order.field]), reverse=order.descending)
+        values = list(zip(await in_slices(sorts[order.field], found), found, strict=True))
+        there = sorted(
+            (pair for pair in values if pair[0] is not None), key=lambda pair: pair[0], reverse=order.descending
+        )
+        found = [each for _, each in (*there, *(pair for pair in values if pair[0] is None))]
     limit = query.limit()
-    shown = found[:limit] if limit else found
-    return web.json_response(shown, headers={HEADER: str(len(found))})
+    return (found[:limit] if limit else found), len(found)
 
 
-def _sortable(field: str, value: Any) -> tuple[bool, Any]:
-    """Names as people sort them; what is not there sorts behind everything."""
-    if value is None:
-        return (True, "")
-    return (False, natural(value) if field == "name" else value)
+def _sorted_by(field: str) -> Callable[[Mapping[str, Any]], Any]:
+    """What sorts documents by a field of theirs; names as people sort them."""
+    return lambda document: natural(document[field]) if field in ("name", "machine") else document[field]

@@ -9,19 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.exit_statuses import DONE, FAILED, INTERRUPTED, UNREACHABLE, WRONG
+
 if TYPE_CHECKING:
     import argparse
 
-DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status.
-
-    0 done; 1 it failed, with one line that says what, why and what to do; 2 the command line was
-    wrong; 3 the appliance cannot be reached.
-    """
+    """Run the command line; returns the exit status (`exit_statuses`)."""
     _have_streams()
     try:
         from tinkbox.cli.command_line import parse
@@ -78,5 +75,12 @@ def _run(chosen: "argparse.Namespace") -> int:
             take_selected(chosen)
         return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
+        from tinkbox.client.refusals import Unreachable
+
         tell_refusal(refusal)
-        return UNREACHABLE if type(refusal).__name__ == "Unreachable" else FAILED
+        return UNREACHABLE if isinstance(refusal, Unreachable) else FAILED
+    except UnicodeEncodeError as error:
+        # Python keeps the bytes of an argument, or of a variable, that are no text; only file names may have such.
+        told = os.fsencode(str(error.object)).decode("ascii", "backslashreplace")
+        print(f"tinkbox: {told} is not UTF-8, so nothing is called that", file=sys.stderr)
+        return WRONG

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from tinkbox.cli import read_process, render_process
-from tinkbox.cli.flags import FORMATS, WRONG, folder
+from tinkbox.cli.exit_statuses import WRONG, help_text
+from tinkbox.cli.flags import FORMATS, Once, folder
 from tinkbox.cli.nouns import NOUNS, version, worker
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
@@ -23,6 +24,11 @@ TINK = "tink"  # a link of this name to the program has it print as Tinkerbell's
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors show its own usage, and what a word was probably meant to be."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for action in (None, "store"):
+            self.register("action", action, Once)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -102,7 +108,13 @@ def _help_last(words: Sequence[str]) -> Sequence[str]:
 
 def command_line(words: Sequence[str]) -> Parser:
     """A parser for these words: no other noun than those among them is declared, nor its module imported."""
-    parser = Parser(prog="tinkbox", description=DESCRIPTION, allow_abbrev=False)
+    parser = Parser(
+        prog="tinkbox",
+        description=DESCRIPTION,
+        epilog=help_text() if NOUNS.keys().isdisjoint(words) else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.set_defaults(whole=lambda: command_line(list(NOUNS)))  # for those who print what can be typed
     parser.set_defaults(run=lambda _: parser.print_help(), format="", quiet=False, utc=False)
     parser.add_argument(

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.cli.input_documents import read_bounded
-from tinkbox.model.applying import MAX_APPLIED, MAX_FILE, MAX_FILES
+from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal, TooLarge
 from tinkbox.model.text import counted
 
 STANDARD_INPUT: Final = "-"
+FOLDERS: Final = 5  # that are named
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 # It tells kustomize which of the files beside it belong together.
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
@@ -45,10 +46,13 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
     problems: list[Problem] = []
     total = 0
     for path in dict.fromkeys(path for source in sources for path in _paths(source, recursive=recursive)):
+        if odd := _odd_name(path):
+            problems.append(Problem(key=odd, text="its name is not UTF-8: rename it"))
+            continue
         try:
             texts[_called(path)] = text = _text(path)
         except TooLarge:
-            problems.append(Problem(key=str(path), text=f"it has more than {MAX_FILE >> 20} MiB: split it"))
+            problems.append(Problem(key=_called(path), text=f"it has more than {MAX_APPLIED >> 20} MiB: split it"))
             continue
         except Refusal as refusal:
             problems.append(Problem(text=str(refusal)))
@@ -61,11 +65,17 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
     if problems:
         raise Invalid(f"nothing was applied: {counted(len(problems), 'file')} cannot be read", problems)
     if not texts:
-        named = ", ".join(sources)
-        raise NotFound(
-            f"no {', '.join(SUFFIXES)} in {named}{'' if recursive else ': -R also reads the folders within'}"
-        )
+        nothing = f"no {', '.join(SUFFIXES)} in {', '.join(sources)}"
+        if skipped:
+            raise NotFound(f"{nothing}, but documents in {named_folders(skipped)}: -R also reads the folders within")
+        raise NotFound(nothing)
     return Sources(texts=texts, skipped=skipped)
+
+
+def named_folders(folders: Sequence[Path]) -> str:
+    """The first few of them."""
+    more = f" and {len(folders) - FOLDERS} more" if len(folders) > FOLDERS else ""
+    return ", ".join(map(str, folders[:FOLDERS])) + more
 
 
 def _skipped(source: str) -> Iterator[Path]:
@@ -111,6 +121,12 @@ def _called(path: Path | None) -> str:
     return "standard input" if path is None else str(path)
 
 
+def _odd_name(path: Path | None) -> str:
+    """A path that is no text, with escapes for the bytes that are none; empty: it is text."""
+    shown = os.fsencode(path or "").decode(errors="backslashreplace")
+    return "" if path is None or shown == str(path) else shown
+
+
 def _paths(source: str, *, recursive: bool) -> Iterator[Path | None]:
     """The files of a source, None for standard input; raises NotFound and Invalid."""
     if source == STANDARD_INPUT:
@@ -146,12 +162,12 @@ def _text(path: Path | None) -> str:
     if path is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise Invalid("-f - reads standard input: pipe the documents into it")
-        content = sys.stdin.buffer.read(MAX_FILE + 1)
-        if len(content) > MAX_FILE:
+        content = sys.stdin.buffer.read(MAX_APPLIED + 1)
+        if len(content) > MAX_APPLIED:
             raise TooLarge("")
     else:
         _refuse_no_file(path)
-        content = read_bounded(path, MAX_FILE)
+        content = read_bounded(path, MAX_APPLIED)
     try:
         return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8").removeprefix(BOM_UTF8.decode())
     except UnicodeDecodeError:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from enum import StrEnum
+from tinkbox.cli.exit_statuses import WRONG
 
+if TYPE_CHECKING:
     from tinkbox.model.key_kinds import KeyKind
 
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name", "tink")
@@ -16,8 +16,8 @@ FORMATS_HELP = (
     "table (default); wide: more columns, nothing shortened; json, yaml: whole documents; csv: for spreadsheets; name: what "
     "commands take as KEY; tink: as Tinkerbell's `tink` printed in 2020"
 )
-WRONG = 2  # the exit status of a wrong command line
-KEY = "an id, a unique beginning of one, or a name"
+KEY = "an id, a name, or a unique beginning of an id"
+AGE = "age"
 Run = Callable[[argparse.Namespace], int | None]
 Verbs = argparse._SubParsersAction  # noqa: SLF001  argparse gives its return type no public name
 
@@ -57,33 +57,84 @@ def carry_out(parser: argparse.ArgumentParser, run: Run) -> argparse.ArgumentPar
 
 
 def add_keys(
-    verb: argparse.ArgumentParser, kind: "KeyKind", *, by_labels: bool = True, state: str = ""
+    verb: argparse.ArgumentParser,
+    kind: "KeyKind",
+    *,
+    by_labels: bool = True,
+    state: str = "",
+    suggested: "KeyKind | None" = None,
+    listed_by: str = "",
+    is_other: Callable[[str], bool] = lambda _: False,
 ) -> argparse.ArgumentParser:
-    """One or several keys; `kind` is what they name, which completions suggest.
+    """One or several keys; `kind` is what they name, and `suggested` those of them that completions suggest, None: all.
 
     What has labels can be selected `by_labels` as well (`selection.take_selected`), of those in this `state`; empty: of all
-    that a list has.
+    that a list has.  `listed_by` is the noun whose list that is, empty: that of the kind.  Words that stand among the keys
+    and are none are `is_other`.
     """
-    from tinkbox.model.key_kinds import LABELLED
+    from tinkbox.model.key_kinds import LABELLED, TYPED
 
     selects = by_labels and kind in LABELLED
-    verb.add_argument("keys", nargs="*" if selects else "+", metavar=kind, help=KEY)
-    verb.set_defaults(names={})  # what people call some of them
+    about = TYPED.get(kind, KEY)
+    verb.add_argument("keys", nargs="*" if selects else "+", metavar=suggested or kind, help=about)
+    # What people call some of them, and what they mean once that was looked up (`output.meant_keys`).
+    verb.set_defaults(names={}, key_kind=kind, meant=None)
     if selects:
-        about = "those with these labels, such as rack=r1,gpu!=no"
-        verb.add_argument("-l", "--label", type=selector, metavar="SELECTOR", help=about)
-        verb.set_defaults(selects=kind, selects_state=state)
+        add_selection(verb, kind, state=state, listed_by=listed_by, is_other=is_other)
     return verb
 
 
-def add_listing(verb: argparse.ArgumentParser, keys: str = "", kind: str = "KEY") -> argparse.ArgumentParser:
+def add_selection(
+    verb: argparse.ArgumentParser,
+    kind: str,
+    *,
+    state: str = "",
+    all_without: bool = False,
+    listed_by: str = "",
+    is_other: Callable[[str], bool] = lambda _: False,
+) -> None:
+    """What selects by labels; with `all_without` a command without keys and labels is none that lacks something."""
+    add_selector(verb, "those with these labels, such as rack=r1,gpu!=no", "--label", "--selector")
+    verb.set_defaults(
+        selects=kind, selects_state=state, selects_by=listed_by, all_without=all_without, is_other=is_other
+    )
+
+
+def add_selector(verb: argparse._ActionsContainer, about: str, *spellings: str) -> None:
+    """What selects by labels, also where it stands for no keys; all that are given must hold.
+
+    The first of its long `spellings` names its value; without any it is `--selector`.
+    """
+    verb.add_argument(
+        "-l", *(spellings or ("--selector",)), type=selector, action=Joined, metavar="SELECTOR", help=about
+    )
+
+
+def add_listing(
+    verb: argparse.ArgumentParser, keys: str = "", kind: str = "KEY", about: str = ""
+) -> argparse.ArgumentParser:
     """The flags of what shows documents (`output.formats`).
 
-    `keys` is how many may be named, as argparse counts, and `kind` what they name (`model.key_kinds`).
+    `keys` is how many may be named, as argparse counts, and `kind` what they name (`model.key_kinds`), which `about` tells,
+    where that is not what is always said of the kind; what has labels can be selected by them as well.
     """
+    from tinkbox.model.key_kinds import LABELLED, TYPED
+
     if keys:
-        verb.add_argument("keys", nargs=keys, metavar=kind, help=KEY)
+        about = about or TYPED.get(kind, KEY)
+        verb.add_argument("keys", nargs="*" if kind in LABELLED else keys, metavar=kind, help=about)
+        verb.set_defaults(names={})  # what people call some of them
+        if kind in LABELLED:
+            add_selection(verb, kind, all_without=keys == "*")
     add_format(verb)
+    verb.add_argument(
+        "--wide",
+        dest="format",
+        action="store_const",
+        const="wide",
+        default=argparse.SUPPRESS,
+        help="the same as -o wide",
+    )
     verb.add_argument("--no-headers", action="store_true", help="no line of headings")
     verb.add_argument("-q", "--quiet", action="store_true", help="ids only")
     add_times(verb)
@@ -111,22 +162,36 @@ def add_times(verb: argparse.ArgumentParser) -> None:
 def add_filters(
     verb: argparse.ArgumentParser,
     *names: str,
-    sorts: Collection[str],
-    states: "Callable[[], Iterable[StrEnum]] | None" = None,
+    sorts: Collection[str] = (),
+    age: str = "",
+    states: Callable[[], Iterable[str]] | None = None,
 ) -> None:
     """Which entries a list has, in which order, and how many (`filters_of`): those of FILTERS that are named, `limit` and `sort`.
 
-    `sorts` are the fields to sort by, `states` gives those that there are.
+    `sorts` are the fields to sort by, and `age` is that of them which the column AGE counts from, empty: none;
+    `states` gives those that there are.  Without `sorts` there is neither limit nor order.
     """
     if states is not None:
         about = "in this state only, or with commas in one of several: %(type)s"
-        verb.add_argument("--state", type=Words(states, _states), metavar="STATE", help=about)
+        verb.add_argument("--state", type=Words(states, _states), action=Joined, metavar="STATE", help=about)
     for name in names:
-        flags, read, metavar, about = FILTERS[name]
-        verb.add_argument(*flags, dest=name, type=read, metavar=metavar, help=about)
+        if name == "label":
+            add_selector(verb, "with these labels only: rack=r1,gpu!=no", "--label", "--selector")
+            continue
+        flag, read, metavar, about = FILTERS[name]
+        verb.add_argument(flag, dest=name, type=read, metavar=metavar, help=about)
+    if not sorts:
+        return
     verb.add_argument("--limit", type=limit, metavar="N", help="the first N only; 0: all")
     about = "by %(type)s; with - before it the largest first"
-    verb.add_argument("--sort", type=Words(lambda: sorts, _field), metavar="FIELD", help=about)
+    fields = [*sorts, AGE] if age else sorts
+
+    def sorted_by(text: str, known: Sequence[str]) -> str:
+        field = _field(text, known)
+        # The smallest age is that of the latest time.
+        return {AGE: f"-{age}", f"-{AGE}": age}.get(field, field)
+
+    verb.add_argument("--sort", type=Words(lambda: fields, sorted_by), metavar="FIELD", help=about)
 
 
 def add_watch(verb: argparse.ArgumentParser) -> None:
@@ -140,8 +205,10 @@ def add_watch(verb: argparse.ArgumentParser) -> None:
 
 def filters_of(chosen: argparse.Namespace) -> dict[str, str]:
     """What the flags of `add_filters` ask for, in the API's words; what is not asked for is left out."""
-    asked = ((name, getattr(chosen, name, None)) for name in ("state", *FILTERS, "limit", "sort"))
-    return {name: value for name, value in asked if value is not None}
+    asked = {name: getattr(chosen, name, None) for name in ("state", "label", *FILTERS, "limit", "sort")}
+    if hasattr(chosen, "selects"):
+        del asked["label"]  # which stood for keys
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def add_text_source(verb: argparse.ArgumentParser) -> None:
@@ -261,13 +328,37 @@ def limit(text: str) -> str:
     return text
 
 
-# The flags that select entries of lists: how each is written, read and explained.
-FILTERS: Mapping[str, tuple[tuple[str, ...], Callable[[str], str], str, str]] = {
-    "machine": (("--machine",), filled, "MACHINE", "of this machine only: a name, MAC, IP or id"),
-    "template": (("--template",), filled, "TEMPLATE", "of this template only: a name or id"),
-    "label": (("-l", "--label"), selector, "SELECTOR", "with these labels only: rack=r1,gpu!=no"),
-    "since": (("--since",), since, "AGE|TIME", "no older than this: 2h, 3d, 2026-11-27T17:00"),
+# The flags beside --state and -l that select entries of lists: how each is written, read and explained.
+FILTERS: Mapping[str, tuple[str, Callable[[str], str], str, str]] = {
+    "machine": ("--machine", filled, "MACHINE", "of this machine only: a name, MAC, IP or id"),
+    "template": ("--template", filled, "TEMPLATE", "of this template only: a name or id"),
+    "since": ("--since", since, "AGE|TIME", "no older than this: 2h, 3d, 2026-11-27T17:00"),
 }
+
+
+class Joined(argparse.Action):
+    """What may be given several times, as if it were given once with commas between: labels must all hold, of states one."""
+
+    def __call__(
+        self, _: argparse.ArgumentParser, chosen: argparse.Namespace, value: object, __: str | None = None
+    ) -> None:
+        given = self.const if self.nargs == 0 else value
+        before = getattr(chosen, self.dest, None)
+        setattr(chosen, self.dest, given if before is None else f"{before},{given}")
+
+
+class Once(argparse.Action):
+    """What has one value, and is refused where it is given twice: which of the two was meant is not known."""
+
+    _given = False
+
+    def __call__(
+        self, _: argparse.ArgumentParser, chosen: argparse.Namespace, value: object, flag: str | None = None
+    ) -> None:
+        if flag is not None and self._given:
+            raise argparse.ArgumentError(self, "it is given twice: leave one of them out")
+        self._given = True
+        setattr(chosen, self.dest, value)
 
 
 class Words:

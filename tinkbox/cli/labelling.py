@@ -33,7 +33,7 @@ def declare_label(
         "set, remove or show labels",
         "rack=r1 sets a label, rack- removes it. Without either the labels are shown.",
     )
-    add_keys(verb, kind)
+    add_keys(verb, kind, is_other=_is_change)
     verb.usage = f"{verb.prog} [-h] [-l SELECTOR] [{kind} ...] [KEY=VALUE ...] [KEY- ...]"
 
 
@@ -61,5 +61,9 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Keys, and changes."""
-    changes = [each for each in words if "=" in each or each.endswith("-")]
+    changes = [each for each in words if _is_change(each)]
     return [each for each in words if each not in changes], changes
+
+
+def _is_change(word: str) -> bool:
+    return "=" in word or word.endswith("-")

@@ -2,15 +2,17 @@
 
 import argparse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tinkbox.cli.connection import ask
+from tinkbox.cli.output.formats import short
+from tinkbox.cli.output.meant_keys import look_up
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.terminal.questions import confirm, will_ask
 from tinkbox.cli.wording.workflows import workflow_name
-from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -26,67 +28,68 @@ class Listed(Protocol):
 
 
 def take_selected(chosen: argparse.Namespace) -> None:
-    """Let the keys of a command that selects (`flags.add_keys`) be those that are named, and behind them those that `-l` selects.
+    """Let the keys of a command that selects (`flags.add_keys`) be those that are named, or those that `-l` selects.
 
-    Ends the program as for a wrong command line when there is neither; raises NotFound when nothing has such labels.
+    Ends the program as for a wrong command line when there is neither, unless that means all, or both: whether those of the
+    named ones are meant that have the labels, or these and those, cannot be seen.  Words that are no keys are left behind the
+    selected ones.  Raises NotFound when nothing has such labels.
     """
     kind = getattr(chosen, "selects", None)
-    if kind is None or (chosen.keys and chosen.label is None):
+    if kind is None or (chosen.label is None and (chosen.keys or chosen.all_without)):
         return
     if chosen.label is None:
         chosen.usage_error(f"name at least one {kind}, or select some by their labels, such as -l rack=r1")
+
+    named = [each for each in chosen.keys if not chosen.is_other(each)]
+    if named:
+        chosen.usage_error(named_and_selected(named[0], kind))
+    noun = chosen.selects_by or _NOUNS[kind]
 
     async def selected(operator: "Operator") -> dict[str, str]:
         state = {"state": chosen.selects_state} if chosen.selects_state else {}
         # Workflows stay in the order in which they were created.
         order = {} if kind is KeyKind.WORKFLOW else {"sort": "name"}
-        found = await _client(operator, kind).found({**state, "label": chosen.label, **order})
+        found = await _client(operator, noun).found({**state, "label": chosen.label, **order})
         return {_key(kind, each): _name(kind, each) for each in found.documents}
 
     chosen.names = ask(chosen, selected)
     if not chosen.names:
         which = f"{chosen.selects_state.lower().replace(',', ' or ')} {kind.lower()}".strip()
         those = f" --state {chosen.selects_state}" if chosen.selects_state else ""
-        raise NotFound(
-            f"no {which} has the labels {chosen.label}: `tinkbox {_NOUNS[kind]} list{those}` shows which have any"
-        )
-    chosen.keys = list(dict.fromkeys([*chosen.keys, *chosen.names]))
+        raise NotFound(f"no {which} has the labels {chosen.label}: `tinkbox {noun} list{those}` shows which have any")
+    chosen.keys = [*chosen.names, *chosen.keys]
 
 
-def confirm_keys(
-    chosen: argparse.Namespace,
-    what: str,
-    kind: KeyKind,
-    named: "Callable[[Operator, str], Awaitable[tuple[str, str]]] | None" = None,
-    *,
-    careful: bool = False,
-) -> None:
+def named_and_selected(key: str, kind: str) -> str:
+    """Why a command that names and selects at once is refused."""
+    return clean(f"{key[:80]} is named beside -l: name each {kind}, or select some by their labels, not both")
+
+
+def confirm_keys(chosen: argparse.Namespace, what: str, kind: KeyKind, *, careful: bool = False) -> None:
     """Ask before the command is done to its keys: the rule of all verbs that destroy something.
 
-    At a terminal it asks `what`, such as `Forget`; of each key that was typed `named` gives the key that is changed then, and
-    what people call it.  Without a terminal keys that are named are done, as 2020's scripts have it; what `-l` selects, or is
+    At a terminal it asks `what`, such as `Forget`, with what people call what the keys mean.  Without a terminal keys that are named are done, as 2020's scripts have it; what `-l` selects, or is
     `careful`, needs --yes.  Raises Invalid for a no.
     """
-    if named is not None and will_ask(chosen):
-        _look_up(chosen, named)
     line = chosen.line if careful or getattr(chosen, "label", None) is not None else ""
+    if will_ask(chosen, line=line):
+        look_up(chosen, single=kind in _CALLED)
+        for key, each in (chosen.meant or {}).items():
+            if each.document is not None and kind in _CALLED:
+                chosen.names[key] = _CALLED[kind](each.document)
     names = [chosen.names.get(each, each) for each in chosen.keys]
     confirm(chosen, f"{what} {in_words(names, kind)}", line=clean(line))
 
 
-def _look_up(chosen: argparse.Namespace, named: "Callable[[Operator, str], Awaitable[tuple[str, str]]]") -> None:
-    async def looked_up(operator: "Operator") -> dict[str, str]:
-        found: dict[str, str] = {}
-        for key in chosen.keys:
-            known, name = key, chosen.names.get(key, key)
-            if key not in chosen.names:
-                with suppress(NotFound, Conflict):  # it is told when the key's turn comes
-                    known, name = await named(operator, key)
-            found[known] = name
-        return found
+def _rollout(document: Mapping[str, Any]) -> str:
+    return f"{short(document['id'])} ({document['template']} on {counted(document['total'], 'machine')})"
 
-    chosen.names = ask(chosen, looked_up)
-    chosen.keys = list(chosen.names)
+
+# What people call what a key means, where that is something else tomorrow.
+_CALLED: Final[Mapping[KeyKind, Callable[[Mapping[str, Any]], str]]] = {
+    KeyKind.WORKFLOW: lambda state: workflow_name({**state, "id": state["workflow_id"]}),
+    KeyKind.ROLLOUT: _rollout,
+}
 
 
 def in_words(keys: Sequence[str], kind: KeyKind) -> str:
@@ -101,13 +104,14 @@ def in_words(keys: Sequence[str], kind: KeyKind) -> str:
 _NOUNS: Final = {KeyKind.MACHINE: "hardware", KeyKind.TEMPLATE: "template", KeyKind.WORKFLOW: "workflow"}
 
 
-def _client(operator: "Operator", kind: KeyKind) -> Listed:
-    clients: Mapping[KeyKind, Listed] = {
-        KeyKind.MACHINE: operator.hardware,
-        KeyKind.TEMPLATE: operator.templates,
-        KeyKind.WORKFLOW: operator.workflows,
+def _client(operator: "Operator", noun: str) -> Listed:
+    clients: Mapping[str, Listed] = {
+        "hardware": operator.hardware,
+        "template": operator.templates,
+        "workflow": operator.workflows,
+        "breakpoint": operator.breakpoints,
     }
-    return clients[kind]
+    return clients[noun]
 
 
 def _key(kind: KeyKind, document: Mapping[str, Any]) -> str:

@@ -26,6 +26,18 @@ BY_STATUS: dict[int, type[Refusal]] = {
 }
 
 
+class Unreachable(Unavailable):
+    """No appliance answers where one should be."""
+
+
+class Unanswered(Unavailable):
+    """The connection ended before the answer came, so that what was asked may be done; `what` is that without the way out."""
+
+    def __init__(self, what: str, then: str) -> None:
+        super().__init__(f"{what}: {then}")
+        self.what = what
+
+
 def raise_refusal(status: int, reason: str, answer: bytes) -> None:
     """Raise what an answer that is no success says; `reason` is that of its status line."""
     if status < 400:

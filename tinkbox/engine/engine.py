@@ -229,7 +229,7 @@ class Engine:
         parts: list[Callable[[], Awaitable[object]]] = [
             self.deadlines.run, self.returns.run, self.retainer.run, self.progression.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
             self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
-            self.disk.run,
+            self.disk.run, self.status_changes.run,
         ]  # fmt: skip
         if self._discovers:
             parts.append(self.discovery.watch)

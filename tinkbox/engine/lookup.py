@@ -1,11 +1,12 @@
 """The one thing that a key means, of those that it fits."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tinkbox.model.errors import Conflict, NotFound
 
 T = TypeVar("T")
+MOST_TOLD: Final = 4  # ids of what an ambiguous key fits
 
 
 def only(found: Sequence[T], what: str, key: str, listed: str = "") -> T:
@@ -16,3 +17,12 @@ def only(found: Sequence[T], what: str, key: str, listed: str = "") -> T:
     if len(found) > 1:
         raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {listed}` shows")
     return found[0]
+
+
+def only_machine(found: Sequence[str], key: str) -> str:
+    """As `only`, of the ids of machines; an ambiguous key is refused with these, where they are few."""
+    if 1 < len(found) <= MOST_TOLD:
+        raise Conflict(
+            f"hardware {key[:80]!r} is ambiguous: it fits {len(found)}, name one by its id: {', '.join(found)}"
+        )
+    return only(found, "hardware", key)

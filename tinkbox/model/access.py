@@ -6,6 +6,8 @@ from enum import StrEnum
 from tinkbox.model.errors import Forbidden
 
 OPERATOR = "operator"
+NOT_SHOWN = "the template cannot be used for it; to see why you need the right to look"
+"""Instead of a reason that may have what a template made of a machine's document."""
 
 
 class Right(StrEnum):

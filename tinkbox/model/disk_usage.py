@@ -17,9 +17,13 @@ class Stored(Enum):
 
     OUTPUT = "output", "what actions and services printed", "delete workflows, or lower retention.workflows"
     DATA = "data", "the ephemeral data of workflows", "delete workflows, or lower retention.workflows"
-    WORKFLOWS = "workflows", "workflows, their attempts and events", "delete workflows, or lower retention.workflows"
+    WORKFLOWS = (
+        "workflows",
+        "workflows and rollouts, their attempts and events",
+        "delete workflows, or lower retention.workflows",
+    )
     RECORDINGS = "recordings", "recordings of shells", "delete workflows, or lower retention.workflows"
-    TIMELINES = "timelines", "boot timelines and syslog of machines", "delete hardware that is gone"
+    TIMELINES = "timelines", "boot timelines, syslog and notes of machines", "delete hardware that is gone"
     DISCOVERED = "discovered", "unknown machines and their inventories", "accept or refuse unknown machines"
     IMAGES = "images", "images in the registry", "delete images that no machine needs (tinkbox image delete)"
 

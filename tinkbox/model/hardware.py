@@ -16,9 +16,11 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.json_text import read_document
 from tinkbox.model.kubernetes import identity
 from tinkbox.model.labels import Labels, parse_labels
+from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.text import counted
 
 DEFAULT_LEASE_SECONDS = 86_400
+DEFAULT_ARCHITECTURE = "x86_64"
 MAX_TEXT_BYTES = 253
 MAX_ADDRESSES = 8
 MAX_ROUTES = 16
@@ -67,7 +69,8 @@ class Route:
 class Interface:
     """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered.
 
-    `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.
+    `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.  Without
+    `architecture_told` the document names no architecture, and what is here stands for it.
     """
 
     mac: MacAddress
@@ -79,7 +82,8 @@ class Interface:
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     name_servers: tuple[IPv4Address, ...] = ()
     time_servers: tuple[IPv4Address, ...] = ()
-    architecture: str = "x86_64"
+    architecture: str = DEFAULT_ARCHITECTURE
+    architecture_told: bool = field(default=True, compare=False)
     allow_pxe: bool = True
     dhcp: bool = True
     vlan_id: int | None = None
@@ -113,7 +117,7 @@ class Hardware:
         is_object = document.get("kind") == "Hardware"
         for entry in document["spec" if is_object else "network"]["interfaces"]:
             entry["netboot"] = {**(entry.get("netboot") or {}), "allowPXE" if is_object else "allow_pxe": True}
-        if declared_labels(document) is not None:  # those that it has by now
+        if declares_labels(document):  # those that it has by now
             (document["metadata"] if is_object else document)["labels"] = dict(self.labels)
         return replace(hardware_from_document(document), labels=self.labels)
 
@@ -139,7 +143,23 @@ def parse_hardware(text: str | bytes) -> Hardware:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):
         raise Invalid("invalid json: a hardware document is an object with an id and a network")
+    if document.get("kind") == "Hardware":
+        _check_text(document)
     return hardware_from_document(document)
+
+
+def _check_text(document: Mapping[str, Any]) -> None:
+    """Raise Invalid for a new `kind: Hardware` whose names are none; those that are stored keep theirs."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Invalid("invalid json: half of a character (\\ud800 to \\udfff alone) is no text") from None
+    metadata = document.get("metadata")
+    found = metadata if isinstance(metadata, Mapping) else {}
+    if isinstance(name := found.get("name"), str) and name:
+        check_name(name, "Hardware")
+    if isinstance(namespace := found.get("namespace"), str) and namespace:
+        check_namespace(namespace)
 
 
 def declared_labels(document: Mapping[str, Any]) -> Labels | None:
@@ -147,12 +167,19 @@ def declared_labels(document: Mapping[str, Any]) -> Labels | None:
 
     None when it says nothing of them.  Raises Invalid.
     """
-    if document.get("kind") != "Hardware":
-        return parse_labels(document["labels"]) if isinstance(document.get("labels"), Mapping) else None
-    metadata = document.get("metadata")
-    if not isinstance(metadata, Mapping) or "labels" not in metadata:
+    if not declares_labels(document):
         return None
-    return parse_labels(metadata["labels"], "metadata.labels")
+    if document.get("kind") != "Hardware":
+        return parse_labels(document["labels"])
+    return parse_labels(document["metadata"]["labels"], "metadata.labels")
+
+
+def declares_labels(document: Mapping[str, Any]) -> bool:
+    """Whether a document says anything of labels: in a stored one of an earlier release it may be what no label may be."""
+    if document.get("kind") != "Hardware":
+        return isinstance(document.get("labels"), Mapping)
+    metadata = document.get("metadata")
+    return isinstance(metadata, Mapping) and "labels" in metadata
 
 
 def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
@@ -339,7 +366,7 @@ def _reserved(
     hostname = dhcp.text("hostname")
     lease_seconds = dhcp.seconds("lease_time", DEFAULT_LEASE_SECONDS)
     name_servers, time_servers = dhcp.addresses("name_servers"), dhcp.addresses("time_servers")
-    domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch", "x86_64")
+    domain_name, architecture = dhcp.text("domain_name"), dhcp.text("arch")
     vlan_id, routes = dhcp.vlan("vlan_id"), dhcp.routes("classless_static_routes")
     # The address comes last: without it there is no interface, but every other problem is noted by now.
     try:
@@ -357,7 +384,8 @@ def _reserved(
         lease_seconds=lease_seconds,
         name_servers=name_servers,
         time_servers=time_servers,
-        architecture=architecture,
+        architecture=architecture or DEFAULT_ARCHITECTURE,
+        architecture_told=bool(architecture),
         allow_pxe=allow_pxe,
         dhcp=answered,
         vlan_id=vlan_id,
@@ -374,11 +402,21 @@ def _is_netmask(mask: IPv4Address) -> bool:
 
 
 def called(hardware: Hardware | None, otherwise: str = "") -> str:
-    """What people call a machine: its name, else its host name; where it has neither, `otherwise` or its id."""
+    """What people call a machine (`name_of`); where it has no name, `otherwise` or its id."""
     if hardware is None:
         return otherwise
-    hostname = next((each.hostname for each in hardware.interfaces if each.hostname), "")
-    return hardware.name or hostname or otherwise or hardware.id
+    return name_of(hardware) or otherwise or hardware.id
+
+
+def names_of(hardware: Hardware) -> list[str]:
+    """All that a machine is called: its name, and the host names of its interfaces."""
+    return [each for each in dict.fromkeys([hardware.name, *(card.hostname for card in hardware.interfaces)]) if each]
+
+
+def name_of(hardware: Hardware) -> str:
+    """What people call a machine: its name, else the host name of the interface it is shown by, else of another; or empty."""
+    hostnames = (primary(hardware).hostname, *(each.hostname for each in hardware.interfaces))
+    return hardware.name or next((each for each in hostnames if each), "")
 
 
 def primary(hardware: Hardware) -> Interface:

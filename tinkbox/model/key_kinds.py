@@ -1,5 +1,6 @@
 """What a key can name, for those who suggest names to a person who types."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -11,6 +12,7 @@ class KeyKind(StrEnum):
     """The value is the word for it in helps and usages: `tinkbox workflow state WORKFLOW`."""
 
     MACHINE = "MACHINE"
+    RETIRED_MACHINE = "RETIRED-MACHINE"
     TEMPLATE = "TEMPLATE"
     WORKFLOW = "WORKFLOW"
     ROLLOUT = "ROLLOUT"
@@ -19,6 +21,16 @@ class KeyKind(StrEnum):
     IMAGE = "NAME:TAG"
 
 
+_MACHINE: Final = "a name, a MAC, an IP address, an id, or a unique beginning of an id"
+# What may be typed for a key of some kind, for helps; of the others an id, a name, or a unique beginning of an id.
+TYPED: Final[Mapping[str, str]] = {
+    KeyKind.MACHINE: _MACHINE,
+    KeyKind.RETIRED_MACHINE: _MACHINE,
+    KeyKind.WORKFLOW: "an id, a name, a unique beginning of an id, or a machine, whose newest workflow it is",
+    KeyKind.ROLLOUT: "an id, the name of its template, whose newest rollout it is, or a unique beginning of an id",
+    "MAC": "a MAC address",
+    "IP": "an IPv4 address",
+}
 LABELLED: Final = frozenset({KeyKind.MACHINE, KeyKind.TEMPLATE, KeyKind.WORKFLOW})
 
 

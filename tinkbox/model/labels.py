@@ -90,6 +90,9 @@ class Selector:
         return ",".join(map(str, self.requirements))
 
 
+ALL: Final = Selector()  # selects everything
+
+
 @dataclass(frozen=True, slots=True)
 class LabelChange:
     """Labels to set, and keys to take away."""

@@ -1,5 +1,6 @@
 """What is asked of a list: which entries, in which order, and how many."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -8,7 +9,7 @@ from tinkbox.model.labels import Selector
 from tinkbox.model.workflow import State
 
 # What lists of workflows are sorted by.
-WORKFLOW_FIELDS: Final = ("created_at", "updated_at", "name", "state")
+WORKFLOW_FIELDS: Final = ("created_at", "updated_at", "name", "state", "machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,10 @@ class Order:
 class WorkflowListing:
     """The workflows that are in one of these `states` (none: in any), have work for the machine and are of the template with these ids.
 
-    `since` is the earliest time of creation, `limit` how many are listed, 0: all.
+    One that is RUNNING and held at a breakpoint, where it waits for a verdict, is HELD as well.
+    `selector` is of their labels, and of those of their machines for keys that they do not have themselves.
+    `since` is the earliest time of creation, `limit` how many are listed, 0: all.  `machines` are the ids of all machines as
+    `order` by machine has them.
     """
 
     states: tuple[State, ...] = ()
@@ -32,4 +36,5 @@ class WorkflowListing:
     selector: Selector = field(default_factory=Selector)
     since: datetime | None = None
     order: Order = Order("created_at")
+    machines: Sequence[str] = ()
     limit: int = 0

@@ -1,23 +1,47 @@
 """Where a machine stands, in a word: what lists show and are filtered by."""
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Final
 
 from tinkbox.model.boot import Stage
+from tinkbox.model.workflow import State
 
 
 class MachineState(StrEnum):
     """In the order of how much it needs a person."""
 
+    HELD = "held"  # its workflow is held at a breakpoint, and waits for a person's verdict
     PARKED = "parked"  # it boots no more until a person helps
     FAILED = "failed"  # its newest workflow failed, and none is under way
     STALLED = "stalled"  # its boot does not go on
-    WORKING = "working"  # its worker is in touch and has a workflow
+    WORKING = "working"  # its worker is in touch and has a workflow, or has begun with it
     BOOTING = "booting"  # on its way to its workflow
     WAITING = "waiting"  # a workflow waits for its first boot
-    INSTALLED = "installed"  # a workflow ended well, and none is left
+    INSTALLED = "installed"  # a workflow ended well, none is left, and none was broken off since
     IDLE = "idle"  # nothing is to be done with it
     RETIRED = "retired"  # out of service
+
+
+class Doing(Enum):
+    """What the workflow that is shown of a machine tells of where it stands."""
+
+    HELD = "held"
+    WORKING = "working"  # it is under way, and this machine has begun with it
+    BROKEN_OFF = "broken off"  # canceled when something had begun
+
+
+def doing(workflow: State, action: State | None, *, waits: bool, begun: bool, done: int) -> Doing | None:
+    """Of a workflow that stands at an action, behind others that are `done`.
+
+    `waits`: that is held, and no verdict was given on it yet; `begun`: the machine has begun an action of it.
+    """
+    if workflow is State.RUNNING and waits:
+        return Doing.HELD
+    if workflow in (State.RUNNING, State.STOPPING):
+        return Doing.WORKING if begun else None
+    if workflow is State.CANCELED and (done or action not in (None, State.PENDING)):
+        return Doing.BROKEN_OFF
+    return None
 
 
 _AT_WORK: Final = frozenset({Stage.SESSION, Stage.WORKER, Stage.SERVICES})
@@ -33,10 +57,13 @@ def state_of(
     stage: Stage | None,
     retired: bool = False,
     failed: bool = False,
+    doing: Doing | None = None,
 ) -> MachineState:
     """`boots` counts since its newest workflow was created; `ticket` tells that one is to be done, or to be tried again."""
     if retired:
         return MachineState.RETIRED
+    if doing is Doing.HELD:
+        return MachineState.HELD
     if parked:
         return MachineState.PARKED
     if failed:
@@ -44,7 +71,7 @@ def state_of(
     if stalled:
         return MachineState.STALLED
     if ticket and not boots:
-        return MachineState.WAITING
+        return MachineState.WORKING if doing is Doing.WORKING else MachineState.WAITING
     if ticket:
         return MachineState.WORKING if stage in _AT_WORK else MachineState.BOOTING
-    return MachineState.INSTALLED if installed else MachineState.IDLE
+    return MachineState.INSTALLED if installed and doing is not Doing.BROKEN_OFF else MachineState.IDLE

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Labels
 
 MAX_MACHINES: Final = 10_000
@@ -32,6 +33,8 @@ class RolloutState(StrEnum):
 
 
 OVER: Final = frozenset({RolloutState.SUCCESS, RolloutState.FAILED, RolloutState.CANCELED})
+# Machines that wait in such a rollout are its own: no other takes them.
+HOLDING: Final = frozenset({RolloutState.WAITING, RolloutState.RUNNING, RolloutState.PAUSED})
 
 
 class OnFailure(StrEnum):
@@ -93,6 +96,15 @@ class Counts:
     @property
     def left(self) -> int:
         return self.of(Place.LEFT)
+
+
+def labels_given(labels: Labels) -> Labels:
+    """Labels that a person gives workflows, or takes away; raises Invalid for the appliance's own, which tells what belongs to a rollout."""
+    if LABEL in labels:
+        raise Invalid(
+            f"the appliance keeps the label {LABEL} itself: the workflows of a rollout have it, and no others. Use another key"
+        )
+    return labels
 
 
 def reasons_told_once(refused: Iterable[tuple[str, str]], left: int) -> list[tuple[str, str]]:

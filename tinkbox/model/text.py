@@ -9,12 +9,37 @@ MOST_DIGITS: Final = 15
 _NO_QUOTES = str.maketrans("'`", '""')
 
 
+def clean(text: str) -> str:
+    """The text in one line and as long as it was: what could steer a terminal or end a line becomes a space."""
+    if text.isprintable():
+        return text  # nearly always, and a tenth of the time
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def clean_block(text: str) -> str:
+    """The same for text of several lines, in which signs stand for what is taken out; a carriage return ends a line."""
+    kept = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in kept)
+
+
+def is_clean_block(text: str) -> bool:
+    """Whether nothing in its lines could steer a terminal."""
+    return all(map(str.isprintable, text.split("\n")))
+
+
+def printable(text: str) -> str:
+    """The text without what cannot be shown: for what is compared, and for what is padded."""
+    return text if text.isprintable() else "".join(filter(str.isprintable, text))
+
+
 def one_line(text: str, limit: int) -> str:
     """At most `limit` characters of one line, without control characters and without spaces at its ends."""
-    text = text[:limit]
-    if text.isprintable():
-        return text.strip()  # nearly always, and a tenth of the time
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return clean(text[:limit]).strip()
+
+
+def condensed(text: str, limit: int) -> str:
+    """The same with one space between its words."""
+    return " ".join(one_line(text, limit).split())
 
 
 def escaped(text: str) -> str:
@@ -44,8 +69,7 @@ def quoted(text: str, limit: int = 60) -> str:
 
     There is no backquote in it, in which our remedies have commands.
     """
-    words = " ".join(one_line(text, 4 * limit).split()).translate(_NO_QUOTES)
-    return f"'{shortened(words, limit)}'"
+    return f"'{shortened(condensed(text, 4 * limit).translate(_NO_QUOTES), limit)}'"
 
 
 def shortened(text: str, limit: int) -> str:

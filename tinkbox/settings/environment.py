@@ -9,7 +9,7 @@ from tinkbox.model.errors import Invalid
 
 SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
-UNIX: Final = "unix://"
+UNIX: Final = "unix:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +34,11 @@ def named_server() -> ClientTarget | None:
     if not server:
         return None
     if server.startswith(UNIX):
-        socket = Path(server.removeprefix(UNIX))
+        # With two slashes, an empty host name, or without.
+        socket = Path(server.removeprefix(UNIX).removeprefix("//"))
         if not socket.is_absolute():
             raise Invalid(
-                f"{SERVER}={server[:200]} names no socket: write three slashes and its whole path, such as "
+                f"{SERVER}={server[:200]} names no socket: write its whole path, such as "
                 f"{UNIX}/var/lib/tinkbox/operator.sock"
             )
         return ClientTarget(socket=socket, variable=SERVER)

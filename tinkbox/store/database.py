@@ -326,9 +326,11 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     # A table that others refer to is made anew without them (the SQLite manual's "Making Other Kinds Of Table Schema
     # Changes"); what goes is overwritten, for it may be a secret.
     connection.executescript("PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON")
-    for number, script in scripts:
-        if number > version:
-            connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
+    missing = [each for each in scripts if each[0] > version]
+    # A store that is new is made in one go: every commit waits for the disk.
+    for step in [missing] if version == 0 else [[each] for each in missing]:
+        script = "\n".join(text for _, text in step)
+        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {step[-1][0]};\nCOMMIT;")
     connection.executescript("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON")
     if 0 < version < REWRITTEN and 2 * path.stat().st_size < shutil.disk_usage(path.parent).free:
         connection.executescript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")

@@ -8,6 +8,8 @@ from typing import Final
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
 from tinkbox.model.workflow import FINAL, State
 
+# A few hundred bytes each.
+MOST_FORGOTTEN: Final = 50_000
 _DECLARED: Final = """
     SELECT workflow.id, workflow.name, template_id, devices, state, declaration.workflow_id AS declared, namespace,
            template_ref, hardware_ref, let_netboot,
@@ -30,13 +32,19 @@ class DeclarationTable:
         )
 
     def outlive(self, workflow_id: str) -> None:
-        """Keep what a workflow was made from, if it was a document, beyond the workflow."""
-        self._sql.execute(
-            "INSERT OR REPLACE INTO forgotten_declaration (namespace, name, template_ref, hardware_ref, devices) "
-            "SELECT namespace, name, template_ref, hardware_ref, devices FROM declaration JOIN workflow ON workflow.id = workflow_id "
-            "WHERE workflow_id = ?",
+        """Keep what a workflow was made from, if it was a document, beyond the workflow; of the MOST_FORGOTTEN that ended last."""
+        kept = self._sql.execute(
+            "INSERT OR REPLACE INTO forgotten_declaration (namespace, name, template_ref, hardware_ref, devices, ended_at) "
+            "SELECT namespace, name, template_ref, hardware_ref, devices, updated_at FROM declaration "
+            "JOIN workflow ON workflow.id = workflow_id WHERE workflow_id = ?",
             (workflow_id,),
         )
+        if kept.rowcount > 0:
+            self._sql.execute(
+                "DELETE FROM forgotten_declaration WHERE (namespace, name) IN "
+                "(SELECT namespace, name FROM forgotten_declaration ORDER BY ended_at DESC LIMIT -1 OFFSET ?)",
+                (MOST_FORGOTTEN,),
+            )
 
     def release(self, workflow_id: str) -> None:
         """Let nothing be known any more of forgotten workflows of the same name."""

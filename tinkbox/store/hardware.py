@@ -12,7 +12,7 @@ from typing import Final
 
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
+from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document, names_of
 from tinkbox.model.json_text import read_kept
 from tinkbox.model.notes import Retirement
 
@@ -83,13 +83,15 @@ class HardwareTable:
         return {row["id"]: datetime.fromisoformat(row["updated_at"]) for row in rows}
 
     def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
-        """(what, hardware id) of other machines that already have one of its MACs or addresses, or its agent id."""
+        """(what, hardware id) of other machines that already have one of its MACs or addresses, its agent id, or its name as their id."""
+        names = [each.lower() for each in names_of(hardware)]
         claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
         rows = self._sql.execute(
             "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "  # noqa: S608
             "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
-            f"UNION SELECT :agent, id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = :agent AND :agent != '' AND id != :id",
-            {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id},
+            f"UNION SELECT :agent, id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = :agent AND :agent != '' AND id != :id "
+            "UNION SELECT id, id FROM hardware WHERE id IN (SELECT value FROM json_each(:names)) AND id != :id",
+            {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id, "names": json.dumps(names)},
         ).fetchall()
         return [(row["claim"], row["hardware_id"]) for row in rows]
 
@@ -98,13 +100,31 @@ class HardwareTable:
         rows = self._sql.execute("SELECT address FROM interface WHERE address IS NOT NULL").fetchall()
         return [IPv4Address(row["address"]) for row in rows]
 
-    def matching(self, key: str) -> list[str]:
-        """The ids of the machines that a key means: a MAC, an address, an agent id, a name, a hostname, or the beginning of an id."""
-        exact = self.by_address(key)
-        if exact is not None:
-            return [exact]
-        rows = self._sql.execute("SELECT id FROM hardware WHERE substr(id, 1, length(?1)) = ?1", (key.lower(),))
-        return self.named(key) or [row["id"] for row in rows.fetchall()]
+    def has(self, hardware_id: str) -> bool:
+        """Whether there is a machine with exactly this id."""
+        return self._sql.execute("SELECT 1 FROM hardware WHERE id = ?", (hardware_id,)).fetchone() is not None
+
+    def at(self, address: str) -> str:
+        """As `by_address`; empty: none has it."""
+        return self.by_address(address) or ""
+
+    def left(self, workflow_id: str, machines: Iterable[str]) -> dict[str, bool]:
+        """Those of a workflow's machines that are not what they were when it was made, each with whether it is deleted.
+
+        The others were deleted too, and registered anew since.
+        """
+        rows = self._sql.execute(
+            "SELECT value AS machine, hardware.id IS NULL AS deleted FROM json_each(?) "
+            "LEFT JOIN hardware ON hardware.id = value JOIN workflow ON workflow.id = ? "
+            "WHERE deleted OR workflow.number <= hardware.after_workflow",
+            (json.dumps(list(machines)), workflow_id),
+        ).fetchall()
+        return {row["machine"]: bool(row["deleted"]) for row in rows}
+
+    def beginning(self, letters: str) -> list[str]:
+        """The ids that begin with these small letters."""
+        rows = self._sql.execute("SELECT id FROM hardware WHERE substr(id, 1, length(?1)) = ?1", (letters,))
+        return [row["id"] for row in rows.fetchall()]
 
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""
@@ -120,7 +140,8 @@ class HardwareTable:
 
     def upsert(self, hardware: Hardware, now: datetime) -> None:
         self._sql.execute(
-            "INSERT INTO hardware (id, document, created_at, updated_at) VALUES (?, ?, ?, ?) "
+            "INSERT INTO hardware (id, document, created_at, updated_at, after_workflow) "
+            "VALUES (?, ?, ?, ?, (SELECT ifnull(max(number), 0) FROM workflow)) "
             "ON CONFLICT (id) DO UPDATE SET document = excluded.document, updated_at = excluded.updated_at",
             (hardware.id, json.dumps(hardware.document), now.isoformat(), now.isoformat()),
         )

@@ -4,10 +4,14 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Override, Verb, Verdict
 from tinkbox.store.formats.actions import outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
+
+# The one meaning of `held` in lists, of holds of workflows that are RUNNING: what waits for a person's verdict.
+AWAITS_VERDICT: Final = "hold.ended_at IS NULL AND hold.verdict IS NULL"
 
 
 class HoldTable:

@@ -3,9 +3,8 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import Any
 
-from tinkbox.model.labels import LabelChange, LabelKind, Labels, Operator, Requirement, Selector
+from tinkbox.model.labels import LabelChange, LabelKind, Labels
 
 
 class LabelTable:
@@ -42,23 +41,3 @@ class LabelTable:
             "INSERT INTO label (kind, owner, key, value) VALUES (?, ?, ?, ?)",
             [(kind, owner, key, value) for key, value in labels.items()],
         )
-
-
-def condition_of(selector: Selector, kind: LabelKind, owner: str) -> tuple[str, list[Any]]:
-    """The selector as a condition of SQL on the column `owner`, with its values; empty for one that selects everything."""
-    conditions: list[str] = []
-    values: list[Any] = []
-    for each in selector.requirements:
-        condition, wanted = _condition(each, kind)
-        conditions.append(f"{owner} {condition}")
-        values += wanted
-    return " AND ".join(conditions), values
-
-
-def _condition(requirement: Requirement, kind: LabelKind) -> tuple[str, list[Any]]:
-    word = "IN" if requirement.operator in (Operator.IN, Operator.EXISTS) else "NOT IN"
-    owners = f"{word} (SELECT owner FROM label WHERE kind = ? AND key = ?"  # noqa: S608  our own words
-    if requirement.operator in (Operator.IN, Operator.NOT_IN):
-        wanted = json.dumps(requirement.values)
-        return f"{owners} AND value IN (SELECT value FROM json_each(?)))", [kind, requirement.key, wanted]  # noqa: S608  our own words
-    return owners + ")", [kind, requirement.key]

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.labels import parse_labels
-from tinkbox.model.rollout import OVER, UNSUCCESSFUL, Counts, Member, OnFailure, Place, Rollout, RolloutState
+from tinkbox.model.rollout import HOLDING, OVER, UNSUCCESSFUL, Counts, Member, OnFailure, Place, Rollout, RolloutState
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text
 from tinkbox.store.formats.json_text import read, write
 
@@ -34,7 +34,9 @@ _IS_BUSY: Final = """
 
 _IN_SERVICE: Final = """
     (EXISTS (SELECT 1 FROM hardware WHERE hardware.id = rollout_machine.machine)
-     AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine))
+     AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine)
+     AND NOT EXISTS (SELECT 1 FROM workflow JOIN hardware ON hardware.id = rollout_machine.machine
+                     WHERE workflow.id = rollout_machine.workflow_id AND workflow.number <= hardware.after_workflow))
 """
 
 
@@ -90,14 +92,20 @@ class RolloutTable:
         rows = self._sql.execute(f"{_HEADS} WHERE id = ?", (rollout_id,)).fetchall()
         return next(map(_rollout, rows), None)
 
-    def matching(self, key: str) -> list[Rollout]:
-        """The rollout of this id, else those whose id begins with `key`, else the newest of the template so called."""
-        rows = self._sql.execute(f"{_HEADS} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", (key,)).fetchall()
-        found = [_rollout(row) for row in rows]
-        if not found:
-            newest = f"{_HEADS} WHERE template_name = ? ORDER BY number DESC LIMIT 1"
-            found = [_rollout(row) for row in self._sql.execute(newest, (key,)).fetchall()]
-        return [each for each in found if each.id == key] or found
+    def having(self, rollout_id: str) -> list[Rollout]:
+        """The rollout of exactly this id, if it is there."""
+        return self._found("WHERE id = ?", rollout_id)
+
+    def named(self, template: str) -> list[Rollout]:
+        """The newest rollout of the template so called; empty when there is none."""
+        return self._found("WHERE template_name = ? ORDER BY number DESC LIMIT 1", template)
+
+    def beginning(self, letters: str) -> list[Rollout]:
+        """The rollouts whose ids begin so, oldest first."""
+        return self._found("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number", letters)
+
+    def _found(self, condition: str, value: str) -> list[Rollout]:
+        return [_rollout(row) for row in self._sql.execute(f"{_HEADS} {condition}", (value,)).fetchall()]
 
     def text(self, rollout_id: str) -> str:
         """The text of the template of a rollout, which must be there."""
@@ -112,12 +120,13 @@ class RolloutTable:
         ).fetchall()
         return [row["id"] for row in rows]
 
-    def counts(self, rollout_ids: Sequence[str]) -> dict[str, Counts]:
-        """How many machines of these rollouts stand where."""
+    def counts(self, rollout_ids: Sequence[str], places: Iterable[Place] = Place) -> dict[str, Counts]:
+        """How many machines of these rollouts stand where, as far as they stand at one of these places."""
         rows = self._sql.execute(
             "SELECT rollout_id, place, count(*) AS number FROM rollout_machine "
-            "WHERE rollout_id IN (SELECT value FROM json_each(?)) GROUP BY rollout_id, place",
-            (json.dumps(rollout_ids),),
+            "WHERE rollout_id IN (SELECT value FROM json_each(?)) AND place IN (SELECT value FROM json_each(?)) "
+            "GROUP BY rollout_id, place",
+            (json.dumps(rollout_ids), json.dumps(sorted(places))),
         ).fetchall()
         found: dict[str, dict[Place, int]] = {each: {} for each in rollout_ids}
         for row in rows:
@@ -149,23 +158,55 @@ class RolloutTable:
         ).fetchall()
         return [_member(row) for row in rows]
 
-    def busy(self, machines: Sequence[str]) -> dict[str, Busy]:
-        """Those of these machines that unfinished workflows need, by their ids, each with one of these."""
+    def busy(self, machines: Sequence[str], apart_from: str = "") -> dict[str, Busy]:
+        """Those of these machines that unfinished workflows need, by their ids, each with one of these.
+
+        Workflows of the rollout `apart_from` do not count.
+        """
         rows = self._sql.execute(
-            f"SELECT * FROM ({_BUSY}) WHERE machine IN (SELECT value FROM json_each(?))",  # noqa: S608
-            (json.dumps(machines),),
+            f"SELECT * FROM ({_BUSY}) WHERE machine IN (SELECT value FROM json_each(?)) "  # noqa: S608
+            "AND id NOT IN (SELECT workflow_id FROM rollout_machine WHERE rollout_id = ?)",
+            (json.dumps(machines), apart_from),
         ).fetchall()
         return {row["machine"]: Busy(workflow_id=row["id"], name=row["name"]) for row in rows}
 
-    def waiting_in(self, machines: Sequence[str]) -> dict[str, str]:
-        """Those of these machines that wait in a rollout that goes on, by their ids, each with the id of that."""
+    def waiting_in(self, machines: Sequence[str], apart_from: str = "") -> dict[str, str]:
+        """Those of these machines that wait in a rollout that goes on, by their ids, each with the id of that.
+
+        The rollout `apart_from` does not count.
+        """
         rows = self._sql.execute(
             "SELECT machine, rollout_id FROM rollout_machine JOIN rollout ON rollout.id = rollout_id "
-            "WHERE place = 'WAITING' AND state IN ('WAITING', 'RUNNING', 'PAUSED') "
-            "AND machine IN (SELECT value FROM json_each(?))",
-            (json.dumps(machines),),
+            "WHERE place = 'WAITING' AND state IN (SELECT value FROM json_each(?)) "
+            "AND machine IN (SELECT value FROM json_each(?)) AND rollout_id != ?",
+            (json.dumps(sorted(HOLDING)), json.dumps(machines), apart_from),
         ).fetchall()
         return {row["machine"]: row["rollout_id"] for row in rows}
+
+    def out_of_service(self, machines: Sequence[str]) -> dict[str, bool]:
+        """Those of these machines that are retired or deleted, by their ids, each with whether it is deleted."""
+        rows = self._sql.execute(
+            "SELECT value AS machine, value NOT IN (SELECT id FROM hardware) AS deleted FROM json_each(?) "
+            "WHERE deleted OR value IN (SELECT hardware_id FROM retirement)",
+            (json.dumps(machines),),
+        ).fetchall()
+        return {row["machine"]: bool(row["deleted"]) for row in rows}
+
+    def in_service(self, rollout_id: str, places: Iterable[Place]) -> list[Member]:
+        """Its machines that stand at one of these places, in their order, without those that are retired, or deleted since they began."""
+        rows = self._sql.execute(
+            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) "  # noqa: S608
+            f"AND {_IN_SERVICE} ORDER BY position",
+            (rollout_id, json.dumps(sorted(places))),
+        ).fetchall()
+        return [_member(row) for row in rows]
+
+    def has_ended(self, rollout_id: str) -> bool:
+        """Whether a machine of it ended, which is not noted yet."""
+        row = self._sql.execute(
+            "SELECT EXISTS (SELECT 1 FROM rollout_machine WHERE rollout_id = ? AND noted = 0) AS ended", (rollout_id,)
+        ).fetchone()
+        return bool(row["ended"])
 
     def has_failed(self, rollout_id: str) -> bool:
         """Whether a machine of it failed, which is not noted yet."""
@@ -208,14 +249,22 @@ class RolloutTable:
             (place, message, rollout_id, position),
         )
 
-    def put_back(self, rollout_id: str) -> int:
-        """Let all machines in service that did not succeed wait again; returns how many there are."""
-        cursor = self._sql.execute(
-            "UPDATE rollout_machine SET place = 'WAITING', reason = '', message = '', noted = 1 "  # noqa: S608
-            f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND {_IN_SERVICE}",
-            (rollout_id, json.dumps(sorted(UNSUCCESSFUL | {Place.LEFT}))),
+    def end_waiting(self, machine: str, message: str) -> None:
+        """A machine gets no workflow of the rollouts that go on and in which it waits, which have to take note of it."""
+        self._sql.execute(
+            "UPDATE rollout_machine SET place = 'CANCELED', reason = '', message = ?, noted = 0 "
+            "WHERE machine = ? AND place = 'WAITING' "
+            "AND rollout_id IN (SELECT id FROM rollout WHERE state IN (SELECT value FROM json_each(?)))",
+            (message, machine, json.dumps(sorted(HOLDING))),
         )
-        return cursor.rowcount
+
+    def put_back(self, rollout_id: str, positions: Iterable[int]) -> None:
+        """Let machines wait again that did not succeed, or were left out."""
+        self._sql.executemany(
+            "UPDATE rollout_machine SET place = 'WAITING', reason = '', message = '', noted = 1 "
+            "WHERE rollout_id = ? AND position = ?",
+            [(rollout_id, each) for each in positions],
+        )
 
     def take_as_done(self, rollout_id: str) -> int:
         """Let those succeed whose workflow was stopped when all of its actions were done already; returns how many there are."""
@@ -231,7 +280,7 @@ class RolloutTable:
         return cursor.rowcount
 
     def leave_out(self, rollout_id: str) -> int:
-        """Let those that wait or did not succeed, and are retired or deleted, count no more; returns how many there are."""
+        """Let those count no more that wait or did not succeed, and are not `in_service`; returns how many there are."""
         cursor = self._sql.execute(
             "UPDATE rollout_machine SET place = 'LEFT' "  # noqa: S608
             f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND NOT {_IN_SERVICE}",
@@ -268,6 +317,16 @@ class RolloutTable:
             if RolloutState(row["state"]) in OVER:
                 self.delete(row["id"])
                 number, size = number - 1, size - row["size"]
+
+    def outlived(self, before: datetime) -> list[str]:
+        """The ids of those that are over, that nothing happened to since then, and of which no workflow is left; oldest first."""
+        rows = self._sql.execute(
+            "SELECT id FROM rollout WHERE state IN (SELECT value FROM json_each(?)) AND updated_at < ? "
+            "AND NOT EXISTS (SELECT 1 FROM rollout_machine JOIN workflow ON workflow.id = rollout_machine.workflow_id "
+            "WHERE rollout_machine.rollout_id = rollout.id) ORDER BY number",
+            (json.dumps(sorted(OVER)), before.isoformat()),
+        ).fetchall()
+        return [row["id"] for row in rows]
 
     def delete(self, rollout_id: str) -> None:
         """Forget it; its workflows stay."""

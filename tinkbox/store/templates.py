@@ -44,14 +44,21 @@ class TemplateTable:
         ).fetchall()
         return [ListedTemplate(**_listed(row)) for row in rows]
 
-    def matching(self, key: str) -> list[Template]:
-        """The template of this name or id, else those whose id begins with `key`."""
-        rows = self._sql.execute(
-            f"SELECT *, {_LABELS} FROM template WHERE id = ?1 OR name = ?1 OR substr(id, 1, length(?1)) = ?1",  # noqa: S608  ours
-            (key,),
-        ).fetchall()
-        found = [_template(row) for row in rows]
-        return [each for each in found if key in (each.id, each.name)] or found
+    def having(self, template_id: str) -> list[Template]:
+        """The template of exactly this id, if it is there."""
+        return self._found("id = ?", template_id)
+
+    def named(self, name: str) -> list[Template]:
+        """The template of this name, if it is there."""
+        return self._found("name = ?", name)
+
+    def beginning(self, letters: str) -> list[Template]:
+        """The templates whose ids begin so."""
+        return self._found("substr(id, 1, length(?1)) = ?1", letters)
+
+    def _found(self, condition: str, value: str) -> list[Template]:
+        rows = self._sql.execute(f"SELECT *, {_LABELS} FROM template WHERE {condition}", (value,))  # noqa: S608  ours
+        return [_template(row) for row in rows.fetchall()]
 
     def put(self, template: Template) -> None:
         """Insert it, or replace the one with its id."""

@@ -297,11 +297,17 @@ class WorkflowTable:
         ).fetchall()
         return {row["worker"]: datetime.fromisoformat(row["since"]) for row in rows}
 
-    def matching(self, key: str) -> list[Workflow]:
-        """The workflow of this id, else those whose id begins with `key`, else the newest of that name."""
-        found = self._workflows("WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 ORDER BY number", (key, _BEHIND))
-        exact = [each for each in found if each.id == key]
-        return exact or found or self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (key,))
+    def having(self, workflow_id: str) -> list[Workflow]:
+        """The workflow of exactly this id, if it is there."""
+        return self._workflows("WHERE NOT deleting AND id = ?", (workflow_id,))
+
+    def named(self, name: str) -> list[Workflow]:
+        """The newest workflow of this name; empty when there is none."""
+        return self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (name,))
+
+    def beginning(self, letters: str) -> list[Workflow]:
+        """The workflows whose ids begin so, oldest first."""
+        return self._workflows("WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 ORDER BY number", (letters, _BEHIND))
 
     def called(self, name: str) -> list[State]:
         """The states of all workflows of this name."""

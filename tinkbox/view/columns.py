@@ -5,18 +5,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from rich.cells import cell_len
-
 from tinkbox.model.action_progress import in_words
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.cells import cells
 from tinkbox.model.workflow import State
 from tinkbox.view.lines import Line, Piece, age, clean, fitted
 from tinkbox.view.rows import Row
-from tinkbox.view.standing import Standing
+from tinkbox.view.standing import Standing, is_being_carried_out
 from tinkbox.wire.messages.status import StrangerLine, WorkLine
 
 GAP: Final = 2
+MARKED: Final = "*"
 HELD: Final = {Kind.BEFORE: "before it begins", Kind.FAILURE: "on failure", Kind.AFTER: "after its end"}
+DECIDED: Final = "decided, being carried out"
 BY_ITSELF: Final = {
     Verb.FAIL: "fails", Verb.CONTINUE: "continues", Verb.ABORT: "aborts", Verb.RETRY: "retries", Verb.SKIP: "is skipped",
 }  # fmt: skip
@@ -46,8 +47,8 @@ def layout(columns: Sequence[Column], rows: Sequence[Row], now: datetime, width:
     room = width - GAP * (len(fitting) - 1) - sum(each.least for each in fitting)
     widths = []
     for column in fitting:
-        wanted = max((cell_len(column.cell(row, now)[0]) for row in rows), default=0)
-        wanted = min(max(wanted, cell_len(column.title), column.least), column.most)
+        wanted = max((cells(column.cell(row, now)[0]) for row in rows), default=0)
+        wanted = min(max(wanted, cells(column.title), column.least), column.most)
         more = 0 if column.last else max(0, min(wanted - column.least, room))
         room -= more
         widths.append(column.least + more)
@@ -56,9 +57,7 @@ def layout(columns: Sequence[Column], rows: Sequence[Row], now: datetime, width:
 
 def uncut_layout(rows: Sequence[Row], now: datetime) -> list[tuple[Column, int]]:
     """All columns, as wide as what stands in them: a program, or a person with a pager, reads all of it."""
-    return [
-        (each, max([cell_len(each.title), *(cell_len(each.cell(row, now)[0]) for row in rows)])) for each in ALL_COLUMNS
-    ]
+    return [(each, max([cells(each.title), *(cells(each.cell(row, now)[0]) for row in rows)])) for each in ALL_COLUMNS]
 
 
 def heading(laid: Sequence[tuple[Column, int]]) -> Line:
@@ -67,11 +66,13 @@ def heading(laid: Sequence[tuple[Column, int]]) -> Line:
     return ((gap.join(fitted(each.title, width, right=each.right) for each, width in laid), "dim"),)
 
 
-def row_line(laid: Sequence[tuple[Column, int]], row: Row, now: datetime) -> Line:
-    """A row in exactly the columns' widths."""
+def row_line(laid: Sequence[tuple[Column, int]], row: Row, now: datetime, *, is_marked: bool = False) -> Line:
+    """A row in exactly the columns' widths; one that a person marked has another sign before its name."""
     pieces: list[Piece] = []
     for column, width in laid:
         text, style = column.cell(row, now)
+        if is_marked and column is MACHINE:
+            text, style = f"{MARKED} {row.name}", "bold cyan"
         if pieces:
             pieces.append((" " * GAP, ""))
         pieces.append((fitted(text, width, right=column.right), style))
@@ -80,7 +81,7 @@ def row_line(laid: Sequence[tuple[Column, int]], row: Row, now: datetime) -> Lin
 
 def why(row: Row, now: datetime) -> str:
     """What there is to say of it in one line: the reason of a problem, how far what runs is, else where the machine is."""
-    machine, work, stage = row.machine, row.machine.work, clean(row.machine.stage)
+    machine, work, stage = row.machine, row.work, clean(row.machine.stage)
     if isinstance(row.line, StrangerLine):
         return _sentence(stage, clean(row.line.stalled), clean(row.line.detail))
     if machine.lost:
@@ -96,6 +97,8 @@ def why(row: Row, now: datetime) -> str:
         return stage or "not seen yet"
     if row.standing is Standing.HELD:
         return f"{_reason(work) or _held(work)}; {_until(work, now)}"
+    if is_being_carried_out(work):
+        return f"{DECIDED}; {_reason(work) or _held(work)}"
     if work.state is State.SUCCESS:
         return stage
     return _reason(work) or _under_way(row, work) or stage or "not seen yet"
@@ -121,8 +124,8 @@ def _held(work: WorkLine) -> str:
 
 def _until(work: WorkLine, now: datetime) -> str:
     """What becomes of a hold by itself, and when."""
-    if work.decided or work.deadline is None or work.on_expiry is None:
-        return "decided, and being carried out"
+    if work.deadline is None or work.on_expiry is None:
+        return "waits for a verdict"
     return f"{BY_ITSELF[work.on_expiry]} by itself in {age(now, work.deadline)}"
 
 
@@ -142,18 +145,14 @@ def _state(row: Row, _: datetime) -> Piece:
     return row.standing.word, row.standing.style
 
 
-def _work_shown(row: Row) -> WorkLine | None:
-    """Of a machine that waits for its turn, what it did before that says nothing."""
-    return row.machine.work if row.standing is not Standing.WAITING else None
-
-
-def _step(row: Row, _: datetime) -> Piece:
-    work = _work_shown(row)
-    return (f"{work.number}/{work.total}" if work is not None and work.total else ""), ""
+def _progress(row: Row, _: datetime) -> Piece:
+    """As in lists of workflows: how many of its actions are over well."""
+    work = row.work
+    return (f"{work.done}/{work.total}" if work is not None and work.total else ""), ""
 
 
 def _action(row: Row, _: datetime) -> Piece:
-    work = _work_shown(row)
+    work = row.work
     return (clean(work.action) if work is not None and work.state is not State.SUCCESS else ""), ""
 
 
@@ -173,12 +172,12 @@ def _since(row: Row, now: datetime) -> Piece:
 
 
 def _workflow(row: Row, _: datetime) -> Piece:
-    work = _work_shown(row)
+    work = row.work
     return (f"{clean(work.name)} {work.id[:8]}" if work is not None else ""), ""
 
 
 def _template(row: Row, _: datetime) -> Piece:
-    work = _work_shown(row)
+    work = row.work
     return (clean(work.template) if work is not None else ""), "dim"
 
 
@@ -204,7 +203,7 @@ WHY: Final = Column(title="WHY", cell=_why, least=12, most=400, last=True)
 COLUMNS: Final[Sequence[Column]] = (
     MACHINE,
     Column(title="STATE", cell=_state, least=8, most=8),
-    Column(title="STEP", cell=_step, least=4, most=7),
+    Column(title="PROGRESS", cell=_progress, least=8, most=9, terminal=76),
     Column(title="ACTION", cell=_action, least=6, most=20, terminal=76),
     Column(title="AGE", cell=_since, least=3, most=6, right=True),
     Column(title="WORKFLOW", cell=_workflow, least=12, most=34, terminal=112),

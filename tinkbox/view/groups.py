@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from tinkbox.model.cells import cells
 from tinkbox.view.lines import clean
 from tinkbox.view.rows import Row, natural_key
 from tinkbox.view.standing import Standing
 
 LONGEST_RANGE: Final = 30  # letters of its numbers
+SHORTER_RANGES: Final = (LONGEST_RANGE, 12, 1)
 _NUMBERED: Final = re.compile(r"(.*?)(0|[1-9][0-9]{0,8})")
 
 _WITH_REASON: Final = frozenset({Standing.HELD, Standing.FAILED, Standing.TIMEOUT})
@@ -35,7 +37,7 @@ def groups_of(rows: Iterable[Row]) -> Sequence[Group]:
     found: dict[tuple[Standing, str], list[str]] = {}
     for row in rows:
         if row.standing.is_problem:
-            work = row.machine.work
+            work = row.work
             reason = clean(work.reason) if work is not None and row.standing in _WITH_REASON else ""
             found.setdefault((row.standing, reason), []).append(row.name)
     groups = [
@@ -50,17 +52,41 @@ def in_ranges(names: Sequence[str]) -> list[str]:
 
     None of these is long, for a line may break only between them.
     """
-    words: list[str] = []
-    for head, numbers in _runs(names):
-        told = [f"{first}-{last}" if first != last else f"{first}" for first, last in numbers]
+    return [word for word, _ in _words(_runs(names), LONGEST_RANGE)]
+
+
+def in_room(names: Sequence[str], width: int) -> str:
+    """As many of them as fit in so many columns, in ranges, and how many more there are; empty where not even one fits."""
+    fits, most = "", 0
+    runs = list(_runs(names))
+    # A range that does not fit may leave room for a shorter one, and that for its first machine.
+    for words in ([(each, 1) for each in names[:1]], *(_words(runs, each) for each in SHORTER_RANGES)):
+        told, number = "", 0
+        for word, machines in words:
+            told, number = f"{told} {word}".lstrip(), number + machines
+            left = len(names) - number
+            shown = f"{told} and {left} more" if left > 0 else told
+            if cells(shown) <= width and number > most:
+                fits, most = shown, number
+            elif cells(told) > width:
+                break
+    return fits
+
+
+def _words(runs: Iterable[tuple[str, list[tuple[int, int]]]], longest: int) -> Iterator[tuple[str, int]]:
+    """Ranges with so many letters of numbers, each with how many names there are in it."""
+    for head, numbers in runs:
+        told = [(f"{first}-{last}" if first != last else f"{first}", last - first + 1) for first, last in numbers]
         if not told:
-            words.append(head)
+            yield head, 1
         while told:
-            taken = max(1, sum(length <= LONGEST_RANGE for length in accumulate(len(each) + 1 for each in told)))
+            taken = max(1, sum(length <= longest for length in accumulate(len(each) + 1 for each, _ in told)))
             some, told = told[:taken], told[taken:]
-            is_one = len(some) == 1 and "-" not in some[0]
-            words.append(f"{head}{some[0]}" if is_one else f"{head}[{','.join(some)}]")
-    return words
+            is_one = len(some) == 1 and "-" not in some[0][0]
+            yield (
+                f"{head}{some[0][0]}" if is_one else f"{head}[{','.join(each for each, _ in some)}]",
+                sum(number for _, number in some),
+            )
 
 
 def _runs(names: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:

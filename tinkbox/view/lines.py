@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from rich.cells import cell_len, set_cell_size
-
+from tinkbox.model.cells import ELLIPSIS, beginning, cells
+from tinkbox.model.cells import cut as cut_text
 from tinkbox.model.duration import show_age
+from tinkbox.model.text import one_line, shortened
 
 # A piece of text and its style, one of STYLES.
 Piece = tuple[str, str]
@@ -33,22 +34,19 @@ SELECTED: Final = "7"  # reverse, over whatever styles the line has
 
 def clean(text: str, limit: int = 400) -> str:
     """One line without control characters, cut to `limit`."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text[: limit + 1]).strip()
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(one_line(text, limit + 1), limit)
 
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """In exactly so many columns: padded, or cut with an ellipsis."""
-    taken = cell_len(text)
-    if taken > width:
-        return set_cell_size(text, width - 1) + "…" if width else ""
-    padding = " " * (width - taken)
+    text = cut_text(text, width)
+    padding = " " * (width - cells(text))
     return padding + text if right else text + padding
 
 
 def line_width(line: Line) -> int:
     """The columns that a line takes."""
-    return sum(cell_len(text) for text, _ in line)
+    return sum(cells(text) for text, _ in line)
 
 
 def cut(line: Line, width: int) -> Line:
@@ -58,29 +56,29 @@ def cut(line: Line, width: int) -> Line:
     kept: list[Piece] = []
     room = width - 1
     for text, style in line:
-        if cell_len(text) >= room:
-            return (*kept, (set_cell_size(text, room) + "…", style)) if width > 0 else ()
+        if cells(text) >= room:
+            return (*kept, (beginning(text, room) + ELLIPSIS, style)) if width > 0 else ()
         kept.append((text, style))
-        room -= cell_len(text)
+        room -= cells(text)
     return tuple(kept)
 
 
 def wrapped(text: str, width: int, indent: str = "", style: str = "") -> list[Line]:
     """Text over as many lines as it needs, broken between words where it can be; all of them indented."""
     lines, rest = [], text.split()
-    room = max(1, width - cell_len(indent))
+    room = max(1, width - cells(indent))
     line = ""
     while rest:
         word = rest.pop(0)
         longer = f"{line} {word}" if line else word
-        if cell_len(longer) <= room:
+        if cells(longer) <= room:
             line = longer
         elif line:
             lines.append(line)
             line, rest = "", [word, *rest]
         else:
             # At least one letter, so that it ends also where not even one fits.
-            fits = max(1, len(set_cell_size(word, room).rstrip()))
+            fits = max(1, len(beginning(word, room)))
             lines.append(word[:fits])
             rest = [word[fits:], *rest]
     if line or not lines:
@@ -91,7 +89,7 @@ def wrapped(text: str, width: int, indent: str = "", style: str = "") -> list[Li
 def followed(line: Line, text: str, width: int, style: str = "") -> list[Line]:
     """A line with a text behind it, over as many lines as that needs: in a column of its own, or below where that is narrow."""
     taken = line_width(line)
-    if taken + cell_len(text) <= width:
+    if taken + cells(text) <= width:
         return [(*line, (text, style))]
     if width - taken < width // 3:
         return [line, *wrapped(text, width, " " * 4, style)]
@@ -117,8 +115,8 @@ def flowed(pieces: Sequence[Piece], width: int, between: str = "  ") -> list[Lin
 def folded(text: str, width: int) -> list[str]:
     """Text over as many lines as it needs, its blanks kept."""
     lines = []
-    while cell_len(text) > width:
-        fits = max(1, len(set_cell_size(text, width).rstrip()))
+    while cells(text) > width:
+        fits = max(1, len(beginning(text, width)))
         lines.append(text[:fits])
         text = text[fits:]
     return [*lines, text]

@@ -4,35 +4,41 @@ Everything else is pure: `state.pressed` says what keys do, `picture.picture` wh
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tinkbox.model.duration import show_age
-from tinkbox.model.errors import Invalid, Refusal
+from tinkbox.model.errors import Invalid, NotFound, Refusal
+from tinkbox.model.text import counted
 from tinkbox.view.keys import Key, KeyReader
-from tinkbox.view.lines import Line
 from tinkbox.view.log_end import LogEnd
-from tinkbox.view.pages import doctor_page, machine_page, older_page, workflow_page
+from tinkbox.view.pages import doctor_page, gone_page, machine_page, older_page, workflow_page
 from tinkbox.view.painting import painted
 from tinkbox.view.picture import Shown, picture, waiting_picture
+from tinkbox.view.rows import EVERYTHING, Scope
 from tinkbox.view.state import (
+    Act,
     Cancel,
     Decide,
+    Draw,
     Effect,
     Load,
     PageKind,
     Quit,
     Retry,
+    Several,
     Shell,
     View,
     begun,
+    carried_out,
     disconnected,
     loaded,
     looked,
     noticed,
     pressed,
     resized,
+    row_of,
     unanswered,
 )
 from tinkbox.wire.messages.status import Snapshot, StrangerLine
@@ -46,6 +52,8 @@ SILENCE: Final = 3.0  # seconds without an answer until that is told
 # A sequence comes at once; Esc alone is followed by nothing.
 ESCAPE_SECONDS: Final = 0.05
 OLDER: Final = 200
+# Of what is asked for several machines, so much at once: other people's requests are answered in between.
+ACTS_AT_ONCE: Final = 8
 RELOADED: Final = frozenset({PageKind.MACHINE, PageKind.WORKFLOW})
 
 # Opens a shell in the held action of a workflow; returns, when it was left, whether the view goes on.
@@ -78,16 +86,17 @@ async def live(
     open_shell: OpenShell,
     unanswered: list[str],
     *,
+    scope: Scope = EVERYTHING,
     colours: bool = True,
     interval: float = INTERVAL,
 ) -> None:
     """Show what there is, `first` of all, until a person leaves it; nothing where the first answer is a refusal.
 
     An appliance that goes away leaves the last picture standing with a notice.  `unanswered` takes, whatever ends the view,
-    what was sent until then and not answered.
+    sentences about what was asked for until then and not answered.
     """
     if await _came(first, terminal, colours=colours):
-        view = begun(first.result(), *terminal.size)
+        view = begun(first.result(), *terminal.size, scope)
         await _Live(operator, terminal, open_shell, view, unanswered, colours=colours, interval=interval).run()
 
 
@@ -135,7 +144,8 @@ class _Live:
         self._shown: Sequence[Shown] = ()
         self._is_lent = False
         self._under_way: set[Effect] = set()
-        self._acted: list[Decide | Retry | Cancel] = []  # that are not answered
+        self._acted: list[Act] = []  # that are not answered
+        self._unsent = 0  # of those that are asked for several machines
         self._log = LogEnd("")
         self._log_reading = asyncio.Lock()
         self._heard_at = asyncio.get_running_loop().time()
@@ -147,7 +157,14 @@ class _Live:
         try:
             await self._lived()
         finally:
-            self._unanswered += [_sent(each) for each in self._acted]
+            self._unanswered += [
+                f"{_sent(each)} was sent, and the appliance has not answered: look again whether it was done"
+                for each in self._acted
+            ]
+            if self._unsent:
+                self._unanswered.append(
+                    f"the view was left before {counted(self._unsent, 'more machine')} had their turn: nothing was sent for these"
+                )
 
     async def _lived(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -255,37 +272,63 @@ class _Live:
         # A person goes on typing meanwhile: the view is looked at when the answer is there, and not before.
         try:
             if isinstance(effect, Load):
-                lines, items = await self._loaded(effect)
-                self._show(loaded(self._view, effect, lines, items))
+                draw = await self._loaded(effect)
+                self._show(loaded(self._view, effect, draw))
+            elif isinstance(effect, Several):
+                await self._carry_out_several(effect)
             else:
                 assert isinstance(effect, Decide | Retry | Cancel)
                 done = await self._answer_to(effect)
                 self._show(noticed(self._view, done))
         except Refusal as error:
-            problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
-            said = ": ".join([str(error), *problems])
-            view = self._view
+            view, said = self._view, _said(error)
             self._show(unanswered(view, effect, said) if isinstance(effect, Load) else noticed(view, said))
         finally:
             self._under_way.discard(effect)
 
-    async def _answer_to(self, effect: Decide | Retry | Cancel) -> str:
+    async def _carry_out_several(self, several: Several) -> None:
+        refused: list[tuple[str, str]] = []
+        waiting = list(several.acts)
+        self._unsent += len(waiting)
+
+        async def take_turns() -> None:
+            while waiting:
+                act = waiting.pop(0)
+                self._unsent -= 1
+                try:
+                    with self._told_as_sent(act):
+                        await self._done(act)
+                except Refusal as error:
+                    refused.append((act.machine, _said(error)))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(ACTS_AT_ONCE):
+                group.create_task(take_turns())
+        self._show(carried_out(self._view, several, refused))
+
+    @contextmanager
+    def _told_as_sent(self, act: Act) -> Iterator[None]:
+        """While there is no answer, it belongs to what is told to those who leave."""
+        self._acted.append(act)
+        try:
+            yield
+        except Refusal:
+            self._acted.remove(act)
+            raise
+        self._acted.remove(act)
+
+    async def _answer_to(self, effect: Act) -> str:
         """As `_done`; while no answer comes, that is told."""
-        self._acted.append(effect)
         later = asyncio.get_running_loop().call_later(
             SILENCE, lambda: self._show(noticed(self._view, f"{_sent(effect)}: sent, no answer yet"))
         )
         try:
-            done = await self._done(effect)
-        except Refusal:
-            self._acted.remove(effect)
-            raise
+            with self._told_as_sent(effect):
+                return await self._done(effect)
         finally:
             later.cancel()
-        self._acted.remove(effect)
-        return done
 
-    async def _done(self, effect: Decide | Retry | Cancel) -> str:
+    async def _done(self, effect: Act) -> str:
         """Have it done; returns what to say about it."""
         if isinstance(effect, Decide):
             verdict = {"verb": effect.verb, **({"why": effect.why} if effect.why else {})}
@@ -299,27 +342,43 @@ class _Live:
             return f"the workflow of {effect.machine} is canceled"
         return f"the workflow of {effect.machine} is being canceled: what runs is told to stop"
 
-    async def _loaded(self, load: Load) -> tuple[Sequence[Line], Sequence[str]]:
-        operator, now, width = self._operator, self._view.snapshot.now, self._view.width
+    async def _loaded(self, load: Load) -> Draw:
+        """What draws the page of what the appliance answers."""
+        operator, now = self._operator, self._view.snapshot.now
         if load.kind is PageKind.DOCTOR:
-            return doctor_page(await operator.doctor(load.machine), width), ()
+            diagnosed = await operator.doctor(load.machine)
+            return lambda width: (doctor_page(diagnosed, width), ())
         if load.kind is PageKind.OLDER:
             asked = {"limit": str(OLDER), "sort": "-created_at", **({"machine": load.machine} if load.machine else {})}
-            return older_page((await operator.workflows.found(asked)).documents, now, width)
-        row = self._view.rows.get(load.machine)
-        if load.kind is PageKind.WORKFLOW or row is None:
-            return workflow_page(
-                await operator.workflows.get(load.workflow), await self._log_of(load.workflow), now, width
-            ), ()
+            older = (await operator.workflows.found(asked)).documents
+            return lambda width: older_page(older, now, width)
+        if load.kind is PageKind.WORKFLOW:
+            shown, end = await operator.workflows.get(load.workflow), await self._log_of(load.workflow)
+            return lambda width: (workflow_page(shown, end, now, width), ())
+        row = row_of(self._view, load.machine)
+        if row is None:
+            name, gone = self._title_of(load), await self._gone(load.machine)
+            return lambda width: (gone_page(name, gone, now, width), ())
         if isinstance(row.line, StrangerLine):
             seen = await operator.seen.get(row.line.mac)
-            return machine_page(row, seen.get("timeline", ()), None, (), now, width), ()
+            return lambda width: (machine_page(row, seen.get("timeline", ()), None, (), now, width), ())
         sightings = await operator.hardware.timeline(load.machine)
         workflow, log = None, list[str]()
         if row.machine.work is not None:
             workflow = await operator.workflows.get(row.machine.work.id)
             log = await self._log_of(row.machine.work.id)
-        return machine_page(row, sightings, workflow, log, now, width), ()
+        return lambda width: (machine_page(row, sightings, workflow, log, now, width), ())
+
+    def _title_of(self, load: Load) -> str:
+        """The name that a machine had when its page was opened."""
+        return next((each.title for each in self._view.pages if each.load == load), load.machine)
+
+    async def _gone(self, machine: str) -> dict[str, Any] | None:
+        """The document of a machine that is out of the view, if there is one."""
+        try:
+            return await self._operator.hardware.get(machine)
+        except NotFound:
+            return None
 
     async def _log_of(self, workflow: str) -> list[str]:
         """The end of what its actions printed; what is there already is not asked for again."""
@@ -333,7 +392,13 @@ class _Live:
             return self._log.shown()
 
 
-def _sent(effect: Decide | Retry | Cancel) -> str:
+def _said(error: Refusal) -> str:
+    """A refusal with its problems."""
+    problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
+    return ": ".join([str(error), *problems])
+
+
+def _sent(effect: Act) -> str:
     """What was asked of the appliance, in words."""
     verb = effect.verb if isinstance(effect, Decide) else "retry" if isinstance(effect, Retry) else "cancel"
     return f"{verb} on {effect.machine}"

@@ -5,25 +5,30 @@ from datetime import datetime
 from typing import Any, Final
 
 from tinkbox.model.action_progress import in_words
+from tinkbox.model.cells import cells
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
 from tinkbox.view.columns import why
 from tinkbox.view.groups import groups_of, in_ranges
 from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded, followed, wrapped
 from tinkbox.view.log_end import LONGEST
-from tinkbox.view.rows import Row
-from tinkbox.view.standing import Standing
+from tinkbox.view.rows import Row, natural_key
+from tinkbox.view.standing import Standing, is_being_carried_out
 from tinkbox.wire.messages.status import StrangerLine, progress_of
 
 Document = Mapping[str, Any]
 SHOWN_SIGHTINGS: Final = 12
+EARLIER: Final = "EARLIER WORKFLOW, WHICH IS OVER"
 HELP: Final[Sequence[tuple[str, str]]] = (
     ("j k ↓ ↑", "next and previous machine"),
     ("g G Home End", "first and last"),
-    ("PgDn PgUp Space", "a page down and up"),
+    ("PgDn PgUp", "a page down and up"),
+    ("Space", "mark the machine, or unmark it, and go to the next; on a page: a page down"),
+    ("*", "mark all that are shown"),
+    ("u", "unmark all"),
     ("/", "filter as you type: every word must be in name, state, reason, action, workflow, address, MAC or a label"),
     ("", "labels are meant exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), rack, !rack"),
-    ("Esc", "back from a page; on the list, clear the filter"),
+    ("Esc", "back from a page; on the list, unmark all, then clear the filter"),
     ("S Tab", "sort by problem, name, state or age"),
     ("p", "problems by reason, with all machines that have each; Enter lists those"),
     ("Enter", "the machine: its boot, its actions, its log"),
@@ -33,6 +38,8 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("c", "continue a held action"),
     ("r", "retry: run a held action again, or resume a workflow that failed"),
     ("a", "abort what is held; cancel a workflow that is not over"),
+    ("", "on the list c, r and a are for all marked machines, if there are any, after one question"),
+    ("!", "what was refused of that, by reason"),
     ("q", "back from a page; on the list, leave"),
     ("Ctrl-C", "leave from everywhere"),
 )
@@ -67,13 +74,31 @@ def machine_page(
     """A machine: how it stands and what to do, its boot, the actions of its workflow, the end of what these printed."""
     lines = [*_about(row, now, width)]
     if sightings:
-        lines += _titled("BOOT", _sightings(sightings, width))
+        lines += _titled("BOOT", _sightings(row, sightings, width))
     if workflow is not None:
-        lines += workflow_page(workflow, log, now, width)
+        lines += workflow_page(workflow, log, now, width, title="WORKFLOW" if row.work is not None else EARLIER)
     return lines
 
 
-def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: int) -> list[Line]:
+def gone_page(name: str, machine: Document | None, now: datetime, width: int) -> list[Line]:
+    """What became of a machine that is out of the view, of its document, or of None where there is none."""
+    if machine is None:
+        return wrapped(f"{name} is gone: it was deleted, or not seen for a while", width, style="yellow")
+    retired = machine.get("retired")
+    if retired is None:
+        return wrapped(f"{name} is registered: Esc leads back to the list", width, style="yellow")
+    at, reason = _time(retired.get("at")), clean(str(retired.get("reason", "")))
+    when = f" {age(at, now)} ago" if at else ""
+    told = f"{name} was retired by {clean(str(retired.get('who', '')))}{when}" + (f": {reason}" if reason else "")
+    return [
+        *wrapped(told, width, style="yellow"),
+        *wrapped(f"what to do: `tinkbox hardware return {name}` takes it back into service", width, "  ", "yellow"),
+    ]
+
+
+def workflow_page(
+    workflow: Document, log: Sequence[str], now: datetime, width: int, title: str = "WORKFLOW"
+) -> list[Line]:
     """The actions of a workflow, its services, and the end of its log."""
     state = _standing(workflow.get("state"))
     head = (
@@ -81,7 +106,7 @@ def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: 
         (clean(str(workflow.get("id", ""))), "dim"),
         (clean(str(workflow.get("state", ""))), state.style),
     )
-    lines: list[Line] = [*_titled("WORKFLOW", flowed(head, width)), *_actions(workflow, now, width)]
+    lines: list[Line] = [*_titled(title, flowed(head, width)), *_actions(workflow, now, width)]
     services = workflow.get("services") or ()
     if services:
         lines += _titled("SERVICES", (line for each in services for line in _service(each, width)))
@@ -146,8 +171,28 @@ def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str
     return lines, filters
 
 
+def refused_page(refused: Sequence[tuple[str, str]], unanswered: int, width: int) -> list[Line]:
+    """Of what was asked of several machines, who refused: each reason with the names that have it.
+
+    So many were asked for and are `unanswered`: nothing is known of them yet.
+    """
+    if unanswered:
+        asked = f"asking for {counted(unanswered, 'machine')} …: what is refused stands here once all have their answer"
+        return wrapped(asked, width, style="dim")
+    names: dict[str, list[str]] = {}
+    for name, reason in refused:
+        names.setdefault(clean(reason), []).append(name)
+    lines: list[Line] = []
+    for reason, those in names.items():
+        lines += [
+            *wrapped(reason, width, style="yellow"),
+            *wrapped(" ".join(in_ranges(sorted(those, key=natural_key))), width, "    "),
+        ]
+    return lines or [(("nothing was refused", "dim"),)]
+
+
 def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
-    machine, work, standing = row.machine, row.machine.work, row.standing
+    machine, work, standing = row.machine, row.work, row.standing
     seen = f"last seen: {clean(machine.stage)}" if machine.stage else "not seen yet"
     pieces = [
         (f"{standing.mark} {standing.word}", standing.style),
@@ -157,13 +202,20 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
         *((f"{clean(key)}={clean(value)}", "dim") for key, value in machine.labels.items()),
     ]
     yield from flowed(pieces, width)
-    if standing.is_problem:
+    is_decided = work is not None and is_being_carried_out(work)
+    if standing.is_problem or is_decided:
         yield from wrapped(why(row, now), width, "  ", standing.style)
+    if machine.rollout:
+        rollout = clean(machine.rollout)[:8]
+        turn = f"waits for its turn in rollout {rollout}: tinkbox rollout get {rollout}"
+        yield from wrapped(turn, width, "  ", "yellow")
     hint = machine.lost_hint or (work.hint if work is not None else "")
     if hint:
         yield from wrapped(f"what to do: {clean(hint)}", width, "  ", "yellow")
-    if standing is Standing.HELD:
-        yield (("  s opens a shell in it; c continues, r retries, a aborts", "bold yellow"),)
+    if standing is Standing.HELD or is_decided:
+        keys = "if its machine does not answer, a cancels the workflow"
+        keys = keys if is_decided else "s opens a shell in it; c continues, r retries, a aborts"
+        yield from wrapped(keys, width, "  ", "bold yellow")
     if isinstance(row.line, StrangerLine):
         yield ((f"  register it: tinkbox hardware add {clean(machine.mac)} --name NAME", "yellow"),)
 
@@ -174,17 +226,20 @@ def _titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
     yield from lines
 
 
-def _sightings(sightings: Sequence[Document], width: int) -> Iterator[Line]:
+def _sightings(row: Row, sightings: Sequence[Document], width: int) -> Iterator[Line]:
     left_out = len(sightings) - SHOWN_SIGHTINGS
     if left_out > 0:
-        yield ((f"… {left_out} before these: tinkbox hardware get", "dim"),)
-    for each in sightings[-SHOWN_SIGHTINGS:]:
+        yield from wrapped(f"… {left_out} before these: tinkbox hardware get {row.name}", width, style="dim")
+    shown = sightings[-SHOWN_SIGHTINGS:]
+    widest = max((cells(clean(str(each.get("stage", "")))) for each in shown), default=0)
+    column = min(widest, max(12, width // 3))
+    for each in shown:
         at = _time(each.get("at"))
         stage, detail = clean(str(each.get("stage", ""))), clean(str(each.get("detail", "")))
         line = (
             (at.astimezone().strftime("%H:%M:%S") if at else " " * 8, "dim"),
             ("  ", ""),
-            (fitted(stage, min(28, max(12, width // 3))), ""),
+            (fitted(stage, max(column, cells(stage))), ""),
             ("  ", ""),
         )
         yield from followed(line, detail, width, "dim")
@@ -197,7 +252,7 @@ def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
         began, ended = _time(each.get("started_at")), _time(each.get("ended_at"))
         line = (
             (f"{state.mark} ", state.style),
-            (fitted(f"{number}/{len(actions)}", 6), "dim"),
+            (fitted(str(number), 4), "dim"),
             (fitted(clean(str(each.get("name", ""))), min(28, max(12, width // 4))), "bold"),
             ("  ", ""),
             (fitted(clean(str(each.get("state", ""))), 8), state.style),

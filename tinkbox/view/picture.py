@@ -3,20 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tinkbox.model.cells import cells
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
+from tinkbox.view.groups import in_room
 from tinkbox.view.lines import Line, clean, cut, joined, line_width, plain
-from tinkbox.view.rows import Order, Row, chosen, counted_by_standing, rows_of
-from tinkbox.view.standing import Standing
-from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View
+from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
+from tinkbox.view.standing import Standing, waits_for_verdict
+from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View, row_of
 from tinkbox.wire.messages.status import DiskLine, HeldBackLine, LimitLine, Snapshot
 
 LARGEST: Final = 3  # kinds of what is stored
+LONGEST_SCOPE: Final = 40  # letters of it in the headline
+UNCUT: Final = 100_000  # columns, of paper
 WORST: Final = 3  # of those that a limit holds back
 NOTHING_YET: Final = "no machine is known yet: {program} hardware add MAC --name NAME"
+NONE_OF_THESE: Final = "no machine matches {scope}"
 
 # A line of the terminal, and whether it is the selected one.
 Shown = tuple[Line, bool]
@@ -39,15 +44,15 @@ def waiting_picture(height: int, width: int) -> list[Shown]:
     return [(cut(each, width), False) for each in [*lines, (("q leave", "dim"),)]][-height:]
 
 
-def plain_picture(snapshot: Snapshot, program: str) -> str:
+def plain_picture(snapshot: Snapshot, program: str, scope: Scope = EVERYTHING) -> str:
     """All of it as plain text, problems first, nothing cut; `program` is how this one was called, for lines to type."""
-    rows = chosen(rows_of(snapshot, {}).values(), "", Order.PROBLEM)
-    lines: list[Line] = [joined(_counts(snapshot, counted_by_standing(rows))), _health(snapshot)]
+    rows = chosen(rows_of(snapshot, {}, scope).values(), "", Order.PROBLEM)
+    lines: list[Line] = [joined(_counts(snapshot, counted_by_standing(rows), str(scope))), _health(snapshot)]
     lines += [((f"  {each}", ""),) for each in _notes(snapshot, program)]
     problems = [each for each in rows if each.standing.is_problem]
     laid = uncut_layout(rows, snapshot.now)
     if not rows:
-        lines += [(), ((NOTHING_YET.format(program=program), ""),)]
+        lines += [(), ((_nothing(snapshot, program, scope), ""),)]
     else:
         lines += [(), heading(laid)]
     for row in rows:
@@ -60,16 +65,17 @@ def plain_picture(snapshot: Snapshot, program: str) -> str:
 
 
 def _headline(view: View) -> Iterator[Line]:
-    program, *counts = _counts(view.snapshot, view.counts)
+    program, *counts = _counts(view.snapshot, view.counts, clean(str(view.scope), LONGEST_SCOPE))
     clock = ((view.snapshot.now.astimezone().strftime("%H:%M:%S"), "dim"),)
     # Where it is narrow, the program's name gives way to the numbers, and then the gaps between them.
     tries = [joined([program, *counts]), joined(counts), joined(counts, " ")]
     yield _spread(next((each for each in tries if line_width(each) <= view.width), tries[-1]), clock, view.width)
     place = ((_place(view), "dim"),)
     # What is known of its health is old once it does not answer.
-    told = _lost(view) if view.lost and _is_last_line_taken(view) else _health(view.snapshot)
+    room = max(0, view.width - line_width(place) - 2)
+    told = _lost(view) if view.lost and _is_last_line_taken(view) else _health(view.snapshot, room)
     # A filter must be seen, or machines seem to be gone.
-    yield _spread(cut(told, max(0, view.width - line_width(place) - 2)), place, view.width)
+    yield _spread(cut(told, room), place, view.width)
 
 
 def _is_last_line_taken(view: View) -> bool:
@@ -87,26 +93,40 @@ def _spread(left: Line, right: Line, width: int) -> Line:
     return (*left, (" " * room, ""), *right) if room > 0 else left
 
 
-def _counts(snapshot: Snapshot, counts: Sequence[tuple[Standing, int]]) -> list[Line]:
-    """The program, and how many machines there are and stand how."""
+def _nothing(snapshot: Snapshot, program: str, scope: Scope) -> str:
+    """What to say where there is no row."""
+    return NONE_OF_THESE.format(scope=scope) if scope and snapshot.machines else NOTHING_YET.format(program=program)
+
+
+def _counts(snapshot: Snapshot, counts: Sequence[tuple[Standing, int]], scope: str) -> list[Line]:
+    """The program, and how many machines there are and stand how; with a scope, of which machines that is said."""
+    machines = counted(len(snapshot.machines), "machine")
+    within = sum(number for each, number in counts if each is not Standing.UNKNOWN)
     return [
         ((f"tinkbox {clean(snapshot.version, 30)}", "bold"),),
-        ((counted(len(snapshot.machines), "machine"), ""),),
+        ((f"{scope}: {within} of {machines}", "bold yellow"),) if scope else ((machines, ""),),
         *(((f"{number} {each.word}", each.style),) for each, number in counts),
     ]
 
 
-def _health(snapshot: Snapshot) -> Line:
+def _health(snapshot: Snapshot, width: int = UNCUT) -> Line:
+    """How the appliance is, in so many columns."""
     disk, health = snapshot.disk, snapshot.health
-    faults = f"doctor: {counted(len(health.faults), 'fault')} ({', '.join(map(clean, health.faults))})"
-    return joined(
-        [
-            _room(disk) if disk is not None else (),
-            ((f"sent {show_size(int(health.sent))}/s", ""),) if health.sent is not None else (),
-            ((faults, "bold red"),) if health.faults else (("doctor: no fault of the appliance", "dim"),),
-            ((counted(len(snapshot.limits), "limit") + " near", "yellow"),) if snapshot.limits else (),
-        ]
-    )
+    room = _room(disk) if disk is not None else ()
+    sent: Line = ((f"sent {show_size(int(health.sent))}/s", ""),) if health.sent is not None else ()
+    limits: Line = ((counted(len(snapshot.limits), "limit") + " near", "yellow"),) if snapshot.limits else ()
+    if health.faults:
+        faults = f"doctor: {counted(len(health.faults), 'fault')}"
+        short: Line = ((faults, "bold red"),)
+        long: Line = ((f"{faults} ({', '.join(map(clean, health.faults))})", "bold red"),)
+    else:
+        short, long = (("doctor: no fault", "dim"),), (("doctor: no fault of the appliance", "dim"),)
+    # Where it is narrow, what is wrong, or that nothing is, is seen before everything else.
+    is_full = disk is not None and disk.nearly_full
+    graver = [room, short, limits] if is_full else [short, limits, room]
+    shorter = ([room, sent, long, limits], [room, sent, short, limits], [room, short, limits], graver)
+    tries = [joined(each) for each in shorter]
+    return next((each for each in tries if line_width(each) <= width), tries[-1])
 
 
 def _room(disk: DiskLine) -> Line:
@@ -121,7 +141,7 @@ def _list(view: View) -> Iterator[Shown]:
     now = view.snapshot.now
     visible = view.shown[view.top : view.top + height]
     if not view.rows:
-        yield ((NOTHING_YET.format(program="tinkbox"), "dim"),), False
+        yield ((_nothing(view.snapshot, "tinkbox", view.scope), "yellow" if view.scope else "dim"),), False
         return
     if not visible:
         yield ((f"no machine has {view.filtered_by!r}: Esc shows all of them", "yellow"),), False
@@ -129,7 +149,7 @@ def _list(view: View) -> Iterator[Shown]:
     laid = layout(COLUMNS, visible, now, view.width)
     yield heading(laid), False
     for place, row in enumerate(visible, view.top):
-        yield row_line(laid, row, now), place == view.index
+        yield row_line(laid, row, now, is_marked=row.machine.id in view.marked), place == view.index
 
 
 def _page(view: View, page: Page) -> Iterator[Shown]:
@@ -158,12 +178,12 @@ def _last_line(view: View) -> Line:
 
 
 def _asked(question: Question, width: int) -> Line:
-    """The question gives way to what may be answered, and to the end of what was typed."""
+    """The question gives way to what may be answered, and to the end of what was typed, and names as many as fit behind it."""
     answer = f" {question.typed[-(width // 2) :]}█" if question.explains else " (y/n)"
-    return (
-        *cut(((clean(question.text), "bold yellow"),), max(0, width - line_width(((answer, ""),)))),
-        (answer, "bold"),
-    )
+    room = max(0, width - cells(answer))
+    text = clean(question.text)
+    names = in_room(question.names, room - cells(text) - 1)
+    return (*cut(((f"{text} {names}" if names else text, "bold yellow"),), room), (answer, "bold"))
 
 
 def _keys(view: View) -> str:
@@ -173,28 +193,33 @@ def _keys(view: View) -> str:
         keys = [
             "? keys",
             "q leave",
-            "Enter open",
-            "/ filter",
-            *_work_keys(row),
+            *(_marked_keys(view) if view.marked else ["Enter open", "/ filter", *_work_keys(row)]),
+            "Space mark",
             "p problems",
             "o older",
             "S sort",
             "d doctor",
         ]
     else:
-        row = view.rows.get(page.load.machine) if page.load.kind is PageKind.MACHINE else None
+        row = row_of(view, page.load.machine) if page.load.kind is PageKind.MACHINE else None
         keys = ["? keys", "q back", *(["Enter open"] if page.items else []), *_work_keys(row), "j k scroll"]
     while len("  ".join(keys)) > view.width and len(keys) > 2:
         keys.pop()
     return "  ".join([*keys[2:], *keys[:2]])
 
 
+def _marked_keys(view: View) -> list[str]:
+    """What can be done about marked machines; nothing to their work where none of them shows any."""
+    has_work = any(view.rows[each].work is not None for each in view.marked)
+    return [*(["r retry", "a abort or cancel", "c continue"] if has_work else []), "u unmark"]
+
+
 def _work_keys(row: Row | None) -> list[str]:
     """What can be done about the work of a machine."""
-    work = row.machine.work if row is not None else None
+    work = row.work if row is not None else None
     if work is None:
         return []
-    if work.held is not None:
+    if waits_for_verdict(work):
         return ["s shell", "c continue", "r retry", "a abort"]
     if work.state in FINAL:
         return [] if work.state is State.SUCCESS else ["r retry"]
@@ -203,12 +228,19 @@ def _work_keys(row: Row | None) -> list[str]:
 
 def _place(view: View) -> str:
     filtered = f"/{clean(view.filtered_by, 20)}  " if view.filtered_by else ""
-    return f"{filtered}by {view.order.value}  {view.index + 1 if view.shown else 0}/{len(view.shown)}"
+    marked = f"{_marked(view)}  " if view.marked else ""
+    return f"{marked}{filtered}by {view.order.value}  {view.index + 1 if view.shown else 0}/{len(view.shown)}"
+
+
+def _marked(view: View) -> str:
+    """How many are marked, and how many of these are not in the list."""
+    hidden = len(view.marked - {each.machine.id for each in view.shown})
+    return f"{len(view.marked)} marked" + (f", {hidden} not shown" if hidden else "")
 
 
 def _to_do(row: Row, program: str) -> Iterator[str]:
     """What a person can type about a row, on paper."""
-    machine, work = row.machine, row.machine.work
+    machine, work = row.machine, row.work
     hint = machine.lost_hint or (work.hint if work is not None else "")
     if row.standing.is_problem and hint:
         yield f"what to do: {clean(hint, 1_000)}"

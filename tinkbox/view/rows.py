@@ -11,8 +11,8 @@ from typing import Final
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Selector, parse_selector
 from tinkbox.view.lines import clean
-from tinkbox.view.standing import Standing, standing_of
-from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine
+from tinkbox.view.standing import Standing, standing_of, words_of, work_of
+from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine, WorkLine
 
 LONGEST_NAME: Final = 63
 _NUMBERS: Final = re.compile(r"([0-9]{1,18})")
@@ -52,18 +52,59 @@ class Row:
     by_name: NaturalKey
 
     @property
+    def work(self) -> WorkLine | None:
+        """What the row shows of its work, and what keys act on."""
+        return work_of(self.machine)
+
+    @property
     def age_key(self) -> float:
         """Sorts what began last first."""
         return -self.since.timestamp() if self.since else _NEVER
 
 
-def rows_of(snapshot: Snapshot, before: Mapping[str, Row]) -> dict[str, Row]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The machines that a view is about: those with `labels` that are in one of these `states` (STATE_WORDS); None: all.
+
+    A state is that of the row; one that no row has, such as `working`, is that of lists of machines.  Unknown machines have no
+    labels, and a state of the row alone.
+    """
+
+    labels: Selector | None = None
+    states: frozenset[str] | None = None
+
+    def __bool__(self) -> bool:
+        return self.labels is not None or self.states is not None
+
+    def __str__(self) -> str:
+        states = ",".join(sorted(self.states or ()))
+        told = [f"-l {self.labels}" if self.labels is not None else "", f"--state {states}" if states else ""]
+        return clean(" ".join(each for each in told if each), 2_000)
+
+    def has(self, machine: MachineLine) -> bool:
+        """Whether a registered machine is one of these."""
+        return (self.labels is None or self.labels.matches(machine.labels)) and (
+            self.states is None or not self.states.isdisjoint(words_of(machine))
+        )
+
+    @property
+    def has_strangers(self) -> bool:
+        """Whether unknown machines are."""
+        return self.labels is None and (self.states is None or Standing.UNKNOWN.word.lower() in self.states)
+
+
+EVERYTHING: Final = Scope()
+
+
+def rows_of(snapshot: Snapshot, before: Mapping[str, Row], scope: Scope = EVERYTHING) -> dict[str, Row]:
     """A row for each machine by its id, for a stranger by its MAC; those that did not change are taken over."""
     rows: dict[str, Row] = {}
     for line in snapshot.machines:
+        if scope and not scope.has(line):
+            continue
         known = before.get(line.id)
         rows[line.id] = known if known is not None and known.line is line else _row(line, line, standing_of(line))
-    for stranger in snapshot.strangers:
+    for stranger in snapshot.strangers if scope.has_strangers else ():
         known = before.get(stranger.mac)
         same = known is not None and known.line == stranger
         rows[stranger.mac] = (
@@ -137,9 +178,9 @@ def _machine(stranger: StrangerLine) -> MachineLine:
 
 
 def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Standing) -> Row:
-    work = machine.work
-    name = clean(machine.hostname or machine.name or (machine.mac if machine.id == machine.mac else machine.id[:8]))
-    told = [name, machine.name, machine.id, machine.mac, machine.address, machine.stage, standing.word]
+    work = work_of(machine)
+    name = clean(machine.name or machine.hostname or (machine.mac if machine.id == machine.mac else machine.id[:8]))
+    told = [name, machine.hostname, machine.id, machine.mac, machine.address, machine.stage, standing.word]
     told += [machine.lost, machine.parked, machine.stalled, machine.rollout]
     told += [f"{key}={value}" for key, value in machine.labels.items()]
     if work is not None:

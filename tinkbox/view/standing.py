@@ -1,9 +1,11 @@
 """How a machine stands: one word for it and its work, the worst first."""
 
 from enum import Enum
+from typing import Final
 
+from tinkbox.model.machine_state import MachineState
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.wire.messages.status import MachineLine
+from tinkbox.wire.messages.status import MachineLine, WorkLine
 
 
 class Standing(Enum):
@@ -37,17 +39,47 @@ class Standing(Enum):
 
 
 _RANKS = {each: rank for rank, each in enumerate(Standing)}
+_ROW_WORDS: Final = frozenset(each.word.lower() for each in Standing)
+# The words that select machines: those of the column STATE, and beside them those of lists of machines.  Retired ones are not told.
+STATE_WORDS: Final = tuple(
+    dict.fromkeys(
+        [
+            *(each.value for each in MachineState if each is not MachineState.RETIRED),
+            *(each.word.lower() for each in Standing),
+        ]
+    )
+)
 _BY_STATE = {each: Standing[each.value] for each in State if each.value in Standing.__members__}
+
+
+def work_of(machine: MachineLine) -> WorkLine | None:
+    """What is done with it; of a machine that waits for its turn in a rollout nothing: its last workflow is the past.
+
+    One that waits for a decision about a lost history is none of the past.
+    """
+    work = machine.work
+    is_past = machine.rollout and work is not None and work.state in FINAL and not work.lost
+    return None if is_past else work
+
+
+def waits_for_verdict(work: WorkLine) -> bool:
+    """Whether its action is held, and a person may decide what becomes of it."""
+    return work.held is not None and not work.decided and work.state is State.RUNNING
+
+
+def is_being_carried_out(work: WorkLine) -> bool:
+    """Whether a verdict was given on its action, which is held until its machine has carried that out."""
+    return work.held is not None and work.decided and work.state is State.RUNNING
 
 
 def standing_of(machine: MachineLine) -> Standing:
     """How a registered machine stands."""
-    work = machine.work
+    work = work_of(machine)
     if machine.lost or (work is not None and work.lost):
         return Standing.LOST
-    if work is not None and work.held is not None and work.state is State.RUNNING:
+    if work is not None and waits_for_verdict(work):
         return Standing.HELD
-    if work is not None and work.state in (State.FAILED, State.TIMEOUT) and not machine.rollout:
+    if work is not None and work.state in (State.FAILED, State.TIMEOUT):
         return _BY_STATE[work.state]
     if machine.parked:
         return Standing.PARKED
@@ -57,3 +89,13 @@ def standing_of(machine: MachineLine) -> Standing:
     if machine.rollout and is_over:
         return Standing.WAITING
     return Standing.IDLE if work is None else _BY_STATE[work.state]
+
+
+def words_of(machine: MachineLine) -> frozenset[str]:
+    """The words that select a registered machine: that of its row, and one of lists of machines that no row has.
+
+    What took too long has failed as well, as in these.
+    """
+    standing = standing_of(machine)
+    words = {standing.word.lower()} | ({machine.state} - _ROW_WORDS)
+    return frozenset(words | {Standing.FAILED.word.lower()} if standing is Standing.TIMEOUT else words)

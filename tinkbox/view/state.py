@@ -5,6 +5,8 @@ Rule 2: what begins, stops or repeats work, and may overwrite a disk, is asked a
 Rule 3: the selection is a machine and not a place: it stays on its machine when others come and go.  Only until a person
 moves it or acts it is the first of the list, whichever that is.
 Rule 4: a key is for the machine that its person saw selected, and never for one that has just taken its place.
+Rule 5: marks are of machines as well.  While there are any, what acts on work is for the marked ones alone, and one question
+names them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +16,14 @@ from enum import Enum
 from typing import Final
 
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL
 from tinkbox.model.workflow import State as WorkState
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, clean, wrapped
-from tinkbox.view.pages import help_page, problems_page
-from tinkbox.view.rows import Order, Row, chosen, counted_by_standing, rows_of
-from tinkbox.view.standing import Standing
+from tinkbox.view.pages import help_page, problems_page, refused_page
+from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
+from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine, merged
 
 LONGEST_TYPED: Final = 200
@@ -40,6 +43,7 @@ class PageKind(Enum):
     WORKFLOW = "workflow"
     HELP = "keys"
     PROBLEMS = "problems"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +93,28 @@ class Cancel:
     machine: str = field(default="", compare=False)
 
 
-Effect = Quit | Load | Shell | Decide | Retry | Cancel
+Act = Decide | Retry | Cancel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Several:
+    """What was asked of marked machines; `done` says it of those of which it was, `late` are those that went on meanwhile."""
+
+    acts: tuple[Act, ...]
+    done: str
+    late: int = 0
+
+
+Effect = Quit | Load | Shell | Act | Several
+# A page's lines for a width, and what is selected by each, if anything is.
+Draw = Callable[[int], tuple[Sequence[Line], Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Lines that are read, from `top` on; where there are `items`, one for each line, one of them is selected.
 
-    A page that is `at_end` stays there as lines are added.
+    A page that is `at_end` stays there as lines are added.  `draw` makes the lines of a page that was asked for.
     """
 
     load: Load
@@ -107,17 +125,37 @@ class Page:
     selected: int = 0
     at_end: bool = False
     is_loaded: bool = False
+    draw: Draw | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a key would do to the work of a `row`, and the `text` that asks about it; one that `explains` wants a reason."""
+
+    row: Row
+    text: str
+    act: Act
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked before an effect on the work of a `row`: yes or no, or a text that `explains` it."""
+    """What is asked before the proposals are carried out: yes or no, or a text that explains them; `done` as in Several."""
 
     text: str
-    effect: Effect
-    row: Row
-    explains: bool = False
+    proposals: tuple[Proposal, ...]
+    done: str
     typed: str = ""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Those of several machines, in their natural order; the text of one names it."""
+        return [each.row.name for each in self.proposals] if len(self.proposals) > 1 else []
+
+    @property
+    def explains(self) -> bool:
+        """Whether a reason is wanted."""
+        return any(each.explains for each in self.proposals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +170,14 @@ class Moved:
 class View:
     """All of it; `rows` are by id, `counts` how many stand how, `shown` those that pass the filter, in their order.
 
-    `moved` tells that another machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `lost` about the connection.
+    `scope` is what the view was begun for; of other machines there are no rows.  `marked` are ids.  `moved` tells that another
+    machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `refused`
+    has the names and reasons of machines of which it was refused, `asking` is what was asked of several and not all answered,
+    `lost` is about the connection.
     """
 
     snapshot: Snapshot
+    scope: Scope = EVERYTHING
     rows: Mapping[str, Row] = field(default_factory=dict)
     counts: Sequence[tuple[Standing, int]] = ()
     shown: tuple[Row, ...] = ()
@@ -147,11 +189,19 @@ class View:
     filtered_by: str = ""
     is_typing: bool = False
     order: Order = Order.PROBLEM
+    marked: frozenset[str] = frozenset()
     moved: Moved | None = None
     pages: tuple[Page, ...] = ()
     question: Question | None = None
     notice: str = ""
+    refused: tuple[tuple[str, str], ...] = ()
+    asking: frozenset[Several] = frozenset()
     lost: str = ""
+
+    @property
+    def unanswered(self) -> int:
+        """How many machines are asked for, and not all of their answers are there."""
+        return sum(len(each.acts) for each in self.asking)
 
     @property
     def row(self) -> Row | None:
@@ -164,9 +214,9 @@ class View:
         return self.pages[-1] if self.pages else None
 
 
-def begun(snapshot: Snapshot, height: int, width: int) -> View:
+def begun(snapshot: Snapshot, height: int, width: int, scope: Scope = EVERYTHING) -> View:
     """How the view begins."""
-    return _told(View(snapshot=snapshot, height=height, width=width), snapshot)
+    return _told(View(snapshot=snapshot, scope=scope, height=height, width=width), snapshot)
 
 
 def looked(view: View, change: Snapshot) -> View:
@@ -191,17 +241,36 @@ def noticed(view: View, text: str) -> View:
     return replace(view, notice=text)
 
 
+def carried_out(view: View, several: Several, refused: Sequence[tuple[str, str]]) -> View:
+    """What was asked of marked machines has been done, but for those of this name and reason."""
+    told = [f"{len(several.acts) - len(refused)} {several.done}"]
+    told += [f"{several.late} went on meanwhile"] if several.late else []
+    if refused:
+        (name, why), *more = refused
+        told.append(f"{len(refused)} refused: {f'! shows why. {name}' if more else name}: {clean(why)}")
+    view = replace(view, notice=", ".join(told), refused=tuple(refused), asking=view.asking - {several})
+    return _scrolled(_with_own_pages(view))
+
+
 def resized(view: View, height: int, width: int) -> View:
     """The terminal has another size."""
-    return _scrolled(_with_own_pages(replace(view, height=height, width=width)))
+    return _scrolled(_drawn_anew(_with_own_pages(replace(view, height=height, width=width))))
 
 
-def loaded(view: View, load: Load, lines: Sequence[Line], items: Sequence[str] = ()) -> View:
+def loaded(view: View, load: Load, draw: Draw) -> View:
     """What a page shows has come; a page that was left meanwhile is not opened again."""
-    pages = tuple(
-        replace(each, lines=lines, items=items, is_loaded=True) if each.load == load else each for each in view.pages
-    )
-    return _scrolled(replace(view, pages=pages))
+    pages = tuple(replace(each, draw=draw, is_loaded=True) if each.load == load else each for each in view.pages)
+    return _scrolled(_drawn_anew(replace(view, pages=pages)))
+
+
+def _drawn_anew(view: View) -> View:
+    """With the lines that pages have at this width."""
+    return replace(view, pages=tuple(_drawn(each, each.draw, view.width) if each.draw else each for each in view.pages))
+
+
+def _drawn(page: Page, draw: Draw, width: int) -> Page:
+    lines, items = draw(width)
+    return replace(page, lines=lines, items=items)
 
 
 def unanswered(view: View, load: Load, why: str) -> View:
@@ -209,7 +278,9 @@ def unanswered(view: View, load: Load, why: str) -> View:
     page = next((each for each in view.pages if each.load == load), None)
     if page is None:
         return view
-    return noticed(view, why) if page.is_loaded else loaded(view, load, wrapped(clean(why), view.width, style="yellow"))
+    if page.is_loaded:
+        return noticed(view, why)
+    return loaded(view, load, lambda width: (wrapped(clean(why), width, style="yellow"), ()))
 
 
 def pressed(view: View, key: str) -> tuple[View, Effect | None]:
@@ -227,10 +298,14 @@ def pressed(view: View, key: str) -> tuple[View, Effect | None]:
 
 
 def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
+    if view.marked and key in _PROPOSING:
+        return _asked_of_marked(view, key)
     if key in _FOR_A_MACHINE and view.shown:
         view, row = _meant(view)
         if row is None:
             return replace(view, notice="the machine that was selected is gone: nothing was done"), None
+        if key == " ":
+            return _selected(replace(view, marked=view.marked ^ {row.machine.id}), view.index + 1), None
         return _opened_machine(view, row) if key == Key.ENTER else _common(view, row, key)
     view = replace(view, moved=None)
     last = len(view.shown) - 1
@@ -239,15 +314,19 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
         **dict.fromkeys(("k", Key.UP), view.index - 1),
         **dict.fromkeys(("g", Key.HOME), 0),
         **dict.fromkeys(("G", Key.END), last),
-        **dict.fromkeys((Key.PAGE_DOWN, " "), view.index + _rows_at_once(view)),
+        Key.PAGE_DOWN: view.index + _rows_at_once(view),
         Key.PAGE_UP: view.index - _rows_at_once(view),
     }
     if key in moves:
-        return _selected(view, moves[key], by_page=key in (Key.PAGE_DOWN, Key.PAGE_UP, " ")), None
+        return _selected(view, moves[key], by_page=key in (Key.PAGE_DOWN, Key.PAGE_UP)), None
     if key in ("q", "Q"):
         return view, Quit()
     if key == "/":
         return replace(view, is_typing=True), None
+    if key == "*":
+        return replace(view, marked=view.marked | {each.machine.id for each in view.shown}), None
+    if key == "u" or (key == Key.ESCAPE and view.marked):
+        return replace(view, marked=frozenset()), None
     if key == Key.ESCAPE:
         return _listed(replace(view, filtered_by="")), None
     if key in ("S", Key.TAB):
@@ -263,8 +342,11 @@ def _is_seen(view: View) -> bool:
 def _meant(view: View) -> tuple[View, Row | None]:
     """The machine that a key is for, which is the selected one from then on; None where it is gone."""
     row = view.row if view.moved is None or _is_seen(view) else view.rows.get(view.moved.machine)
-    view = replace(view, moved=None)
-    return (_listed(replace(view, selected=row.machine.id)) if row is not None else view), row
+    before, view = view.row, replace(view, moved=None)
+    if row is None:
+        return view, None
+    view = replace(view, selected=row.machine.id)
+    return (view if row is before else _listed(view)), row
 
 
 def _common(view: View, row: Row | None, key: str) -> tuple[View, Effect | None]:
@@ -287,15 +369,25 @@ def _common(view: View, row: Row | None, key: str) -> tuple[View, Effect | None]
         lines, filters = problems_page(view.rows.values(), view.width)
         load = Load(kind=PageKind.PROBLEMS)
         return _opened(view, Page(load=load, title="problems", lines=lines, items=filters, is_loaded=True))
+    if key == "!":
+        lines = refused_page(view.refused, view.unanswered, view.width)
+        return _opened(view, Page(load=Load(kind=PageKind.REFUSED), title="refused", lines=lines, is_loaded=True))
     if key in _WORK_KEYS:
-        work = row.machine.work if row is not None else None
-        if row is None or work is None:
-            return replace(view, notice="there is no workflow here"), None
-        return _WORK_KEYS[key](view, row, work)
+        if row is None:
+            gone = view.page is not None and view.page.load.kind is PageKind.MACHINE
+            return replace(
+                view, notice="the machine is gone: nothing was done" if gone else "there is no workflow here"
+            ), None
+        return _shell(view, row) if key == "s" else _asked(view, _proposed(row, _PROPOSING[key]))
     return view, None
 
 
-def _shell(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
+def _shell(view: View, row: Row) -> tuple[View, Effect | None]:
+    work = row.work
+    if work is None:
+        return replace(view, notice=_without_work(row, "look into")), None
+    if work.held is not None and not waits_for_verdict(work):
+        return replace(view, notice=_decided(row, work)), None
     if work.held is None:
         return replace(
             view, notice=f"nothing is held on {row.name}: arm a breakpoint first (tinkbox breakpoint arm)"
@@ -303,77 +395,160 @@ def _shell(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
     return view, Shell(workflow=work.id)
 
 
-def _continue(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
+def _proposed(row: Row, doing: "_Proposing") -> Proposal | str:
+    """What a key would do to the work that a row shows, or why there is none of it to do."""
+    work = row.work
+    return doing.propose(row, work) if work is not None else _without_work(row, doing.verb.lower())
+
+
+def _without_work(row: Row, verb: str) -> str:
+    """Why nothing can be done to the work of a row that shows none."""
+    if row.machine.rollout:
+        return f"{row.name} waits in rollout {row.machine.rollout[:8]}: nothing to {verb}"
+    return f"{row.name} has no workflow: nothing to {verb}"
+
+
+def _decided(row: Row, work: WorkLine) -> str:
+    """Why no verdict is taken on what is held there."""
+    if work.state is WorkState.STOPPING:
+        return f"{work.name} on {row.name} was told to stop: nothing is left to decide"
+    return f"what becomes of {work.action} on {row.name} is decided, and being carried out: a cancels the workflow"
+
+
+def _continue(row: Row, work: WorkLine) -> Proposal | str:
+    if work.held is not None and not waits_for_verdict(work):
+        return _decided(row, work)
     if work.held is None:
-        return replace(view, notice=f"nothing is held on {row.name}, so there is nothing to continue"), None
+        return f"nothing is held on {row.name}, so there is nothing to continue"
     decide = Decide(workflow=work.id, verb="continue", machine=row.name)
     if work.held is Kind.BEFORE:
-        return _asked(view, row, f"Begin {work.action} on {row.name}?", decide)
+        return Proposal(row=row, text=f"Begin {work.action} on {row.name}?", act=decide)
     if work.reason:
         text = f"Why does the failure of {work.action} on {row.name} count as success?"
-        return replace(view, question=Question(text=text, effect=decide, row=row, explains=True)), None
-    return _asked(view, row, f"Go on after {work.action} on {row.name}?", decide)
+        return Proposal(row=row, text=text, act=decide, explains=True)
+    return Proposal(row=row, text=f"Go on after {work.action} on {row.name}?", act=decide)
 
 
-def _retry(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
+def _retry(row: Row, work: WorkLine) -> Proposal | str:
+    if work.held is not None and not waits_for_verdict(work):
+        return _decided(row, work)
     if work.held is not None:
         if work.held is Kind.BEFORE:
-            return replace(view, notice=f"{work.action} has not begun: continue runs it"), None
+            return f"{work.action} has not begun: continue runs it"
         decide = Decide(workflow=work.id, verb="retry", machine=row.name)
-        return _asked(view, row, f"Run {work.action} on {row.name} again?", decide)
+        return Proposal(row=row, text=f"Run {work.action} on {row.name} again?", act=decide)
     if work.state not in FINAL - {WorkState.SUCCESS} and not work.lost:
-        return replace(view, notice=f"{work.name} on {row.name} did not fail, so there is nothing to retry"), None
+        return f"{work.name} on {row.name} did not fail, so there is nothing to retry"
     text = f"Resume workflow {work.name} on {row.name} at {work.action}?"
-    return _asked(view, row, text, Retry(workflow=work.id, machine=row.name))
+    return Proposal(row=row, text=text, act=Retry(workflow=work.id, machine=row.name))
 
 
-def _abort(view: View, row: Row, work: WorkLine) -> tuple[View, Effect | None]:
-    if work.held is not None:
+def _abort(row: Row, work: WorkLine) -> Proposal | str:
+    if waits_for_verdict(work):
         text = f"Abort workflow {work.name} on {row.name}? It ends as canceled"
-        return _asked(view, row, text, Decide(workflow=work.id, verb="abort", machine=row.name))
+        return Proposal(row=row, text=text, act=Decide(workflow=work.id, verb="abort", machine=row.name))
     if work.state in FINAL:
-        return replace(view, notice=f"{work.name} on {row.name} is over already"), None
+        return f"{work.name} on {row.name} is over already"
     text = f"Cancel workflow {work.name} on {row.name}? What runs is told to stop"
-    return _asked(view, row, text, Cancel(workflow=work.id, machine=row.name))
+    return Proposal(row=row, text=text, act=Cancel(workflow=work.id, machine=row.name))
 
 
-_WORK_KEYS: Final[Mapping[str, Callable[[View, Row, WorkLine], tuple[View, Effect | None]]]] = {
-    "s": _shell,
-    "c": _continue,
-    "r": _retry,
-    "a": _abort,
+@dataclass(frozen=True, slots=True)
+class _Proposing:
+    """A key that acts on work: what it would do to that of a row, or why it cannot; and its words for several machines."""
+
+    propose: Callable[[Row, WorkLine], Proposal | str]
+    verb: str
+    done: str
+
+
+_PROPOSING: Final[Mapping[str, _Proposing]] = {
+    "c": _Proposing(_continue, "Continue", "continued"),
+    "r": _Proposing(_retry, "Retry", "retried"),
+    "a": _Proposing(_abort, "Abort or cancel", "aborted or canceled"),
 }
+_WORK_KEYS: Final = frozenset({*_PROPOSING, "s"})
 # Of the keys on the list, those that are for the selected machine.
-_FOR_A_MACHINE: Final = frozenset({*_WORK_KEYS, "o", Key.ENTER})
+_FOR_A_MACHINE: Final = frozenset({*_WORK_KEYS, "o", " ", Key.ENTER})
 
 
-def _asked(view: View, row: Row, text: str, effect: Effect) -> tuple[View, None]:
-    return replace(view, question=Question(text=text, effect=effect, row=row)), None
+def _asked(view: View, proposed: Proposal | str) -> tuple[View, None]:
+    if isinstance(proposed, str):
+        return replace(view, notice=proposed), None
+    return replace(view, question=Question(text=proposed.text, proposals=(proposed,), done="")), None
+
+
+def _asked_of_marked(view: View, key: str) -> tuple[View, None]:
+    """One question about all marked machines, shown or not; those with nothing to do are left out."""
+    doing = _PROPOSING[key]
+    # Rows are in an order that is quickly sorted, and marks in none.
+    marked = sorted((row for each, row in view.rows.items() if each in view.marked), key=lambda row: row.by_name)
+    proposed = [_proposed(row, doing) for row in marked]
+    proposals = tuple(each for each in proposed if isinstance(each, Proposal))
+    cannot = [each for each in proposed if isinstance(each, str)]
+    if not proposals:
+        some = f"none of {len(marked)} marked machines can be {doing.done}: " if len(marked) > 1 else ""
+        return replace(view, notice=f"{some}{cannot[0]}"), None
+    if len(marked) == 1:
+        return replace(view, question=Question(text=proposals[0].text, proposals=proposals, done=doing.done)), None
+    failures = sum(each.explains for each in proposals)
+    do = "does" if failures == 1 else "do"
+    if failures == len(proposals):
+        text = f"Why {do} {counted(failures, 'failure')} count as success"
+        text += f", {len(cannot)} left out?" if cannot else "?"
+    elif failures:
+        text = f"{doing.verb} {len(proposals)}" + (f", leave out {len(cannot)}" if cannot else "")
+        text += f"; why {do} {counted(failures, 'failure')} count as success?"
+    else:
+        text = f"{doing.verb} {counted(len(proposals), 'machine')}"
+        text += f", leave out {len(cannot)} that cannot?" if cannot else "?"
+    return replace(view, question=Question(text=text, proposals=proposals, done=doing.done)), None
 
 
 def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | None]:
     done = replace(view, question=None)
-    if isinstance(question.effect, Decide) and _went_on(view, question.row):
-        return replace(done, notice=f"{question.row.name} went on meanwhile: nothing was done"), None
+    to_do = [each for each in question.proposals if not _went_on(view, each)]
+    if not to_do:
+        who = question.proposals[0].row.name if len(question.proposals) == 1 else "all of them"
+        return replace(done, notice=f"{who} went on meanwhile: nothing was done"), None
     if key == Key.ESCAPE:
         return replace(done, notice="nothing was done"), None
     if not question.explains:
-        return (done, question.effect) if key in ("y", "Y") else (replace(done, notice="nothing was done"), None)
+        if key in ("y", "Y"):
+            return _sent(done, question, [each.act for each in to_do])
+        return replace(done, notice="nothing was done"), None
     if key == Key.ENTER:
-        if not question.typed.strip():
-            return view, None
-        assert isinstance(question.effect, Decide)
-        return done, replace(question.effect, why=question.typed.strip())
+        why = question.typed.strip()
+        return _sent(done, question, [_explained(each, why) for each in to_do]) if why else (view, None)
     return replace(view, question=replace(question, typed=_edited(question.typed, key))), None
 
 
-def _went_on(view: View, asked: Row) -> bool:
-    """Whether what was held, when it was asked about, is held no longer: a verdict would be on something else."""
-    before, row = asked.machine.work, view.rows.get(asked.machine.id)
-    work = row.machine.work if row is not None else None
-    if before is None or work is None:
-        return True
-    return (work.id, work.number, work.held, work.attempt) != (before.id, before.number, before.held, before.attempt)
+def _sent(view: View, question: Question, acts: Sequence[Act]) -> tuple[View, Effect]:
+    """A person wants it."""
+    if not question.done:
+        return view, acts[0]
+    several = Several(acts=tuple(acts), done=question.done, late=len(question.proposals) - len(acts))
+    told = f"{question.done}: asking for {counted(len(acts), 'machine')} …"
+    return replace(view, marked=frozenset(), notice=told, asking=view.asking | {several}), several
+
+
+def _explained(proposal: Proposal, why: str) -> Act:
+    assert isinstance(proposal.act, Decide)
+    return replace(proposal.act, why=why) if proposal.explains else proposal.act
+
+
+def _went_on(view: View, asked: Proposal) -> bool:
+    """Whether what was asked about is not there any more: what was held was decided about, or the machine waits in a rollout."""
+    before, row = asked.row.work, row_of(view, asked.row.machine.id)
+    work = row.work if row is not None else None
+    if not isinstance(asked.act, Decide):
+        return row is not None and work is None
+    return before is None or work is None or _hold_of(work) != _hold_of(before)
+
+
+def _hold_of(work: WorkLine) -> tuple[object, ...]:
+    """What tells a hold from another, and from the same after a verdict."""
+    return work.id, work.number, work.held, work.attempt, waits_for_verdict(work)
 
 
 def _typed(view: View, key: str) -> View:
@@ -433,7 +608,7 @@ def _pressed_on_page(view: View, page: Page, key: str) -> tuple[View, Effect | N
         workflow = page.items[page.selected]
         load = Load(kind=PageKind.WORKFLOW, machine=page.load.machine, workflow=workflow)
         return _opened(view, Page(load=load, title=f"workflow {workflow[:8]}")) if workflow else (view, None)
-    row = view.rows.get(page.load.machine)
+    row = row_of(view, page.load.machine)
     if key in _WORK_KEYS and not _is_about(page.load, row):
         return replace(view, notice="this key is for a machine's page: Esc goes back"), None
     return _common(view, row, key)
@@ -441,14 +616,29 @@ def _pressed_on_page(view: View, page: Page, key: str) -> tuple[View, Effect | N
 
 def _is_about(load: Load, row: Row | None) -> bool:
     """Whether a page shows the work of a machine that its row has, and not an older one."""
-    work = row.machine.work if row is not None else None
+    work = row.work if row is not None else None
     return load.kind is PageKind.MACHINE or (work is not None and load.workflow == work.id)
 
 
+def row_of(view: View, machine: str) -> Row | None:
+    """A machine or stranger by its id, also one that the view is not about any more; None when it is gone."""
+    row = view.rows.get(machine)
+    if row is not None or not view.scope:
+        return row
+    snapshot = view.snapshot
+    alone = replace(
+        snapshot,
+        machines=tuple(each for each in snapshot.machines if each.id == machine),
+        strangers=tuple(each for each in snapshot.strangers if each.mac == machine),
+    )
+    return rows_of(alone, {}).get(machine)
+
+
 def _told(view: View, snapshot: Snapshot) -> View:
-    rows = rows_of(snapshot, view.rows)
+    rows = rows_of(snapshot, view.rows, view.scope)
     counts = counted_by_standing(rows.values())
-    return _listed(_with_own_pages(replace(view, snapshot=snapshot, rows=rows, counts=counts)))
+    marked = view.marked & rows.keys()
+    return _listed(_with_own_pages(replace(view, snapshot=snapshot, rows=rows, counts=counts, marked=marked)))
 
 
 def _with_own_pages(view: View) -> View:
@@ -459,6 +649,8 @@ def _with_own_pages(view: View) -> View:
 def _own_page(view: View, page: Page) -> Page:
     if page.load.kind is PageKind.HELP:
         return replace(page, lines=help_page(view.width))
+    if page.load.kind is PageKind.REFUSED:
+        return replace(page, lines=refused_page(view.refused, view.unanswered, view.width))
     if page.load.kind is not PageKind.PROBLEMS:
         return page
     lines, items = problems_page(view.rows.values(), view.width)

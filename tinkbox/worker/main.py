@@ -19,6 +19,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.model.session import new_instance
+from tinkbox.model.text import one_line
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.private_files import make_private
 from tinkbox.runtime import ContainerFailed, EngineAway
@@ -332,5 +333,6 @@ async def _report(door: Door, offer: Offer, report: Report) -> Offer | None:
 def _tell(offer: Offer, outcome: Outcome) -> None:
     why = f": {outcome.reason}: {outcome.message}" if outcome.reason else ""
     # An action's words go to a console here.
-    text = "".join(letter if letter.isprintable() else " " for letter in why)[:_LONGEST_WHY]
-    _log.info("%s: %s%s", offer.action.spec.name, outcome.state, text, extra={"action": "attempt.ends"})
+    _log.info(
+        "%s: %s%s", offer.action.spec.name, outcome.state, one_line(why, _LONGEST_WHY), extra={"action": "attempt.ends"}
+    )

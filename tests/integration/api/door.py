@@ -22,6 +22,7 @@ from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
 from tinkbox.api.access import bearer_only
 from tinkbox.api.following import Followers
+from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
@@ -30,7 +31,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import Queue, Turns
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.engine.workflows.breakpoints import Breakpoints
@@ -160,10 +161,11 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             registry="172.30.0.1",
         )
         tcp = socket.create_server(("127.0.0.1", 0))
-        await _serve(stack, operator, [bearer_only(PEOPLE.bearer, RefusedTokens())], tcp)
+        long_answers = queue()
+        await _serve(stack, operator, [bearer_only(PEOPLE.bearer, RefusedTokens())], tcp, long_answers)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
-        await _serve(stack, operator, [], local)
+        await _serve(stack, operator, [], local, long_answers)
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
@@ -184,10 +186,15 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
 
 
 async def _serve(
-    stack: AsyncExitStack, operator: OperatorDoor, guards: Sequence[Middleware], listening: socket.socket
+    stack: AsyncExitStack,
+    operator: OperatorDoor,
+    guards: Sequence[Middleware],
+    listening: socket.socket,
+    long_answers: Queue,
 ) -> None:
     application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
     application.add_routes(operator.routes())
+    take_turns(application, long_answers)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)

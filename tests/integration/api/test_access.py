@@ -1,6 +1,7 @@
 """Who may use the operator door for what, and how much it takes in."""
 
 import getpass
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.api.door import PEOPLE, TOKEN, Door
-from tests.integration.engine.appliance import HELLO, hardware
+from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.api.access import TICKETED, bearer_only, caller
 from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.door.problems import refusals_become_problems
@@ -107,6 +108,13 @@ NEEDED = {
     ("GET", "/v1/services/logs"): LOOK,
 }
 
+# What changes nothing with `dry_run`, and needs no more than LOOK then.
+REHEARSED: dict[tuple[str, str], dict[str, object]] = {
+    ("POST", "/v1/apply"): {"files": [{"name": "a.json", "text": json.dumps(hardware(2))}]},
+    ("POST", "/v1/hardware/import"): {"machines": [{"macs": ["08:00:27:00:00:02"], "name": "node2"}]},
+    ("POST", "/v1/rollouts"): {"template": "hello", "machines": ["machine-1"]},
+}
+
 
 @pytest.mark.parametrize(
     "header",
@@ -194,10 +202,14 @@ async def test_every_route_has_its_right(door: Door) -> None:
 
 @pytest.mark.parametrize(("method", "path"), NEEDED)
 async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Door, method: str, path: str) -> None:
+    document = {} if (method, path) in REHEARSED else None
     url = door.url + path.replace("{key}", "nothing").replace("{id}", "nothing")
     for right in Right:
         headers = {"Authorization": f"Bearer {right}-token"}
-        async with aiohttp.ClientSession(headers=headers) as session, session.request(method, url) as response:
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.request(method, url, json=document) as response,
+        ):
             if right is NEEDED[method, path]:
                 assert response.status not in (401, 403), right
                 continue
@@ -205,6 +217,26 @@ async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Do
             problem = await response.json(content_type=None)
         assert problem["type"] == "/problems/forbidden"
         assert f"who-may-{right} ({right}) lacks the right to {NEEDED[method, path]}" in problem["detail"]
+
+
+@pytest.mark.parametrize(("method", "path"), REHEARSED)
+async def test_what_changes_nothing_is_for_those_who_may_look_too(door: Door, method: str, path: str) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    asked = {**REHEARSED[method, path], "dry_run": True}
+    for right in Right:
+        headers = {"Authorization": f"Bearer {right}-token"}
+        async with aiohttp.ClientSession(headers=headers) as session:
+            async with session.request(method, door.url + path, json=asked) as response:
+                assert response.status == (403 if right is ATTACH else 200), right
+            if right is not OPERATE:
+                for changing in ({**asked, "dry_run": False}, REHEARSED[method, path]):
+                    async with session.request(method, door.url + path, json=changing) as response:
+                        problem = await response.json(content_type=None)
+                        assert response.status == 403, right
+                        assert "lacks the right to operate" in problem["detail"]
+    assert [each["id"] for each in await door.done("GET", "/v1/hardware")] == [hardware(1)["id"]]
+    assert await door.done("GET", "/v1/rollouts") == []
 
 
 async def test_who_may_only_operate_reads_nothing_by_changing_it(door: Door) -> None:
@@ -236,6 +268,69 @@ async def test_who_may_only_operate_reads_nothing_by_changing_it(door: Door) -> 
             told[OPERATE if rights else LOOK] = said
     assert "TOPSECRET" not in told[OPERATE]
     assert "TOPSECRET" in told[LOOK]
+
+
+async def test_who_may_only_operate_sees_neither_what_is_rendered_nor_what_was_stored_before(door: Door) -> None:
+    """Previews fill templates with documents of machines, and the answers of changes are no records of machines."""
+    machine = hardware(1)
+    machine["metadata"] = {"instance": {"userdata": "topsecret"}}
+    await door.done("POST", "/v1/hardware", machine)
+    image = HELLO.replace("image: hello-world", "image: '{{ printf \"%x\" .Hardware.UserData }}'")
+    failing = "{{ fail .Hardware.UserData }}"
+    for name, text in (("hello", image), ("failing", failing)):
+        await door.done("POST", "/v1/templates", {"name": name, "data": text})
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    await door.done("POST", f"/v1/workflows/{made['id']}/cancel")
+    for kind, key in (("hardware", "machine-1"), ("templates", "hello"), ("workflows", made["id"])):
+        await door.done("PATCH", f"/v1/{kind}/{key}/labels", {"set": {"secret": "topsecret"}})
+    labels = {"set": {"a": "b"}}
+    listed = {"macs": [mac(1)], "name": "another", "address": "172.30.0.99", "labels": {"secret": "x"}}
+    asked: list[tuple[str, str, dict[str, object]]] = [
+        ("POST", "/v1/rollouts", {"template": "hello", "machines": ["machine-1"], "dry_run": True}),
+        ("POST", "/v1/rollouts", {"template": "failing", "machines": ["machine-1"], "dry_run": True}),
+        ("POST", "/v1/hardware/import", {"machines": [listed], "dry_run": True}),
+        ("POST", "/v1/hardware/import", {"machines": [listed]}),
+        ("PATCH", "/v1/hardware/machine-1/labels", labels),
+        ("PATCH", "/v1/templates/hello/labels", labels),
+        ("PATCH", f"/v1/workflows/{made['id']}/labels", labels),
+        ("PATCH", "/v1/hardware/machine-1", {"disks": ["/dev/sda"]}),
+        ("POST", "/v1/hardware/machine-1/retire", {}),
+        ("POST", "/v1/hardware/machine-1/return", {}),
+        ("PUT", "/v1/hardware/machine-1/tpm", {"sha256": "0" * 64}),
+        ("DELETE", "/v1/hardware/machine-1/tpm", {}),
+    ]
+    told: dict[Right, list[str]] = {}
+    for right, token in ((OPERATE, f"{OPERATE}-token"), (LOOK, TOKEN)):
+        async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session:
+            told[right] = []
+            for method, path, document in asked:
+                async with session.request(method, door.url + path, json=document) as response:
+                    assert response.status == 200, (path, await response.text())
+                    told[right].append(await response.text())
+    secrets = ("topsecret", b"topsecret".hex(), "172.30.0.11")
+    for answer in told[OPERATE]:
+        assert not any(each in answer for each in secrets), answer
+    for answer in told[LOOK]:
+        assert any(each in answer for each in secrets), answer
+    plan, refused, preview = map(json.loads, told[OPERATE][:3])
+    assert (plan["actions"], plan["wipes"], plan["warnings"]) == (None, None, None)
+    assert [each["name"] for each in plan["machines"]] == ["machine-1"]
+    assert refused["refused"][0]["why"].startswith("the template cannot be used for it")
+    assert preview["machines"][0]["changes"] == ["name", "ip", "label"]
+    machine_1 = {"id": hardware(1)["id"], "name": "machine-1", "mac": mac(1)}
+    assert json.loads(told[OPERATE][4]) == {**machine_1, "labels": {"a": "b"}}
+    assert json.loads(told[OPERATE][8]) == {**machine_1, "canceled": [], "stopping": []}
+
+
+async def test_who_may_only_operate_is_shown_the_note_just_made_and_no_other(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/hardware/machine-1/notes", {"text": "a secret"})
+    headers = {"Authorization": f"Bearer {OPERATE}-token"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.post(f"{door.url}/v1/hardware/machine-1/notes", json={"text": "moved"}) as response,
+    ):
+        assert [each["text"] for each in (await response.json())["notes"]] == ["moved"]
 
 
 async def test_whoever_may_look_may_ask_for_the_head_alone(door: Door) -> None:

@@ -1,13 +1,20 @@
 """`/v1/apply`, `/v1/export` and `/v1/workflows/plan` at the operator door."""
 
+from collections.abc import Sequence
+
 import aiohttp
 import pytest
 
-from tests.integration.api.door import Door
-from tests.integration.engine.appliance import mac
-from tests.integration.engine.applying.documents import machine, site, template
+from tests.integration.api.door import TOKEN, Door
+from tests.integration.engine.appliance import HELLO, mac
+from tests.integration.engine.applying.documents import flow, machine, site, template
 from tinkbox.api.routes import apply
+from tinkbox.engine.templates import rendering
+from tinkbox.engine.templates.dialects import Dialect
+from tinkbox.engine.templates.rendering import Data
+from tinkbox.engine.turns import Turn
 from tinkbox.model.applying import MAX_FILES
+from tinkbox.model.errors import Problem
 
 
 def asked(*texts: str, **how: object) -> dict[str, object]:
@@ -92,11 +99,70 @@ async def test_an_unknown_filter_of_an_export_is_refused(door: Door) -> None:
 
 async def test_who_may_only_look_applies_nothing(door: Door) -> None:
     async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
-        for dry_run in (True, False):
+        for dry_run, status in ((True, 200), (False, 403)):
             async with session.post(f"{door.url}/v1/apply", json=asked(machine(1), dry_run=dry_run)) as answer:
-                assert answer.status == 403
+                assert answer.status == status
         async with session.get(f"{door.url}/v1/export") as answer:
             assert answer.status == 200
+
+
+async def test_templates_of_who_may_only_look_are_rendered_in_processes_of_their_own(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A template may be made to take time and memory: in our process it is of those who may operate."""
+    confined: list[int] = []
+    render_confined = rendering.render_confined
+
+    async def noted(text: str, several: Sequence[Data], turn: Turn, dialect: Dialect) -> list[str | Problem]:
+        confined.append(len(several))
+        return await render_confined(text, several, turn, dialect)
+
+    monkeypatch.setattr(rendering, "render_confined", noted)
+    documents = (site(2), template("logic", f"{HELLO}# {{{{ if .x }}}}{{{{ end }}}}\n"))
+    answers = []
+    for token, apart in ((TOKEN, False), ("look-token", True)):
+        async with (
+            aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session,
+            session.post(f"{door.url}/v1/apply", json=asked(*documents, dry_run=True)) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+            answers.append(await answer.json())
+        assert bool(confined) is apart
+    assert answers[0] == answers[1]
+    assert sorted(confined) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("was", "would_be"),
+    [
+        ("name: hello_world", "name: 'x{{ fail (toJson .Hardware.Metadata.Instance.ID) }}'"),
+        ("{{.device_1}}", "{{ .Hardware.Metadata.Instance.ID }}"),
+    ],
+    ids=["rendered", "bound"],
+)
+async def test_who_may_only_operate_is_not_shown_by_a_dry_run_what_a_template_makes_of_documents(
+    door: Door, was: str, would_be: str
+) -> None:
+    known = machine(1) + "  metadata: {instance: {id: topsecret}}\n"
+    await door.done("POST", "/v1/apply", asked(known))
+    text = HELLO.replace(was, would_be, 1)
+    assert text != HELLO
+    documents = (template(text=text), flow(1))
+
+    async def told(token: str, *, dry_run: bool) -> tuple[int, str]:
+        async with (
+            aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session,
+            session.post(f"{door.url}/v1/apply", json=asked(*documents, dry_run=dry_run)) as answer,
+        ):
+            return answer.status, await answer.text()
+
+    status, found = await told("operate-token", dry_run=True)
+    assert (status, "topsecret" in found) == (422, False), found
+    assert "the template cannot be used for it; to see why you need the right to look" in found
+    for token, dry_run in (("look-token", True), ("operate-token", False)):
+        status, found = await told(token, dry_run=dry_run)
+        assert (status, "topsecret" in found) == (422, True), found
+    assert not await door.box.workflows.all()
 
 
 async def test_a_plan_is_answered_for_a_machine_and_for_devices(door: Door) -> None:

@@ -107,6 +107,22 @@ async def test_what_cannot_be_armed_is_refused_and_nothing_is(
     assert (await door.done("GET", path))["armed"] == NOTHING
 
 
+async def test_lists_find_what_is_held(door: Door, path: str) -> None:
+    async def found(query: str) -> list[str]:
+        return [each["id"] for each in await door.done("GET", f"/v1/{query}")]
+
+    workflow = path.split("/")[3]
+    assert await found("workflows?state=held") == await found("hardware?state=held") == []
+    await hold(door, path)
+    other = await door.box.workflow()
+    assert await found("workflows?state=held") == await found("workflows?state=RUNNING") == [workflow]
+    assert await found("workflows?state=held,PENDING") == [workflow, other]
+    assert await found("hardware?state=held") == [MACHINE]
+    await door.done("POST", f"{path}/verdict", {"verb": "continue", "why": "all is well"})
+    door.box.clock.forward(3)
+    assert (await door.done("GET", f"/v1/hardware/{MACHINE}"))["state"] in ("held", "working")
+
+
 async def test_what_is_held_is_seen_everywhere(door: Door, path: str) -> None:
     await door.done("POST", f"{path}/arm", {"on_failure": True, "timeout": 600})
     token = await hold(door, path)
@@ -243,3 +259,62 @@ async def test_a_workflow_is_not_created_with_breakpoints_that_cannot_be(
     asked = {"template": template["id"], "hardware": {"device_1": mac(1)}, "breakpoints": wanted}
     assert (await door.ask("POST", "/v1/workflows", asked))[0] == status
     assert len(await door.done("GET", "/v1/workflows")) == 1
+
+
+async def test_the_list_is_selected_by_state_machine_and_labels(door: Door, path: str) -> None:
+    """Labels of machines reach their workflows."""
+    await door.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r1"}})
+    await door.done("POST", f"{path}/arm", {"on_failure": True})
+
+    async def count(query: str) -> int:
+        return len(await door.done("GET", f"/v1/breakpoints?{query}"))
+
+    selecting = ("machine=machine-1", "label=rack=r1", "state=pending", "label=rack=r1&state=pending&limit=1")
+    assert [await count(each) for each in selecting] == [1, 1, 1, 1]
+    assert [await count(each) for each in ("label=rack!=r1", "state=HELD", "state=RUNNING")] == [0, 0, 0]
+    await hold(door, path)
+    assert [await count(each) for each in ("state=HELD", "state=RUNNING", "state=HELD&label=rack=r1")] == [1, 1, 1]
+    await door.done("PATCH", f"{path.removesuffix('/breakpoints')}/labels", {"set": {"rack": "r2"}})
+    assert [await count(each) for each in ("label=rack=r1", "label=rack=r2")] == [0, 1]
+    await door.done("POST", f"{path}/verdict", {"verb": "fail"})  # nobody is waited for any more
+    assert [await count(each) for each in ("state=HELD", "state=RUNNING")] == [0, 1]
+    (listed,) = await door.done("GET", "/v1/breakpoints")
+    assert [(each["id"], each["hostname"]) for each in listed["machines"]] == [(MACHINE, "machine-1")]
+    assert (await door.ask("GET", "/v1/breakpoints?machine=node9"))[0] == 404
+    assert (await door.ask("GET", "/v1/breakpoints?state=HEELD"))[0] == 422
+
+
+async def test_a_name_that_several_unfinished_workflows_have_decides_nothing(door: Door, path: str) -> None:
+    await hold(door, path)
+    named = "/v1/workflows/hello_world_workflow/breakpoints"
+    await door.box.machine(2)
+    await door.box.workflow(device_1=2)
+    for verb, asked in (("verdict", {"verb": "abort"}), ("extend", {})):
+        status, problem = await door.ask("POST", f"{named}/{verb}", asked)
+        assert (status, "2 workflows that are not over are called 'hello_world_workflow'" in str(problem)) == (
+            409,
+            True,
+        )
+    assert (await door.done("POST", f"{path}/verdict", {"verb": "abort"}))["verdict"]["verb"] == "abort"
+
+
+async def test_who_may_only_operate_decides_without_being_shown_output(door: Door, path: str) -> None:
+    headers = {"Authorization": "Bearer operate-token"}
+    await door.done("POST", f"{path}/arm", {"on_failure": True})
+    await hold(door, path)
+    asked = (
+        ("arm", {"before": ["second"]}),
+        ("extend", {"seconds": 60}),
+        ("verdict", {"verb": "fail", "why": "seen"}),
+    )
+    told = {}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for verb, document in asked:
+            async with session.post(f"{door.url}{path}/{verb}", json=document) as response:
+                assert response.status == 200
+                told[verb] = await response.json()
+    assert (told["arm"]["armed"]["before"], told["arm"]["held"]) == (["hello world/second"], None)
+    for verb in ("extend", "verdict"):
+        outcome = told[verb]["outcome"]
+        assert (outcome["state"], outcome["message"], outcome["tail"]) == ("FAILED", "", [])
+    assert told["verdict"]["verdict"]["why"] == "seen"

@@ -11,6 +11,7 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.model.machine_lists import MOST_LISTED
+from tinkbox.model.workflow import State
 
 MACHINE = str(UUID(int=1))
 
@@ -46,6 +47,33 @@ async def test_a_list_is_shown_stored_and_unchanged(door: Door) -> None:
         ["loud"],
     )
     assert len(await door.done("GET", "/v1/hardware")) == 2
+
+
+async def test_a_machine_that_is_registered_again_has_not_failed_as_the_deleted_one_had(door: Door) -> None:
+    async def standing() -> tuple[str, str, str, bool]:
+        (shown,) = await door.done("GET", "/v1/hardware")
+        (line,) = (await door.done("GET", "/v1/status?after="))["machines"]
+        (one,) = [await door.done("GET", f"/v1/hardware/{MACHINE}")]
+        return shown["state"], one["state"], line["state"], "work" in line
+
+    async def fails() -> None:
+        offer = await door.box.offer(MACHINE)
+        assert offer is not None
+        await door.box.report(MACHINE, offer, State.FAILED, exit_code=1)
+
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await workflow(door)
+    await fails()
+    assert await standing() == ("failed", "failed", "failed", True)
+    await door.done("DELETE", f"/v1/hardware/{MACHINE}")
+    door.box.clock.forward(1)
+    await door.done("POST", "/v1/hardware", hardware(1))
+    assert await standing() == ("idle", "idle", "idle", False)
+    # The document is pushed once more: it is the same machine still.
+    await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    await fails()
+    await door.done("POST", "/v1/hardware", hardware(1))
+    assert await standing() == ("failed", "failed", "failed", True)
 
 
 async def test_one_that_cannot_be_is_422_with_its_line_and_stores_nothing(door: Door) -> None:
@@ -202,3 +230,15 @@ async def test_every_change_is_in_the_log_with_who_did_it(door: Door, caplog: py
         "hardware returned to service",
         "hardware deleted",
     ]
+
+
+async def test_a_retry_is_refused_when_the_machine_was_deleted_or_registered_anew(door: Door) -> None:
+    await door.box.machine(1)
+    made = await workflow(door)
+    await door.done("POST", f"/v1/workflows/{made}/cancel")
+    await door.done("DELETE", f"/v1/hardware/{MACHINE}")
+    for anew in (False, True):
+        if anew:
+            await door.box.machine(1)
+        status, answer = await door.ask("POST", f"/v1/workflows/{made}/retry")
+        assert (status, "make a new workflow" in answer["detail"]) == (409, True)

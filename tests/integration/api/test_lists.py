@@ -1,6 +1,7 @@
 """Lists answer what their query asks, and labels change."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -8,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.integration.api.door import Door
-from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.engine.appliance import HELLO, RELAY, hardware, mac
 from tinkbox.model.workflow import State
 from tinkbox.wire.list_total import HEADER
 
@@ -59,11 +60,21 @@ async def test_retired_machines_are_selected_by_their_labels_where_they_are_aske
         ("?state=idle", [1, 2, 3]),
         ("?state=WAITING", []),
         ("?sort=-name&limit=2", [3, 2]),
+        ("?sort=-ip&limit=2", [3, 2]),
     ],
 )
 async def test_machines_are_listed_as_the_query_asks(door: Door, query: str, found: Sequence[int]) -> None:
     await machines(door)
     assert await names(door, f"/v1/hardware{query}") == [f"machine-{each}" for each in found]
+
+
+async def test_machines_are_sorted_by_how_long_they_stand_where_they_do(door: Door) -> None:
+    for number in (1, 2, 3):
+        await door.done("POST", "/v1/hardware", hardware(number))
+        door.box.clock.forward(60)
+    await door.done("POST", "/v1/hardware/machine-1/retire", {})
+    assert await names(door, "/v1/hardware?sort=-since") == ["machine-3", "machine-2"]
+    assert await names(door, "/v1/hardware?sort=since&state=idle,retired") == ["machine-2", "machine-3", "machine-1"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +91,15 @@ async def test_machines_are_listed_as_the_query_asks(door: Door, query: str, fou
         ("?label=batch notin (b1,b3)", [1]),
         ("?label=!batch", []),
         ("?label=batch", [0, 1, 2]),
+        ("?label=rack=r2", [0, 2]),
+        ("?label=rack!=r2", [1]),
+        ("?label=rack in (r1,r2),gpu=no", [1, 2]),
+        ("?label=rack=r2,batch=b3", [2]),
+        ("?label=rack", [0, 1, 2]),
+        ("?label=!rack", []),
+        ("?label=rack=r2&sort=-created_at&limit=1", [2]),
+        ("?sort=machine", [0, 1, 2]),
+        ("?sort=-machine&limit=2", [2, 1]),
         ("?state=PENDING,RUNNING", [0, 1, 2]),
         ("?state=pending&template=other", [1]),
         ("?state=FAILED", []),
@@ -91,6 +111,63 @@ async def test_workflows_are_listed_as_the_query_asks(door: Door, query: str, fo
     made = await workflows(door)
     listed = await door.done("GET", f"/v1/workflows{query.replace(' ', '%20')}")
     assert [each["id"] for each in listed] == [made[each] for each in found]
+
+
+async def selected(door: Door, selector: str) -> list[str]:
+    return [each["id"] for each in await door.done("GET", f"/v1/workflows?label={quote(selector)}")]
+
+
+async def test_a_workflows_own_label_beats_that_of_its_machine(door: Door) -> None:
+    first, second, third = await workflows(door)
+    await door.done("PATCH", f"/v1/workflows/{first}/labels", {"set": {"rack": "r9"}})
+    for selector, found in (("rack=r9", [first]), ("rack=r2", [third]), ("rack!=r2", [first, second])):
+        assert await selected(door, selector) == found, selector
+    await door.done("PATCH", f"/v1/workflows/{first}/labels", {"remove": ["rack"]})
+    assert await selected(door, "rack=r2") == [first, third]
+
+
+async def test_a_workflow_of_several_machines_has_the_values_of_each(door: Door) -> None:
+    await machines(door)
+    await door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    asked = {"template": "relay", "hardware": {"a": mac(1), "b": mac(2)}}
+    made = [(await door.done("POST", "/v1/workflows", asked))["id"]]
+    for selector, found in (
+        ("rack=r1", made),
+        ("rack=r2", made),
+        ("rack!=r1", []),
+        ("rack=r3", []),
+        ("rack!=r3", made),
+    ):
+        assert await selected(door, selector) == found, selector
+    assert await selected(door, "rack=r1,rack=r2") == made
+    for number in (1, 2):
+        await door.done("PATCH", f"/v1/hardware/machine-{number}/labels", {"remove": ["rack"]})
+    assert await selected(door, "!rack") == made
+
+
+async def test_machines_that_were_never_heard_of_stand_behind_those_that_were(door: Door) -> None:
+    await machines(door)
+    record = door.box.machines.known.find("machine-2")
+    door.box.machines.known.note(replace(record, last_contact=door.box.clock()))
+    for sort in ("last_contact", "-last_contact"):
+        assert (await names(door, f"/v1/hardware?sort={sort}"))[0] == "machine-2", sort
+
+
+async def test_addresses_are_sorted_as_numbers(door: Door) -> None:
+    for last in (2, 10, 9):
+        added = {"mac": mac(last), "name": f"of-{last}", "address": f"172.30.0.{last}/24"}
+        await door.done("POST", "/v1/hardware/add", added)
+    assert await names(door, "/v1/hardware?sort=ip") == ["of-2", "of-9", "of-10"]
+
+
+async def test_workflows_are_sorted_by_their_machines_as_people_sort_names(door: Door) -> None:
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    for number in (10, 2, 9):
+        await door.done("POST", "/v1/hardware/add", {"mac": mac(number), "name": f"node{number}"})
+        await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(number)}})
+    for sort, order in (("machine", [2, 9, 10]), ("-machine", [10, 9, 2])):
+        listed = await door.done("GET", f"/v1/workflows?sort={sort}")
+        assert [each["machines"][0]["name"] for each in listed] == [f"node{each}" for each in order]
 
 
 async def test_a_list_says_since_a_time_as_well(door: Door) -> None:
@@ -129,7 +206,10 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
     [
         ("/v1/workflows?stat=FAILED", "'stat' is no filter of /v1/workflows: did you mean state?"),
         ("/v1/workflows?state=FALED", "'FALED' is no state: did you mean FAILED?"),
-        ("/v1/workflows?sort=age", "'age' is nothing to sort by: known here: created_at, updated_at, name, state"),
+        (
+            "/v1/workflows?sort=age",
+            "'age' is nothing to sort by: known here: created_at, updated_at, name, state, machine",
+        ),
         ("/v1/workflows?since=yesterday", "since 'yesterday' is no time: write 2h, 3d, or"),
         ("/v1/workflows?since=2026-11-27T16:00:00", "is no time"),
         ("/v1/workflows?since=0001-01-01T00:00:00%2B14:00", "is no time"),

@@ -12,8 +12,29 @@ async def test_names_of_each_kind_are_answered(door: Door) -> None:
     assert await door.done("GET", "/v1/names/machine?prefix=mach") == [machine]
     assert [each["name"] for each in await door.done("GET", "/v1/names/template?prefix=hel")] == ["hello"]
     assert await door.done("GET", "/v1/names/image?prefix=a/b:") == [{"name": "a/b:v1", "about": ""}]
-    for kind in ("workflow", "service", "rollout", "system-image"):
+    for kind in ("workflow", "service", "rollout", "system-image", "retired-machine"):
         assert await door.done("GET", f"/v1/names/{kind}") == []
+
+
+async def test_machines_and_templates_are_in_the_order_of_their_names(door: Door) -> None:
+    for number in (10, 2, 1):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    for name in ("hello10", "hello2"):
+        await door.done("POST", "/v1/templates", {"name": name, "data": HELLO})
+    found = await door.done("GET", "/v1/names/machine?prefix=mach")
+    assert [each["name"] for each in found] == ["machine-1", "machine-2", "machine-10"]
+    found = await door.done("GET", "/v1/names/template?prefix=hello")
+    assert [each["name"] for each in found] == ["hello2", "hello10"]
+
+
+async def test_a_parameter_that_a_template_does_not_use_is_told_with_the_workflow(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    given = {"device_1": "08:00:27:00:00:01", "foo": "bar"}
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": given})
+    assert made["notes"] == [{"text": "template hello does not use the parameter foo"}]
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": given["device_1"]}})
+    assert list(made) == ["id"]
 
 
 async def test_an_unknown_kind_is_told_with_the_nearest(door: Door) -> None:

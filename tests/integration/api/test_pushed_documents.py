@@ -284,6 +284,10 @@ async def test_a_template_is_validated_for_every_machine_without_being_stored(do
     await door.done("POST", "/v1/templates", {"name": "stored", "data": HELLO})
     answer = await door.done("POST", "/v1/templates/validate", {"template": "stored"})
     assert [(each["template"], each["problems"]) for each in answer["verdicts"]] == [("stored", [])] * 2
+    for number in (10, 2):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    answer = await door.done("POST", "/v1/templates/validate", {"template": "stored"})
+    assert [each["machine"] for each in answer["verdicts"]] == ["machine1", "machine-1", "machine-2", "machine-10"]
     assert (await door.ask("POST", "/v1/templates/validate", {"data": HELLO, "template": "stored"}))[0] == 422
     assert (await door.ask("POST", "/v1/templates/validate", {"data": HELLO, "hardware": []}))[0] == 422
 

@@ -57,6 +57,52 @@ async def test_a_rollouts_life(door: Door) -> None:
     assert (await door.ask("GET", f"/v1/rollouts/{key}"))[0] == 404
 
 
+async def test_what_another_rollout_took_meanwhile_is_refused_or_skipped_and_told(door: Door) -> None:
+    await prepared(door)
+    first = (await door.done("POST", "/v1/rollouts", wanted("machine-1", "machine-2", max_parallel=1)))["id"]
+    await door.done("POST", f"/v1/rollouts/{first}/cancel")
+    await door.box.progression.look()
+    second = (await door.done("POST", "/v1/rollouts", wanted("machine-2", "machine-3", max_parallel=1)))["id"]
+    status, refusal = await door.ask("POST", f"/v1/rollouts/{first}/resume", {})
+    assert status == 422
+    assert "1 machine of 2 cannot begin; --skip-refused goes on without them" in str(refusal)
+    assert f"it waits in rollout {second[:8]}" in str(refusal)
+    assert (await door.ask("POST", f"/v1/rollouts/{first}/resume", {"skip": True}))[0] == 422
+    resumed = await door.done("POST", f"/v1/rollouts/{first}/resume", {"skip_refused": True})
+    assert [each["name"] for each in resumed["refused"]] == ["machine-2"]
+    assert {name: number for name, number in resumed["counts"].items() if number} == {"WAITING": 1, "CANCELED": 1}
+
+
+async def test_the_label_of_a_rollout_is_the_appliances_own(door: Door) -> None:
+    await prepared(door)
+    made = await door.done("POST", "/v1/rollouts", wanted("machine-1", labels={"team": "a"}))
+    await door.box.progression.look()
+    own = f"rollout={made['id'][:8]}"
+    (workflow,) = await door.done("GET", f"/v1/workflows?label={own}")
+    labels = f"/v1/workflows/{workflow['id']}/labels"
+    document = (
+        "apiVersion: tinkerbell.org/v1alpha1\nkind: Workflow\nmetadata: {name: w, labels: {rollout: x}}\n"
+        "spec: {templateRef: hello, hardwareRef: machine-2}\n"
+    )
+    for method, path, asked in (
+        ("PATCH", labels, {"remove": ["rollout"]}),
+        ("PATCH", labels, {"set": {"rollout": "x", "team": "b"}}),
+        ("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(2)}, "labels": {"rollout": "x"}}),
+        ("POST", "/v1/workflows", {"documents": document}),
+        ("POST", "/v1/rollouts", wanted("machine-2", labels={"rollout": "x"})),
+        ("POST", "/v1/apply", {"files": [{"name": "w.yaml", "text": document}]}),
+    ):
+        status, refusal = await door.ask(method, path, asked)
+        assert status == 422, (path, refusal)
+        assert "the appliance keeps the label rollout itself" in str(refusal)
+    await door.done("PATCH", labels, {"remove": ["team"], "set": {"batch": "b7"}})
+    # A machine's label of that name is its own affair.
+    await door.done("PATCH", "/v1/hardware/machine-2/labels", {"set": {"rollout": made["id"][:8]}})
+    await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(2)}})
+    for selector, number in ((own, 1), ("rollout", 1), ("!rollout", 1), (f"rollout!={made['id'][:8]}", 1)):
+        assert len(await door.done("GET", f"/v1/workflows?label={selector}")) == number
+
+
 async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door) -> None:
     await prepared(door)
     plan = await door.done(
@@ -66,7 +112,11 @@ async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door
     assert (plan["machines"], plan["device"], plan["hardware"]) == ([machine], "device_1", {"image": "x"})
     assert [(each["name"], each["id"]) for each in plan["refused"]] == [("nosuch", "")]
     assert [each["action"] for each in plan["actions"]] == ["hello_world", "second"]
-    assert [each.split(" is not")[0] for each in plan["warnings"]] == ["image hello-world", "image tools/second:v1"]
+    assert [each.split(" is not")[0] for each in plan["warnings"]] == [
+        "template hello does not use the parameter image",
+        "image hello-world",
+        "image tools/second:v1",
+    ]
     assert (plan["wipes"], plan["max_parallel"], plan["on_failure"]) == ([], 2, "stop")
     assert await door.done("GET", "/v1/rollouts") == []
     assert await door.done("GET", "/v1/workflows") == []
@@ -140,3 +190,15 @@ async def test_only_operators_change_rollouts_and_everybody_who_may_look_sees_th
     ):
         assert await status(method, path, "look-token") == 403
     assert (await door.done("GET", f"/v1/rollouts/{key}"))["state"] == "WAITING"
+
+
+async def test_who_may_only_operate_is_told_how_far_a_rollout_is_and_no_more(door: Door) -> None:
+    await prepared(door, 1)
+    asked = wanted("machine-1", hardware={"password": "topsecret"}, labels={"a": "topsecret"})
+    key = (await door.done("POST", "/v1/rollouts", asked))["id"]
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer operate-token"}) as session:
+        for verb in ("pause", "resume", "cancel"):
+            async with session.post(f"{door.url}/v1/rollouts/{key}/{verb}") as response:
+                told = await response.text()
+                assert (response.status, "topsecret" in told) == (200, False)
+                assert '"total": 1' in told

@@ -93,6 +93,14 @@ async def test_services_that_nobody_began_with_are_listed_with_where_they_belong
     assert boot["run"] not in ("", receiver["run"])
 
 
+async def test_those_of_one_machine_are_listed_by_whatever_it_is_called(door: Door) -> None:
+    _, machine = await flow(door)
+    for key in (machine, "machine-1", "MACHINE-1", "172.30.0.11", "08:00:27:00:00:01"):
+        assert [each["name"] for each in await door.done("GET", f"/v1/services?machine={key}")] == ["receiver"], key
+    assert [each["name"] for each in await door.done("GET", "/v1/services?machine=provisioner")] == ["boot files"]
+    assert await door.done("GET", "/v1/services?machine=machine-2") == []
+
+
 async def test_where_a_service_stands_is_told_as_its_host_says(door: Door) -> None:
     await flow(door)
     host = Host(door)

@@ -3,6 +3,8 @@
 What takes real firmware is in tests/machine/test_doctor.py.
 """
 
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -126,8 +128,12 @@ def moved(lab: DoctorLab) -> None:
     leases.write_text(LEASE.format())
     vendor = 'send vendor-class-identifier "PXEClient:Arch:00000:UNDI:002001";'
     configuration.write_text(f"option arch code 93 = unsigned integer 16;\n{vendor}\nsend arch 0;\n")
-    files = ["-cf", str(configuration), "-lf", str(leases), "-pf", str(lab.work / "moved.pid")]
+    number = lab.work / "moved.pid"
+    files = ["-cf", str(configuration), "-lf", str(leases), "-pf", str(number)]
     assert box.tries("dhclient", "-4", "-1", "-sf", "/bin/true", *files, "eth0")
+    # It goes into the background, where it writes its number; the box ends with this thread, and does not end it.
+    until(lambda: number.exists() and number.read_text().endswith("\n"), "the client to say its number")
+    os.kill(int(number.read_text()), signal.SIGKILL)
 
 
 def goes_round(lab: DoctorLab) -> None:

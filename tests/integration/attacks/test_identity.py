@@ -102,7 +102,7 @@ def test_another_host_at_its_address_parks_no_machine_by_asking_for_its_script(b
     takes_the_address(box)
     for _ in range(5):
         assert b" 200 " in box.script(by=box.hostile).split(b"\r\n")[0]
-    (shown,) = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
+    shown = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
     assert (shown["parked"], shown["boots"]) == ("", 0)
     assert "by another host" in str(shown["timeline"])
 
@@ -128,7 +128,7 @@ def test_a_host_that_does_not_answer_arp_is_told_to_ask_again(box: Attacked) -> 
 def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Attacked) -> None:
     takes_the_address(box)
     given = ticket(box, box.hostile)
-    (shown,) = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
+    shown = json.loads(box.appliance.command("hardware", "get", mac(KNOWN), "--format", "json"))
     assert f"at {address(KNOWN)}, by another host" in str(shown["timeline"])
     assert exchange(box, given, box.hostile)[0] == 403
     said = told(box)
@@ -174,7 +174,7 @@ def sent_away(box: Attacked) -> str:
 
 
 def actions(box: Attacked, workflow: str) -> list[str]:
-    (shown,) = json.loads(box.appliance.command("workflow", "get", workflow, "--format", "json"))
+    shown = json.loads(box.appliance.command("workflow", "get", workflow, "--format", "json"))
     return [each["state"] for each in shown["actions"]]
 
 

@@ -28,7 +28,7 @@ def create(box: Attacked) -> str:
 
 def image(box: Attacked, workflow_id: str) -> tuple[Any, Any]:
     shown = json.loads(box.appliance.command("workflow", "get", workflow_id, "--format", "json"))
-    (action,) = (shown[0] if isinstance(shown, list) else shown)["actions"]
+    (action,) = shown["actions"]
     return action["image"], action["digest"]
 
 

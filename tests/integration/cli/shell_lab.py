@@ -42,6 +42,10 @@ class ShellLab:
     def arguments(self, *words: str) -> list[str]:
         return ["--data", str(self.configuration.data), "breakpoint", *words]
 
+    def called(self) -> str:
+        """The program with its flags, as lines to type name it."""
+        return f"tinkbox --data {self.configuration.data}"
+
     def person(self, *flags: str) -> Person:
         return Person(self.arguments("shell", self.workflow, *flags))
 

@@ -43,7 +43,7 @@ class Lab:
         return self.tinkbox("breakpoint", verb, self.workflow, *words)
 
     def state(self) -> dict[str, object]:
-        (shown,) = json.loads(self.tinkbox("workflow", "state", self.workflow, "--format", "json").out)
+        shown = json.loads(self.tinkbox("workflow", "state", self.workflow, "--format", "json").out)
         return dict(shown)
 
     def hold(self, kind: Kind = Kind.FAILURE, sequence: int = 1, **said: bool) -> None:
@@ -191,7 +191,7 @@ def test_a_retry_with_changes_runs_and_the_workflow_goes_on(lab: Lab) -> None:
 
 def test_aborting_cancels_the_workflow(lab: Lab) -> None:
     lab.hold()
-    assert lab.breakpoint("abort", "-m", "wrong machine").out.endswith(": the workflow is canceled\n")
+    assert lab.breakpoint("abort", "-m", "wrong machine").out.endswith(": the workflow is being canceled\n")
     lab.end(Outcome(state=State.CANCELED))
     assert lab.state()["state"] == "CANCELED"
 
@@ -275,3 +275,19 @@ def test_whoever_may_only_look_sees_what_is_held_and_decides_nothing(lab: Lab) -
     assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
     assert "anna (look, attach) lacks the right to operate" in failed.err
     assert "operator.people" in failed.err
+
+
+def test_what_labels_of_machines_select_is_decided_and_aborted_only_with_a_yes(lab: Lab) -> None:
+    machine = lab.state()["machines"]
+    assert isinstance(machine, list)
+    assert lab.tinkbox("hardware", "label", machine[0]["id"], "rack=held").status == 0
+    nothing = lab.tinkbox("breakpoint", "retry", "-l", "rack=held")
+    assert (nothing.status, "no held workflow has the labels rack=held" in nothing.err) == (1, True)
+    lab.hold()
+    assert lab.tinkbox("breakpoint", "list", "-l", "rack=held", "--state", "held", "-q").out == f"{lab.workflow}\n"
+    unasked = lab.tinkbox("breakpoint", "abort", "-l", "rack=held")
+    assert (unasked.status, unasked.out, "breakpoint abort -l rack=held --yes`" in unasked.err) == (1, "", True)
+    assert lab.tinkbox("breakpoint", "abort", "-l", "rack=held", "--yes").status == 0
+    assert lab.ruling().verdict.verb is Verb.ABORT
+    assert lab.tinkbox("breakpoint", "list", "-l", "rack=held", "--state", "held", "-q").out == ""
+    lab.end(Outcome(state=State.CANCELED))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -33,16 +34,20 @@ LINES = {
     "tinkbox template validate Makef": "tinkbox template validate Makefile",
     "tinkbox template validate ub": "tinkbox template validate ubuntu",
     "tinkbox serve --config Makef": "tinkbox serve --config Makefile",
+    "tinkbox apply -f Makef": "tinkbox apply -f Makefile",
+    "tinkbox export nod": "tinkbox export node7",
     "tinkbox help workf": "tinkbox help workflow",
     "tinkbox help workflow canc": "tinkbox help workflow cancel",
     "tinkbox workflow list --state FA": "tinkbox workflow list --state FAILED",
+    "tinkbox workflow list --state FAILED,TIME": "tinkbox workflow list --state FAILED,TIMEOUT",
+    "tinkbox hardware list --state=failed,par": "tinkbox hardware list --state=failed,parked",
     "tinkbox hardware list --state=par": "tinkbox hardware list --state=parked",
     "tinkbox rollout list --sort upd": "tinkbox rollout list --sort updated_at",
     "true; tinkbox versi": "true; tinkbox version",
     # Nothing fits, or nothing is to be suggested.
     "tinkbox nothing": "tinkbox nothing",
     "tinkbox hardware add no": "tinkbox hardware add no",
-    "tinkbox workflow state x nod": "tinkbox workflow state x nod",
+    "tinkbox workflow logs x nod": "tinkbox workflow logs x nod",
 }
 
 
@@ -69,7 +74,17 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path, environment: Mapping[s
 
 
 def test_tab_completes_the_line(shell: Shell) -> None:
-    assert {typed: shell.completes(typed).rstrip(" =") for typed in LINES} == LINES
+    assert {typed: shell.completes(typed).rstrip(" =,") for typed in LINES} == LINES
+
+
+def test_each_folder_is_suggested_once(tmp_path: Path) -> None:
+    (tmp_path / "git" / "hardware").mkdir(parents=True)
+    asked = f"source {script_for('bash', tmp_path)}; COMP_LINE='tinkbox apply -f git/' COMP_POINT=21 COMP_CWORD=3"
+    ended = subprocess.run(
+        ["bash", "-c", f"{asked}; COMP_WORDS=(tinkbox apply -f git/); _tinkbox; echo ${{COMPREPLY[*]}}"],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.stdout == "git/hardware\n"
 
 
 def test_fish_suggests_the_same(tmp_path: Path, environment: Mapping[str, str]) -> None:

@@ -160,7 +160,7 @@ def test_a_workflow_that_failed_is_retried_and_watched_to_its_success(appliance:
     assert [each.split()[3] for each in out.splitlines()][-5:] == [
         "action.started", "action.succeeded", "action.started", "action.succeeded", "workflow.succeeded",
     ]  # fmt: skip
-    (document,) = json.loads(run_here(*local, "workflow", "get", workflow_id, "--format", "json").out)
+    document = json.loads(run_here(*local, "workflow", "get", workflow_id, "--format", "json").out)
     assert [(each["action"], each["number"], each["state"]) for each in document["attempts"]] == [
         ("hello_world", 1, "FAILED"), ("hello_world", 2, "SUCCESS"), ("second", 1, "SUCCESS"),
     ]  # fmt: skip
@@ -194,11 +194,13 @@ def test_data_is_listed_and_saved(appliance: Configuration, tmp_path: Path) -> N
     assert "nothing is overwritten" in again.err
 
 
-@pytest.mark.parametrize("command", [["workflow", "logs", "-f"], ["workflow", "watch"], ["hardware", "watch"]])
+@pytest.mark.parametrize(
+    "command",
+    [["workflow", "logs", "-f"], ["workflow", "watch"], ["hardware", "watch"], ["events", "watch", "--after", "0"]],
+)
 def test_an_interrupted_command_ends_quietly(appliance: Configuration, command: list[str]) -> None:
-    workflow_id = workflow(appliance)
-    key = workflow_id if command[0] == "workflow" else MACHINE
-    with following(appliance, *command, key) as process:
+    keys = {"workflow": [workflow(appliance)], "hardware": [MACHINE]}.get(command[0], [])
+    with following(appliance, *command, *keys) as process:
         if command[1] == "logs":
             work(appliance)
         assert line(process)
@@ -208,9 +210,10 @@ def test_an_interrupted_command_ends_quietly(appliance: Configuration, command: 
     assert [each for each in err.splitlines() if not each.startswith("==>")] == []
 
 
-def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration) -> None:
-    workflow_id = workflow(appliance)
-    with following(appliance, "workflow", "watch", workflow_id) as watch:
+@pytest.mark.parametrize("command", ["workflow watch machine-1", "events watch --after 0"])
+def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration, command: str) -> None:
+    workflow(appliance)
+    with following(appliance, *command.split()) as watch:
         assert line(watch)
         assert watch.stdout is not None
         watch.stdout.close()

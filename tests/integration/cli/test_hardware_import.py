@@ -37,7 +37,7 @@ def test_forty_machines_are_imported_kept_and_changed(run, tmp_path: Path) -> No
     moved = run("hardware", "import", "-", stdin=lines(31))
     assert (moved.status, moved.out.splitlines()[-1]) == (
         0,
-        "40 machines: 40 different, left alone (--update changes them)",
+        "40 machines: 40 differ and were left alone (--update changes them)",
     )
     assert run("hardware", "import", "-", "--update", stdin=lines(31)).out.endswith("40 machines: 40 updated\n")
     wrong = lines(31).replace("08:00:27:00:01:03", "08:00:27:00:01:3").replace("node05", "Node 5")
@@ -46,7 +46,7 @@ def test_forty_machines_are_imported_kept_and_changed(run, tmp_path: Path) -> No
         1,
         ["line 4", "line 6"],
     )
-    back = json.loads(run("hardware", "get", "node07", "-o", "json").out)[0]
+    back = json.loads(run("hardware", "get", "node07", "-o", "json").out)
     assert back["interfaces"][0]["address"] == "172.31.0.7"
 
 

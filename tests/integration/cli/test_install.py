@@ -110,7 +110,7 @@ def test_each_thing_that_is_missing_is_named_with_what_to_type_and_nothing_is_be
     begun = box.install("node7", "--no-wait", "--timeout", "10m", "--hostname", "web1")
     workflow_id = begun.out.split()[2]
     assert begun.out.splitlines()[0] == f"Created Workflow:  {workflow_id}  debian-13@{digest} on node7"
-    (made,) = json.loads(box.done("workflow", "get", workflow_id, "--format", "json"))
+    made = json.loads(box.done("workflow", "get", workflow_id, "--format", "json"))
     assert made["template_id"] == "install"
     assert made["devices"] == {
         "device_1": mac(7), "image": f"debian-13@{digest}", "disk": "only", "hostname": "web1",
@@ -149,14 +149,14 @@ def test_it_is_followed_to_its_end_and_a_failure_says_what_helps(box: Box) -> No
         out, _ = watched.communicate(timeout=DEADLINE)
         assert watched.returncode == 1
         assert "node7: installation / image: Broken: no disk fits" in out
-        assert f"tinkbox workflow retry {workflow_id[:8]}" in out
+        assert f"tinkbox --data {box.configuration.data} workflow retry {workflow_id[:8]}" in out
     with following(box.configuration, *command) as watched:
         workflow_id = line(watched).split()[2]
         line(watched)
         watched.send_signal(signal.SIGINT)
         _, err = watched.communicate(timeout=DEADLINE)
         assert watched.returncode == 130
-        assert f"tinkbox workflow watch {workflow_id[:8]}" in err
+        assert f"tinkbox --data {box.configuration.data} workflow watch {workflow_id[:8]}" in err
     assert "PENDING" in box.done("workflow", "get", workflow_id, "--format", "json")
 
 

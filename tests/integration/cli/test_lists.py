@@ -59,6 +59,21 @@ def test_a_lists_filters_and_columns_are_those_of_the_api(appliance: Configurati
     assert listed.err == "1 of 2 shown; --limit 0 shows all\n"
 
 
+def test_workflows_are_found_and_canceled_by_the_labels_of_their_machines(appliance: Configuration) -> None:
+    local = ("--data", str(appliance.data))
+    assert run_here(*local, "hardware", "push", stdin=json.dumps(hardware(5)).encode()).status == 0
+    run_here(*local, "template", "create", "-n", "racked", stdin=HELLO.encode())
+    devices = json.dumps({"device_1": mac(5)})
+    created = run_here(*local, "workflow", "create", "-t", "racked", "-r", devices).out.split()[-1]
+    assert run_here(*local, "hardware", "label", "machine-5", "rack=r5").status == 0
+    assert run_here(*local, "workflow", "list", "-q", "-l", "rack=r5").out.split() == [created]
+    refused = run_here(*local, "workflow", "cancel", "-l", "rack=r5")
+    assert (refused.status, "type `tinkbox " in refused.err) == (1, True)
+    assert run_here(*local, "workflow", "cancel", "-l", "rack=r5", "--yes").status == 0
+    assert json.loads(run_here(*local, "workflow", "get", created, "-o", "json").out)["state"] == "CANCELED"
+    assert "no pending or running or stopping workflow" in run_here(*local, "workflow", "cancel", "-l", "rack=r5").err
+
+
 def test_times_are_those_of_this_host_with_their_zone(appliance: Configuration) -> None:
     for flags, zone in (((), "CET"), (("--utc",), "UTC")):
         with person(appliance, "hardware", "get", "machine-1", *flags) as one:

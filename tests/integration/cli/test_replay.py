@@ -1,6 +1,7 @@
 """Recordings, shown again."""
 
 import json
+import re
 
 from tests.integration.cli.person import Person
 from tests.integration.cli.serving import run
@@ -29,4 +30,8 @@ def test_a_recording_is_played_again(shells: ShellLab) -> None:
         assert "grün 42".encode() in ben.seen
         assert ben.seen.rstrip().endswith(b"\x1b[?1049l\x1b[!p\x1b[0m")
         assert ben.settings() == ben.before
-    assert run(*shells.arguments("replay", "nonsense")).status == 1
+    unknown = run(*shells.arguments("replay", "nonsense"))
+    assert (unknown.status, unknown.err.count("\n")) == (1, 1)
+    (command,) = re.findall(r"`tinkbox (.*) WORKFLOW`", unknown.err)
+    listed = run("--data", str(shells.configuration.data), *command.split(), shells.workflow)
+    assert (listed.status, session[:8] in listed.out) == (0, True)

@@ -19,6 +19,7 @@ import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
 from tests.integration.cli.serving import (
+    DEADLINE,
     PROGRAM,
     ROOT,
     Configuration,
@@ -458,6 +459,46 @@ def test_a_group_that_this_host_does_not_have_is_told_with_how_to_make_it(tmp_pa
     assert (failed.status, told in failed.err, configuration.data.exists()) == (1, True, False)
     checked = run("serve", "--config", str(configuration.path), "--check")
     assert (checked.status, f"wrong: {told}" in checked.out) == (1, True)
+
+
+@pytest.fixture
+def network() -> Iterator[str]:
+    """The name of a network of this test's own, with an interface that has an address, one with another, and one without."""
+    name = f"tinkbox-check-{os.getpid()}"
+    lines = ["link set lo up"]
+    for interface, address in (("eth1", "172.30.0.1/24"), ("eth2", "172.31.0.1/24"), ("eth3", "")):
+        lines += [f"link add {interface} type bridge", f"link set {interface} up"]
+        lines += [f"address add {address} dev {interface}"] if address else []
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        subprocess.run(["ip", "-n", name, "-batch", "-"], input="\n".join(lines), text=True, check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a network")
+@pytest.mark.parametrize(
+    ("interface", "address", "told"),
+    [
+        ("eth1", "172.31.0.1", "write `interface: eth2`, or leave `address:` out"),
+        ("eth3", "", "eth3 has no IPv4 address: give it one, such as `ip address add 172.30.0.1/24 dev eth3`"),
+    ],
+)
+def test_an_interface_that_the_start_would_refuse_is_told_with_the_line_to_type(
+    tmp_path: Path, network: str, interface: str, address: str, told: str
+) -> None:
+    configuration = configure(tmp_path)
+    give_osie(configuration.data)
+    text = configuration.path.read_text().replace("interface: lo\n", f"interface: {interface}\n")
+    chosen = f"address: {address}\n" if address else ""
+    configuration.path.write_text(text.replace("address: 127.0.0.1\n", chosen))
+    command = ["ip", "netns", "exec", network, *PROGRAM, "serve", "--config", str(configuration.path), "--check"]
+    checked = subprocess.run(
+        command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False, timeout=DEADLINE
+    )
+    wrong = [line for line in checked.stdout.splitlines() if line.startswith("wrong: ")]
+    assert (checked.returncode, len(wrong), told in wrong[0]) == (1, 1, True), checked
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")

@@ -16,7 +16,7 @@ def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
         banner = anna.sees("hello world/hello_world", "held because it failed", "exit 7, DiskTooSmall", "$ ")
         assert b"| too small" in banner
         assert b"it has 8 GB [2J" in banner  # what a machine said steers nothing
-        assert f"tinkbox breakpoint continue|fail|retry|abort {shells.workflow[:8]}".encode() in banner
+        assert f"{shells.called()} breakpoint continue|fail|retry|abort {shells.workflow[:8]}".encode() in banner
         assert anna.settings() != anna.before
         anna.type("echo $((6 * 7)) grün ✓ $TERM $TINKBOX_SHELL; pwd\r")
         anna.sees("42 grün ✓ xterm-256color", shells.session(), "\r\n/\r\n")
@@ -32,7 +32,9 @@ def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
         anna.type("echo status $?\r")
         anna.sees("status 130")
         anna.type("exit 3\r")
-        anna.sees("the shell ended with status 3", f"tinkbox breakpoint replay {shells.session()[:8]}", "until")
+        anna.sees(
+            "the shell ended with status 3", f"{shells.called()} breakpoint replay {shells.session()[:8]}", "until"
+        )
         assert anna.ends() == 0
         assert anna.settings() == anna.before
     assert [event["kind"] for event in shells.told()] == ["shell.opened", "shell.attached", "shell.ended"]
@@ -48,7 +50,7 @@ def test_nobody_to_look_at_is_said(shells: ShellLab) -> None:
 def test_where_there_is_no_terminal_a_command_is_asked_for(shells: ShellLab) -> None:
     ended = run(*shells.arguments("shell", shells.workflow))
     assert (ended.status, ended.out) == (1, "")
-    assert f"tinkbox breakpoint shell {shells.workflow} -- COMMAND" in ended.err
+    assert f"{shells.called()} breakpoint shell {shells.workflow} -- COMMAND" in ended.err
 
 
 def test_a_command_has_its_own_streams_and_status(shells: ShellLab) -> None:

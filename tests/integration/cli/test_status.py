@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,10 @@ RESTORED = b"\x1b[?1049l"
 class Viewer(Person):
     """A person who looks at the view; `screen` is what the terminal shows now."""
 
-    def __init__(self, configuration: Configuration, environment: dict[str, str] | None = None) -> None:
-        super().__init__(["--data", str(configuration.data), "status"], environment)
+    def __init__(
+        self, configuration: Configuration, environment: dict[str, str] | None = None, flags: Sequence[str] = ()
+    ) -> None:
+        super().__init__(["--data", str(configuration.data), "status", *flags], environment)
         self._everything = b""
         self._size = (24, 80)
 
@@ -225,6 +228,40 @@ def test_a_person_lives_in_it_from_a_failure_to_its_repair(shells: ShellLab) -> 
         assert anna.ends() == 0
         assert anna.settings() == anna.before
         assert b"Traceback" not in anna.seen
+
+
+def test_what_is_marked_is_acted_on_after_one_question(shells: ShellLab) -> None:
+    with Viewer(shells.configuration) as anna:
+        anna.watches("1 HELD")
+        anna.type("*")
+        anna.watches("1 marked", "* machine-1")
+        anna.type("\x1b")
+        until(lambda: anna._read(0.05) and "1 marked" not in anna.screen, "the marks to go")
+        anna.type(" a")
+        anna.watches("Abort", "(y/n)")
+        anna.type("y")
+        anna.watches("1 aborted or canceled")
+        anna.type("q")
+        assert anna.ends() == 0
+        assert b"Traceback" not in anna.seen
+
+
+def test_flags_leave_out_other_machines_also_on_the_screen(shells: ShellLab) -> None:
+    with Viewer(shells.configuration, flags=["--state", "idle"]) as anna:
+        anna.watches("--state idle: 0 of 1 machine", "no machine matches --state idle")
+        anna.type("q")
+        assert anna.ends() == 0
+    with Viewer(shells.configuration, flags=["--state", "held"]) as anna:
+        anna.watches("--state held: 1 of 1 machine", "machine-1")
+        anna.type("q")
+        assert anna.ends() == 0
+
+
+def test_a_format_is_printed_once_also_on_a_terminal(shells: ShellLab) -> None:
+    with Viewer(shells.configuration, flags=["-o", "json"]) as anna:
+        anna.sees('"state": "HELD"')
+        assert anna.ends() == 0
+        assert b"\x1b" not in anna.seen
 
 
 def test_an_appliance_that_is_started_anew_is_waited_for(shells: ShellLab) -> None:

@@ -67,7 +67,7 @@ class FirstBootLab:
         return self.host.run("curl", "-sSf", f"{SERVER}{path}").decode()
 
     def state(self) -> dict[str, Any]:
-        (shown,) = json.loads(self.appliance.command("workflow", "get", self.offer.workflow_id, "--format", "json"))
+        shown = json.loads(self.appliance.command("workflow", "get", self.offer.workflow_id, "--format", "json"))
         return dict(shown)
 
     def ended(self) -> tuple[str, str, str]:

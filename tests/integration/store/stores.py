@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 from tinkbox.store.database import Store, migrations
 
 ROOM = 16  # the migration that counts what is there
+MORE_ROOM = 28  # the one that counts rollouts, and what came with them
 
 
 @asynccontextmanager
 async def opened_store(path: Path) -> AsyncIterator[Store]:
-    """The store in a file, its writer running."""
+    """The store in a file, its writer running; where there is no file, a new one."""
+    if not path.exists():
+        await _lay(path)
     store = await Store.open(path)
     try:
         async with asyncio.TaskGroup() as parts:
@@ -24,6 +28,25 @@ async def opened_store(path: Path) -> AsyncIterator[Store]:
         await store.close()
 
 
+async def _lay(path: Path) -> None:
+    """Copy a new store there: most tests need one, and to make it takes as long as many of them."""
+    if not _NEW:
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / "db"
+            await (await Store.open(made)).close()
+            _NEW.append(made.read_bytes())
+    path.write_bytes(_NEW[0])
+    with closing(sqlite3.connect(path)) as connection:
+        # Two stores differ in these.
+        connection.executescript(
+            "PRAGMA synchronous = OFF; BEGIN; UPDATE appliance SET id = lower(hex(randomblob(8)));"
+            "UPDATE store SET id = lower(hex(randomblob(16))); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)"
+        )
+
+
+_NEW: list[bytes] = []
+
+
 def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:
     """What the store in a file says that each kind takes, and what it would say if it counted anew: both by kind."""
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
@@ -32,5 +55,6 @@ def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int
         for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             copy.execute(f"DROP TRIGGER {name}")
         copy.executescript("DROP TABLE room; DROP TABLE early_deletion")
-        copy.executescript(next(script for number, script in migrations() if number == ROOM))
+        for script in (script for number, script in migrations() if number in (ROOM, MORE_ROOM)):
+            copy.executescript(script)
         return said, copy.execute("SELECT * FROM room ORDER BY kind").fetchall()

@@ -5,10 +5,15 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.integration.store.objects import NOW, workflow
+from tests.integration.store.stores import opened_store
 from tinkbox.engine.boot.conflicts import KEPT_OUT_SECONDS
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import MAX_LABELS, LabelKind, parse_labels
 from tinkbox.model.leases import LeaseState
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
@@ -142,3 +147,34 @@ async def test_leases_that_were_written_without_their_length_keep_their_end_and_
         LeaseState.DECLINED: KEPT_OUT_SECONDS,
         LeaseState.TAKEN: KEPT_OUT_SECONDS,
     }
+
+
+async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp_path: Path) -> None:
+    """An earlier release took them from documents, so that a machine could be read and not be written back."""
+    good = {"rack": "r1", "a": "", "example.org/rack": "R.1_2", "x" * 63: "v" * 63, f"{'p' * 253}/a": "b"}
+    bad = {"-x": "v", "x-": "v", "a/b/c": "v", "/x": "v", "x/": "v", "UP/x": "v", "-p/x": "v", "p-/x": "v", "v": "-", "w": "x.",
+           "y" * 64: "v", f"{'q' * 254}/a": "b"}  # fmt: skip
+    many = {f"k{number:02}": "v" for number in range(MAX_LABELS + 6)}
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.create_function("sha256", 1, str, deterministic=True)
+        for number, script in migrations():
+            if number <= 27:
+                connection.executescript(script)
+        for machine, labels in (("m1", good | bad), ("m2", many), ("m3", {})):
+            connection.execute(
+                "INSERT INTO hardware (id, document, created_at, updated_at) VALUES (?1, '{}', ?2, ?2)", (machine, AT)
+            )
+            connection.executemany(
+                "INSERT INTO label (kind, owner, key, value) VALUES ('machine', ?, ?, ?)",
+                [(machine, key, value) for key, value in labels.items()],
+            )
+        connection.execute("PRAGMA user_version = 27")
+        connection.commit()
+    async with opened_store(tmp_path / "db") as store:
+        kept = await store.read(lambda tables: tables.labels.of_many(LabelKind.MACHINE, ["m1", "m2", "m3"]))
+    assert kept == {"m1": good, "m2": dict(list(many.items())[:MAX_LABELS])}
+    for labels in kept.values():
+        assert parse_labels(labels) == labels
+    for key, value in bad.items():
+        with pytest.raises(Invalid):
+            parse_labels({key: value})

@@ -20,8 +20,8 @@ async def test_rows_with_the_rendered_templates_are_not_read(
 
     async with opened_store(tmp_path / "db") as store:
         steps = await store.read(plan)
-    tables = [each for each in steps if " action" in each or " workflow" in each]
-    assert len(tables) == 2
+    tables = [each for each in steps if any(f" {name} " in each for name in ("action", "workflow", "hardware"))]
+    assert len(tables) == 3, steps
     assert all("COVERING INDEX" in each for each in tables), steps
 
 

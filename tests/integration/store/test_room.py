@@ -10,14 +10,29 @@ import pytest
 from tests.integration.store.objects import NOW, attempt, service, version, workflow
 from tests.integration.store.stores import ROOM, counted
 from tinkbox.model.boot import Stage
+from tinkbox.model.declaration import Declaration
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.disk_usage import EarlyDeletion, Stored
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.labels import LabelKind
+from tinkbox.model.rollout import Member, OnFailure, Place, Rollout
 from tinkbox.model.sightings import Line, Sighting
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import Store, Tables, migrations
 
 MAC = MacAddress("08:00:27:00:00:01")
+ROLLOUT = Rollout(
+    id="r",
+    template_id="t",
+    template_name="one",
+    device="device_1",
+    parameters={"image": "x"},
+    max_parallel=0,
+    on_failure=OnFailure.STOP,
+    who="ann",
+    created_at=NOW,
+    updated_at=NOW,
+)
 
 
 def fill(tables: Tables) -> None:
@@ -39,10 +54,24 @@ def fill(tables: Tables) -> None:
     tables.syslog.save({1: line})
     for standing in (Standing.BOOTING, Standing.WAITING):
         tables.discovery.put([Stranger(mac=MAC, standing=standing, port="eth0", first_seen=NOW, last_seen=NOW)])
+    tables.rollouts.insert(
+        ROLLOUT, "the template", [Member(position=each, machine="m1", name="one") for each in (0, 1)]
+    )
+    tables.rollouts.end_unbegun("r", 0, Place.FAILED, "told why")
+    for labels in ({"rack": "r1", "a": "b"}, {"rack": "r12"}):
+        tables.labels.replace(LabelKind.WORKFLOW, "w1", labels)
+        tables.labels.replace(LabelKind.MACHINE, "m1", labels)
+    tables.declarations.keep("w1", Declaration(template_ref="t", hardware_ref="h"))
+    tables.hardware.upsert(Hardware(id="m1", interfaces=(Interface(mac=MAC),), document={}), NOW)
+    for text in ("noted", "noted again"):
+        tables.notes.add("m1", NOW, "ann", text)
+    tables.notes.remove("m1", 1)
 
 
 def empty(tables: Tables) -> None:
     tables.workflows.delete("w1")
+    tables.rollouts.delete("r")
+    tables.hardware.delete("m1")
     tables.sightings.forget([MAC])
     tables.syslog.forget([MAC])
     tables.discovery.forget([MAC])

@@ -8,6 +8,7 @@ import pytest
 from tests.integration.store.objects import NOW, attempt, service, version, workflow
 from tests.integration.store.test_holds import HOLD
 from tests.unit.model.flows import step
+from tinkbox.model.keys import meant
 from tinkbox.model.workflow import ListedWorkflow, Outcome, State, Step, WorkflowHead
 from tinkbox.store.database import Store, Tables
 
@@ -19,16 +20,23 @@ async def test_a_workflow_comes_back_as_it_was_stored(store: Store) -> None:
     assert await store.read(lambda tables: tables.workflows.some(tables.workflows.ids())) == [stored]
 
 
-async def test_a_whole_id_beats_the_beginning_of_another_and_an_id_beats_a_name(store: Store) -> None:
+async def test_a_whole_id_beats_a_name_and_a_name_the_beginning_of_an_id(store: Store) -> None:
     def use_case(tables: Tables) -> None:
-        for identity, name in (("w1", "n"), ("w10", "n"), ("x1", "w1")):
+        for identity, name in (("effac1", "n"), ("effac10", "n"), ("beef1", "effac"), ("beef2", "effac1")):
             tables.workflows.insert(workflow(identity, "m1", name=name))
 
     await store.write(use_case)
-    found = await store.read(
-        lambda tables: {key: [each.id for each in tables.workflows.matching(key)] for key in ("w1", "w", "n", "z")}
-    )
-    assert found == {"w1": ["w1"], "w": ["w1", "w10"], "n": ["w10"], "z": []}
+    keys = ("effac1", "effac10", "effa", "eff", "effac", "n", "z")
+    found = await store.read(lambda tables: {key: [each.id for each in meant(tables.workflows, key)] for key in keys})
+    assert found == {
+        "effac1": ["effac1"],
+        "effac10": ["effac10"],
+        "effa": ["effac1", "effac10"],
+        "eff": [],  # too few letters for an id
+        "effac": ["beef1"],
+        "n": ["effac10"],
+        "z": [],
+    }
 
 
 async def test_an_attempt_shows_in_its_action_and_its_outcome_stays(one: Store) -> None:

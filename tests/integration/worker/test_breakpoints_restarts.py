@@ -66,7 +66,7 @@ def running(lab: Lab) -> Iterator[Running]:
 
 
 def state(lab: Lab, workflow: str) -> str:
-    return str(json.loads(lab.tinkbox("workflow", "state", workflow, "--format", "json"))[0]["current_action_state"])
+    return str(json.loads(lab.tinkbox("workflow", "state", workflow, "--format", "json"))["current_action_state"])
 
 
 def held(lab: Lab, workflow: str) -> None:

@@ -71,14 +71,14 @@ def test_it_tells_waits_is_accepted_and_works_through_the_ends_of_both_sides(lab
             workflow = accepted.split()[-1]
             assert lab.finished(workflow) == "SUCCESS"
             assert "accepted as machine" in again.said
-            (machine,) = json.loads(lab.tinkbox("hardware", "get", "node", "--format", "json"))
+            machine = json.loads(lab.tinkbox("hardware", "get", "node", "--format", "json"))
             assert machine["interfaces"][0]["mac"] == GUEST
             until(lambda: lab.containers() == [], "the container's removal")
 
 
 def test_a_known_machine_tells_what_it_is_made_of(lab: Lab) -> None:
     def told() -> bool:
-        (machine,) = json.loads(lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
+        machine = json.loads(lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
         return machine["inventory"] is not None
 
     with serving(lab.configuration):

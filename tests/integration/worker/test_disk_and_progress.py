@@ -43,7 +43,7 @@ def test_progress_is_shown_while_the_action_runs_also_by_a_worker_that_was_kille
         machine.allow("more")
         until(lambda: far(machine, workflow) == (3, 4, "files"), "the second word")
         assert "75 %" in machine.tinkbox("status")
-        (shown,) = json.loads(machine.tinkbox("workflow", "get", workflow, "--format", "json"))
+        shown = json.loads(machine.tinkbox("workflow", "get", workflow, "--format", "json"))
         assert shown["actions"][0]["progress"]["done"] == 3
         machine.allow("end")
         assert machine.finished(workflow) == "SUCCESS"

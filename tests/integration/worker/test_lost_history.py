@@ -112,11 +112,11 @@ class Rollback:
 
     def lost(self, workflow: str) -> list[object]:
         """What the workflow waits for a person with."""
-        (shown,) = json.loads(self.lab.tinkbox("workflow", "get", workflow, "--format", "json"))
+        shown = json.loads(self.lab.tinkbox("workflow", "get", workflow, "--format", "json"))
         return list(shown.get("lost_histories", []))
 
     def lost_of_machine(self) -> object:
-        (shown,) = json.loads(self.lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
+        shown = json.loads(self.lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
         return shown.get("lost_history")
 
     def alive(self) -> list[str]:

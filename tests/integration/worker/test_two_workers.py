@@ -144,7 +144,7 @@ def test_one_on_another_host_gets_nothing(lab_at_work: Lab, number: int) -> None
         until(lambda: lab.marked("begun"), "the first action")
         with other(lab, f"elsewhere-{number}", boot_id="another") as two:
             assert two.ended() == SESSION_OVER
-        ((machine),) = json.loads(lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
+        machine = json.loads(lab.tinkbox("hardware", "get", mac(1), "--format", "json"))
         refused = [each for each in machine["timeline"] if each["stage"] == "its boot ticket was refused"][-1]
         assert refused["facts"]["exchanged_from"] == "127.0.0.1"
         finish(lab, workflow)

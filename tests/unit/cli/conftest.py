@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 import sys
 import threading
 import time
@@ -14,10 +15,14 @@ import pytest
 
 from tinkbox.cli import main
 
+LOOK_UP = re.compile(r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state)?")
+
 
 @dataclass
 class FakeAppliance:
     """Answers by method and path; what it has no answer for is a 404.  An answer may be a function that gives it.
+
+    Keys are the ids of what it has an answer to a change of: who looks one up is told so, which `asked` leaves out.
 
     Of a list `totals` says how many there are without the limit.  With `problem` it refuses everything like that, and while it is `away` it hangs up.
     """
@@ -29,6 +34,14 @@ class FakeAppliance:
     problem: dict[str, object] | None = None
     away: bool = False
 
+    def changed_by(self, request: str) -> str:
+        """The key that a request looks up, where an answer to a change of it is known; else empty."""
+        looked_up = LOOK_UP.fullmatch(request)
+        path = looked_up["path"] if looked_up else "nothing"
+        changes = [each.split()[1] for each in self.answers if not each.startswith("GET ")]
+        found = any(each == path or each.startswith((f"{path}/", f"{path}?")) for each in changes)
+        return looked_up["key"] if looked_up and found else ""
+
     def handler(self) -> type[BaseHTTPRequestHandler]:
         fake = self
 
@@ -38,11 +51,16 @@ class FakeAppliance:
                 request = f"{self.command} {self.path}"
                 if fake.away:
                     return
-                fake.asked.append((request, body))
-                fake.last_event_ids.append(self.headers.get("Last-Event-ID"))
                 answer = fake.answers.get(request)
+                if answer is None and fake.problem is None and (key := fake.changed_by(request)):
+                    answer = {"id": key, "workflow_id": key, "name": "", "machines": []}
+                else:
+                    fake.asked.append((request, body))
+                    fake.last_event_ids.append(self.headers.get("Last-Event-ID"))
                 answer = answer() if callable(answer) else answer
                 status = 200
+                if isinstance(answer, dict) and "detail" in answer and "status" in answer:
+                    status = int(str(answer["status"]))
                 if fake.problem is not None or answer is None:
                     answer = fake.problem or {"detail": "no such thing here", "problems": []}
                     status = int(str(answer.get("status", 404))) if isinstance(answer, dict) else 404

@@ -76,7 +76,14 @@ HOLD = {
     "decided_at": None,
     "ended_at": None,
 }
-STANDING = {"id": WORKFLOW_ID, "name": "hello", "state": "RUNNING", "armed": ARMED, "held": HOLD}
+STANDING = {
+    "id": WORKFLOW_ID,
+    "name": "hello",
+    "state": "RUNNING",
+    "machines": [MACHINE_NAMED],
+    "armed": ARMED,
+    "held": HOLD,
+}
 
 
 def event(number: int, kind: str, **data: object) -> dict[str, object]:

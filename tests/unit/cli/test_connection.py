@@ -1,11 +1,15 @@
 """Which appliance is asked, and in which order."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import MACHINE_NAMED
+from tinkbox.cli.output.changes import MANY
+from tinkbox.cli.output.progress_line import ERASE
 
 Tinkbox = Callable[..., Printed]
 
@@ -36,7 +40,9 @@ def test_what_changes_several_goes_on_after_a_refusal_and_says_what_it_did(
     request, told = CHANGES[command]
     appliance.answers = {request.format(key): {"id": key, "state": "CANCELED"} for key in ("one", "three")}
     done = tinkbox(*command.split(), "one", "two", "three")
-    assert [asked for asked, _ in appliance.asked] == [request.format(key) for key in ("one", "two", "three")]
+    changes = [asked for asked, _ in appliance.asked if not asked.startswith("GET ")]
+    looked_up = command != "image delete"  # whose keys are exact
+    assert changes == [request.format(key) for key in (("one", "three") if looked_up else ("one", "two", "three"))]
     assert (done.status, done.out) == (1, f"{told.format('one')}\n{told.format('three')}\n")
     assert done.err.count("tinkbox: ") == 1
     assert tinkbox(*command.split(), "one", "three").status == 0
@@ -45,9 +51,64 @@ def test_what_changes_several_goes_on_after_a_refusal_and_says_what_it_did(
 def test_nothing_more_is_asked_of_an_appliance_that_is_gone(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.away = True
     done = tinkbox("workflow", "cancel", "one", "two")
+    assert (done.status, done.out, done.err.count("tinkbox: ")) == (3, "", 1)
+    assert "no appliance answers at" in done.err  # and nothing can be done, for that was a look only
+    done = tinkbox("workflow", "cancel", "one")
     assert (done.status, done.out, done.err.count("tinkbox: ")) == (1, "", 1)
     assert "did not answer POST /v1/workflows/one/cancel" in done.err
     assert "it may be done all the same, so look before you type it again" in done.err
+
+
+def test_how_far_it_came_is_told_when_the_appliance_goes_in_the_middle(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    def last() -> dict[str, object]:
+        appliance.away = True
+        return {"id": "two", "state": "CANCELED"}
+
+    appliance.answers = {
+        "GET /v1/workflows?state=PENDING%2CRUNNING%2CSTOPPING&label=rack%3Dr1": [
+            {"id": key, "name": "ubuntu", "machines": [{**MACHINE_NAMED, "name": f"node-{key}"}]}
+            for key in ("one", "two", "three", "four")
+        ],
+        "POST /v1/workflows/one/cancel": {"id": "one", "state": "CANCELED"},
+        "POST /v1/workflows/two/cancel": last,
+    }
+    done = tinkbox("workflow", "cancel", "-l", "rack=r1", "--yes")
+    assert (done.status, done.out.count("\n"), done.err.count("\n")) == (3, 2, 1)
+    assert "did not answer POST /v1/workflows/three/cancel" in done.err
+    assert "2 of 4 were done, and it is uncertain whether three" in done.err
+    assert done.err.endswith("was; type the same again for the rest\n")
+
+
+def test_how_far_it_came_is_told_when_the_appliance_does_no_more(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    def full() -> dict[str, object]:
+        appliance.problem = {"detail": "no room is left on the disk", "status": 503}
+        return {}
+
+    appliance.answers = {
+        "POST /v1/workflows/one/cancel": {"id": "one", "state": "CANCELED"},
+        "POST /v1/workflows/two/cancel": full,
+        "POST /v1/workflows/three/cancel": {"id": "three", "state": "CANCELED"},
+    }
+    done = tinkbox("workflow", "cancel", "one", "two", "three")
+    assert (done.status, done.out) == (1, "Canceled Workflow:  one\n")
+    assert (
+        done.err == "tinkbox: no room is left on the disk; 1 of 3 was done before: type the same again for the rest\n"
+    )
+
+
+def test_a_terminal_shows_how_many_of_many_are_done(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [f"w{number}" for number in range(MANY)]
+    appliance.answers = {f"POST /v1/workflows/{key}/cancel": {"id": key, "state": "CANCELED"} for key in keys}
+    assert tinkbox("workflow", "cancel", *keys).err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = tinkbox("workflow", "cancel", *keys)
+    assert f"7 of {MANY}{ERASE}" in shown.err
+    assert shown.err.endswith(f"{MANY} of {MANY}{ERASE}")
+    assert ERASE not in tinkbox("workflow", "cancel", *keys[1:]).err
 
 
 def test_2020s_delete_of_templates_and_workflows_is_silent(

@@ -9,6 +9,7 @@ import pytest
 
 from tinkbox.cli import document_folders
 from tinkbox.cli.document_folders import read_sources
+from tinkbox.model.applying import MAX_APPLIED
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
 
 
@@ -84,15 +85,37 @@ def test_devices_and_pipes_without_a_writer_are_refused(folder: Path) -> None:
 
 
 def test_every_file_that_cannot_be_read_is_told(folder: Path) -> None:
-    (folder / "big.yaml").write_bytes(b"#" * (10 << 20))
+    (folder / "big.yaml").write_bytes(b"#" * (MAX_APPLIED + 1))
     (folder / "latin.yaml").write_bytes(b"name: \xfc\n")
     (folder / "gone.yaml").symlink_to("nowhere")
     with pytest.raises(Invalid, match="nothing was applied: 3 files cannot be read") as refused:
         read(folder)
     assert [str(each) for each in refused.value.problems] == [
-        f"{folder}/big.yaml: it has more than 1 MiB: split it",
+        f"{folder}/big.yaml: it has more than 16 MiB: split it",
         f"cannot read {folder}/gone.yaml: No such file or directory",
         f"{folder}/latin.yaml is not UTF-8 text",
+    ]
+
+
+def test_too_much_of_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_folders, "MAX_APPLIED", 4)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"piped")))
+    with pytest.raises(Invalid) as refused:
+        read("-")
+    assert str(refused.value.problems[0]).startswith("standard input: it has more than")
+
+
+def test_a_file_whose_name_is_no_text_is_named(folder: Path) -> None:
+    """In bytes that are no UTF-8 it could not be told to the appliance."""
+    for name in (b"b\xff.yaml", b"ok.yaml"):
+        (folder / os.fsdecode(name)).write_text("x")
+    (folder / os.fsdecode(b"d\xfe")).mkdir()
+    (folder / os.fsdecode(b"d\xfe") / "ok.yaml").write_text("x")
+    with pytest.raises(Invalid, match="nothing was applied: 2 files cannot be read") as refused:
+        read(folder, recursive=True)
+    assert [str(each) for each in refused.value.problems] == [
+        f"{folder}/b\\xff.yaml: its name is not UTF-8: rename it",
+        f"{folder}/d\\xfe/ok.yaml: its name is not UTF-8: rename it",
     ]
 
 
@@ -113,7 +136,13 @@ def test_files_of_editors_on_windows_are_read(tmp_path: Path) -> None:
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="-R also reads the folders within"):
+    with pytest.raises(NotFound, match=r"^no \.yaml, \.yml, \.json in [^,]*$"):
+        read(tmp_path)
+    for name in "abcdef":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.yaml").write_text("x")
+    where = ", ".join(str(tmp_path / name) for name in "abcde")
+    with pytest.raises(NotFound, match=f"but documents in {where} and 1 more: -R also reads the folders within"):
         read(tmp_path)
     with pytest.raises(Invalid) as refused:
         read(tmp_path / "nope")

@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from tinkbox.cli.command_line import parse
 from tinkbox.cli.nouns import NOUNS
+from tinkbox.wire.terminal.asciicast import decode, decode_header
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,6 +51,27 @@ def test_the_readme_begins_with_what_the_first_tutorial_types() -> None:
     assert [line for line in typed if line in first] == first
 
 
+@pytest.mark.parametrize("name", ["status", "breakpoint"])
+def test_a_recording_is_linked_and_can_be_played(name: str) -> None:
+    """As asciicast and as a picture of one moment, both of the same session."""
+    folder = ROOT / "docs"
+    header, *events = (folder / f"{name}.cast").read_text().splitlines()
+    assert decode_header(header).width <= 200
+    played = list(decode(events))
+    assert [each.seconds for each in played] == sorted(each.seconds for each in played)
+    assert len(played) == len(events) > 10
+    assert ET.parse(folder / f"{name}.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    linked = "".join(page.read_text() for page in PAGES)
+    assert f"{name}.svg)" in linked
+    assert f"{name}.cast" in linked
+
+
+def test_the_readme_shows_the_view() -> None:
+    told = (ROOT / "README.md").read_text()
+    assert "](docs/status.svg)" in told
+    assert "docs/status.cast" in told
+
+
 @pytest.mark.parametrize("line", SHOWN)
 def test_command_is_taken(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     status: object = 0
@@ -68,10 +91,13 @@ PLAIN = re.compile(rf"\btinkbox ({'|'.join(NOUNS)}) ([a-z][a-z-]*)")
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Every string of a module, with FILLED_IN for what is put into it."""
-    tree = ast.parse(file.read_text())
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    for node in ast.walk(tree):
+    """Every string of a module that may name the program, with FILLED_IN for what is put into it."""
+    source = file.read_text()
+    if not re.search(r"tinkbox[^\w./]", source):
+        return
+    nodes = list(ast.walk(ast.parse(source)))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(each.value) if isinstance(each, ast.Constant) else FILLED_IN for each in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:

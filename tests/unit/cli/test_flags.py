@@ -1,10 +1,12 @@
 """What the arguments of several commands mean."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.unit.cli.conftest import FakeAppliance, Printed
 from tinkbox.cli.flags import assignment, duration, folder
 
 
@@ -29,3 +31,27 @@ def test_what_sets_nothing_is_refused(text: str) -> None:
 def test_what_is_no_duration_is_refused() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="1h30m"):
         duration("soon")
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("workflow list --sort age", "sort=-created_at&limit=100"),
+        ("workflow list --sort -age", "sort=created_at&limit=100"),
+        ("hardware list --sort age", "sort=-since"),
+        ("image list --sort -age", "sort=pushed_at"),
+        ("service list --sort age", "sort=-begun_at"),
+    ],
+)
+def test_the_column_of_ages_is_sorted_by_its_name(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance, line: str, asked: str
+) -> None:
+    tinkbox(*line.split())
+    assert [request.partition("?")[2] for request, _ in appliance.asked] == [asked]
+
+
+def test_states_that_are_given_several_times_are_those_of_all(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    tinkbox("hardware", "list", "--state", "failed,idle", "--retired", "--state", "Parked")
+    assert appliance.asked[0][0] == "GET /v1/hardware?sort=name&state=failed%2Cidle%2Cretired%2Cparked"

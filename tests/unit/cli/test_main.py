@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.model.errors import Refusal
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("aiohttp", "sqlite3", "aiodocker", "asyncio", "yaml", "rich", "jinja2")
@@ -69,6 +70,27 @@ def test_an_appliance_that_is_not_there_is_3(tinkbox: Tinkbox, tmp_path: Path) -
     assert away.err.startswith(f"tinkbox: no appliance answers at {tmp_path}/operator.sock (")
     assert "is `tinkbox serve` running?" in away.err
     assert away.err.count("\n") == 1
+
+
+def test_another_refusal_that_is_called_so_is_1(tinkbox: Tinkbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable(Refusal): ...
+
+    def ended(_: object) -> int:
+        raise Unreachable("a registry")
+
+    monkeypatch.setattr("tinkbox.cli.nouns.version.show_version", ended)
+    assert tinkbox("version").status == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("hardware", "get"), ("workflow", "logs"), ("doctor",), ("rollout", "cancel", "--yes")]
+)
+def test_bytes_that_are_no_text_are_told_in_one_line(
+    tinkbox: Tinkbox, appliance: FakeAppliance, words: tuple[str, ...]
+) -> None:
+    ended = tinkbox(*words, "node\udcff")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err == "tinkbox: node\\xff is not UTF-8, so nothing is called that\n"
 
 
 def test_an_appliance_that_says_it_cannot_now_is_1(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

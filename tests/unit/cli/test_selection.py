@@ -3,6 +3,8 @@
 import json
 import shlex
 from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -16,6 +18,7 @@ from tinkbox.model.key_kinds import KeyKind
 Tinkbox = Callable[..., Printed]
 RACK = "label=rack%3Dr1"
 UNFINISHED = "state=PENDING%2CRUNNING%2CSTOPPING"
+RETRIABLE = "state=FAILED%2CTIMEOUT%2CCANCELED"
 
 
 def workflow(identity: str, machine: str = "node3") -> dict[str, object]:
@@ -32,13 +35,94 @@ def asked(appliance: FakeAppliance) -> list[str]:
     return [request for request, _ in appliance.asked]
 
 
-def test_what_labels_select_stands_behind_the_keys_that_are_named(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+def test_what_labels_select_stands_for_keys(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1"), workflow("w2")]
-    for each in ("w9", "w1", "w2"):
+    for each in ("w1", "w2"):
         appliance.answers[f"POST /v1/workflows/{each}/cancel"] = {"id": each, "state": "CANCELED"}
-    printed = tinkbox("workflow", "cancel", "w9", "w1", "-l", "rack=r1", "--yes")
-    assert printed.out.split() == [word for each in ("w9", "w1", "w2") for word in ("Canceled", "Workflow:", each)]
-    assert asked(appliance)[1:] == [f"POST /v1/workflows/{each}/cancel" for each in ("w9", "w1", "w2")]
+    printed = tinkbox("workflow", "cancel", "-l", "rack=r1", "--yes")
+    assert printed.out.split() == [word for each in ("w1", "w2") for word in ("Canceled", "Workflow:", each)]
+    assert asked(appliance)[1:] == [f"POST /v1/workflows/{each}/cancel" for each in ("w1", "w2")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hardware retire n1 -l rack=r1 --yes",
+        "hardware get n1 -l rack=r1",
+        "hardware label n1 a=b -l rack=r1",
+        "workflow cancel n1 -l rack=r1 --yes",
+        "breakpoint extend n1 2h -l rack=r1",
+        "doctor n1 -l rack=r1",
+        "service list n1 -l rack=r1",
+        "workflow create -t ubuntu n1 -l rack=r1 --yes",
+        "workflow plan -t ubuntu n1 -l rack=r1",
+    ],
+)
+def test_who_names_and_selects_at_once_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, line: str) -> None:
+    printed = tinkbox(*line.split())
+    assert (printed.status, appliance.asked) == (2, [])
+    assert "n1 is named beside -l: name each " in printed.err
+
+
+def test_labels_that_are_given_several_times_must_all_hold(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    both = "label=rack%3Dr3%2Cgpu%3Dyes&sort=name"
+    appliance.answers[f"GET /v1/hardware?{both}"] = [{"id": "m1", "name": "node7"}]
+    refused = tinkbox("hardware", "retire", "-l", "rack=r3", "-l", "gpu=yes")
+    assert "type `tinkbox hardware retire -l rack=r3 -l gpu=yes --yes`" in refused.err
+    for line in ("hardware retire -l rack=r3 -l gpu=yes --yes", "workflow list -l rack=r3 --label gpu=yes"):
+        appliance.asked.clear()
+        tinkbox(*line.split())
+        assert "label=rack%3Dr3%2Cgpu%3Dyes" in asked(appliance)[0]
+
+
+def test_labels_of_a_rollout_an_export_and_of_what_may_be_pruned_must_all_hold(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("kind: Hardware\n")
+    both = ("-l", "rack=r3", "-l", "gpu=yes")
+    for line in (
+        "workflow create -t ubuntu --yes",
+        f"apply -f {path} --prune --yes",
+        "export",
+        "workflow plan -t ubuntu",
+    ):
+        appliance.asked.clear()
+        tinkbox(*line.split(), *both)
+        told = [unquote(f"{request} {body!r}") for request, body in appliance.asked]
+        assert any("rack=r3,gpu=yes" in each for each in told), (line, told)
+
+
+def test_what_labels_select_is_shown_as_a_list_and_without_any_all_are(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    template = {"id": "t1", "name": "ubuntu", "data": "tasks: []\n"}
+    appliance.answers = {
+        "GET /v1/templates?label=team%3Dlab&sort=name": [template],
+        "GET /v1/templates/ubuntu": template,
+        "GET /v1/templates?sort=name": [template, template],
+    }
+    (shown,) = json.loads(tinkbox("template", "get", "-l", "team=lab", "-o", "json").out)
+    assert shown == template
+    assert len(json.loads(tinkbox("template", "get", "-o", "json").out)) == 2
+
+
+def test_the_services_and_the_events_of_selected_workflows_are_shown(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    appliance.answers = {
+        f"GET /v1/workflows?{RACK}": [workflow("w1"), workflow("w2")],
+        **{f"GET /v1/services?workflow={each}": [] for each in ("w1", "w2")},
+        **{f"GET /v1/workflows/{each}/events?after=0": [] for each in ("w1", "w2")},
+    }
+    for words, paths in (
+        ("service list", ["/v1/services?workflow=w1", "/v1/services?workflow=w2"]),
+        ("workflow events", ["/v1/workflows/w1/events?after=0", "/v1/workflows/w2/events?after=0"]),
+    ):
+        appliance.asked.clear()
+        assert tinkbox(*words.split(), "-l", "rack=r1").status == 0
+        assert asked(appliance)[1:] == [f"GET {each}" for each in paths]
+    assert tinkbox("workflow", "events").status == 2
 
 
 def test_nothing_with_such_labels_is_told_and_nothing_is_done(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -74,6 +158,18 @@ DESTROYING = [
     ("image delete", "a:v1", "Forget image a:v1?", "DELETE /v1/images?reference=a:v1"),
     ("workflow cancel", "node3", "Cancel workflow 1b2c3d4e (ubuntu on node3)?", "POST /v1/workflows/1b2c3d4e5/cancel"),
     ("workflow delete", "node3", "Forget workflow 1b2c3d4e (ubuntu on node3)?", "DELETE /v1/workflows/1b2c3d4e5"),
+    (
+        "breakpoint abort",
+        "node3",
+        "Cancel workflow 1b2c3d4e (ubuntu on node3)?",
+        "POST /v1/workflows/1b2c3d4e5/breakpoints/verdict",
+    ),
+    (
+        "hardware discard-history",
+        "node7",
+        "Discard the history of machine node7?",
+        "POST /v1/hardware/node7/discard-history",
+    ),
     ("rollout cancel", "2e6f", f"Cancel rollout {ID[:8]} (ubuntu on 3 machines)?", f"POST /v1/rollouts/{ID}/cancel"),
     ("rollout delete", "2e6f", f"Forget rollout {ID[:8]} (ubuntu on 3 machines)?", f"DELETE /v1/rollouts/{ID}"),
 ]
@@ -120,17 +216,22 @@ def test_without_a_terminal_what_is_named_is_done(tinkbox: Tinkbox, known: FakeA
 @pytest.mark.parametrize(
     "line",
     [
-        "hardware delete node7 -l rack=r1",
+        "hardware delete -l rack=r1",
         "hardware retire -l rack=r1 --reason 'no use'",
         "template delete -l rack=r1",
         "workflow cancel -l rack=r1 --force",
+        "workflow retry -l rack=r1",
         "workflow delete -l rack=r1",
+        "breakpoint abort -l rack=r1",
+        "hardware discard-history -l rack=r1",
     ],
 )
 def test_without_a_terminal_what_labels_select_needs_yes(tinkbox: Tinkbox, known: FakeAppliance, line: str) -> None:
     for noun in ("hardware", "templates", "workflows"):
         known.answers[f"GET /v1/{noun}?{RACK}"] = known.answers[f"GET /v1/{noun}?{RACK}&sort=name"] = [workflow("w1")]
-    known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1")]
+    known.answers[f"GET /v1/breakpoints?state=HELD&{RACK}"] = [workflow("w1")]
+    for states in (UNFINISHED, RETRIABLE):
+        known.answers[f"GET /v1/workflows?{states}&{RACK}"] = [workflow("w1")]
     refused = tinkbox(*shlex.split(line))
     assert (refused.status, refused.out, changes(known)) == (1, "", [])
     assert f"there is no terminal: type `tinkbox {line} --yes`" in refused.err
@@ -144,8 +245,10 @@ def test_a_question_names_what_labels_select(
     monkeypatch.setattr(Questions, "can_ask", True)
     known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1"), workflow("w2", "node4")]
     known.answers[f"GET /v1/hardware?{RACK}&sort=name"] = [{"id": "m1", "name": "node7"}, {"id": "m2", "name": ""}]
-    said = tinkbox("workflow", "cancel", "nosuch", "node3", "-l", "rack=r1", stdin=b"no\n").out
-    assert "Cancel 4 workflows: nosuch, 1b2c3d4e (ubuntu on node3), w1 (ubuntu on node3), w2 (ubuntu on node4)?" in said
+    said = tinkbox("workflow", "cancel", "nosuch", "node3", stdin=b"no\n").out
+    assert "Cancel 2 workflows: nosuch, 1b2c3d4e (ubuntu on node3)?" in said
+    said = tinkbox("workflow", "cancel", "-l", "rack=r1", stdin=b"no\n").out
+    assert "Cancel 2 workflows: w1 (ubuntu on node3), w2 (ubuntu on node4)?" in said
     assert "Retire 2 machines: node7, m2?" in tinkbox("hardware", "retire", "-l", "rack=r1", stdin=b"no\n").out
 
 
@@ -156,6 +259,25 @@ def test_a_name_stays_a_name_for_the_appliance_to_refuse(
     known.answers["GET /v1/workflows/ubuntu/state"] = state("1b2c3d4e5")
     tinkbox("workflow", "delete", "ubuntu", stdin=b"yes\n")
     assert changes(known) == ["DELETE /v1/workflows/ubuntu"]
+
+
+def test_what_labels_select_needs_yes_in_the_format_of_2020_too(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKBOX_FORMAT", "tink")
+    known.answers[f"GET /v1/workflows?{RACK}"] = [workflow("w1")]
+    refused = tinkbox("workflow", "delete", "-l", "rack=r1")
+    assert (refused.status, changes(known)) == (1, [])
+    assert "type `tinkbox workflow delete -l rack=r1 --yes`" in refused.err
+    tinkbox("workflow", "delete", "w1")
+    assert changes(known) == ["DELETE /v1/workflows/w1"]
+
+
+def test_what_selects_may_be_called_selector_everywhere(tinkbox: Tinkbox, known: FakeAppliance) -> None:
+    known.answers[f"GET /v1/hardware?sort=name&{RACK}"] = []
+    assert tinkbox("hardware", "list", "--selector", "rack=r1").status == 0
+    known.answers[f"GET /v1/workflows?{RACK}"] = []
+    assert "has the labels rack=r1" in tinkbox("workflow", "delete", "--selector", "rack=r1").err
 
 
 def test_retired_machines_are_selected_to_return(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -184,8 +306,8 @@ def test_labels_are_set_and_removed_of_each(tinkbox: Tinkbox, appliance: FakeApp
 
 
 def test_labels_are_shown_without_a_change(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers["GET /v1/templates/ubuntu"] = {"labels": {"team": "a", "os": "linux"}}
-    appliance.answers["GET /v1/templates/other"] = {"labels": {}}
+    appliance.answers["GET /v1/templates/ubuntu"] = {"id": "ubuntu", "labels": {"team": "a", "os": "linux"}}
+    appliance.answers["GET /v1/templates/other"] = {"id": "other", "labels": {}}
     assert tinkbox("template", "label", "ubuntu", "other").out == "ubuntu: os=linux,team=a\nother: no labels\n"
 
 
@@ -209,3 +331,92 @@ def test_a_question_names_what_it_is_about() -> None:
     assert in_words(["node7"], KeyKind.MACHINE) == "machine node7"
     many = [f"w{number}" for number in range(10)]
     assert in_words(many, KeyKind.WORKFLOW) == "10 workflows: w0, w1, w2, w3, w4, w5, w6, w7 and 2 more"
+
+
+def test_all_keys_are_looked_up_before_anything_is_changed_and_what_is_meant_twice_is_done_once(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    first, second = {"id": "6437", "name": "n0"}, {"id": "6437aa", "name": "n1"}
+    for key, document in {"n0": first, "6437": first, "n1": second}.items():
+        appliance.answers[f"GET /v1/hardware/{key}"] = document
+    for document in (first, second):
+        appliance.answers[f"DELETE /v1/hardware/{document['id']}"] = document
+    done = tinkbox("hardware", "delete", "6437", "n0", "6437", "nosuch", "n1", "--yes")
+    assert done.out == "Deleted Hardware:  6437 n0\nDeleted Hardware:  6437aa n1\n"
+    assert (done.status, done.err.count("tinkbox: ")) == (1, 1)
+    assert asked(appliance)[:4] == [f"GET /v1/hardware/{each}" for each in ("6437", "n0", "nosuch", "n1")]
+    assert changes(appliance) == ["DELETE /v1/hardware/6437", "DELETE /v1/hardware/6437aa"]
+    appliance.asked.clear()
+    again = tinkbox("hardware", "delete", "6437", "6437", "--yes")
+    assert (again.status, again.err, asked(appliance)) == (0, "", ["DELETE /v1/hardware/6437"])
+
+
+@pytest.mark.parametrize(
+    ("line", "looked_up", "sent"),
+    [
+        ("workflow delete {} --yes", "workflows/{}/state", "DELETE /v1/workflows/one"),
+        ("workflow label {} a=b", "workflows/{}/state", "PATCH /v1/workflows/one/labels"),
+        ("breakpoint extend {} 10m", "workflows/{}/state", "POST /v1/workflows/one/breakpoints/extend"),
+        ("rollout delete {} --yes", "rollouts/{}", "DELETE /v1/rollouts/one"),
+        ("rollout pause {}", "rollouts/{}", "POST /v1/rollouts/one/pause"),
+        ("template delete {} --yes", "templates/{}", "DELETE /v1/templates/one"),
+        ("hardware return {}", "hardware/{}", "POST /v1/hardware/one/return"),
+    ],
+)
+def test_two_keys_of_one_thing_change_it_once(
+    tinkbox: Tinkbox, appliance: FakeAppliance, line: str, looked_up: str, sent: str
+) -> None:
+    for key in ("one", "node7"):
+        appliance.answers[f"GET /v1/{looked_up.format(key)}"] = {"id": "one", "workflow_id": "one", "name": "ubuntu"}
+    tinkbox(*line.format("node7 one").split())
+    assert changes(appliance) == [sent]
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_name_that_several_workflows_have_is_refused_beside_the_id_of_one(
+    tinkbox: Tinkbox, appliance: FakeAppliance, refused: bool
+) -> None:
+    for key in ("one", "duo"):
+        appliance.answers[f"GET /v1/workflows/{key}/state"] = {"workflow_id": "one", "name": "duo"}
+    canceled = {"id": "one", "state": "CANCELED"}
+    several = {"status": 409, "detail": "2 workflows are called duo"}
+    appliance.answers["POST /v1/workflows/duo/cancel"] = several if refused else canceled
+    appliance.answers["POST /v1/workflows/one/cancel"] = canceled
+    done = tinkbox("workflow", "cancel", "one", "duo", "--yes")
+    assert (done.status, done.out) == (int(refused), "Canceled Workflow:  one\n")
+    assert changes(appliance) == [f"POST /v1/workflows/{key}/cancel" for key in ("duo", "one")[: 1 + refused]]
+
+
+def test_what_is_left_when_the_appliance_goes_is_handed_back_by_ids(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    def last() -> dict[str, object]:
+        appliance.away = True
+        return {"id": "w1"}
+
+    for number in range(1, 5):
+        appliance.answers[f"GET /v1/workflows/n{number}/state"] = state(f"w{number}")
+    appliance.answers["DELETE /v1/workflows/w1"] = last
+    broken = tinkbox("workflow", "delete", "n1", "n2", "nosuch", "n3", "n4", "--yes")
+    assert (broken.status, broken.out) == (3, "Deleted Workflow:  w1\n")
+    assert "1 of 5 was done, and it is uncertain whether n2 was; " in broken.err
+    assert broken.err.endswith("so name the rest by their ids: w3 w4\n")
+
+
+def test_who_may_look_at_nothing_can_change_several_all_the_same(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    forbidden = {"status": 403, "detail": "cron (operate) lacks the right to look"}
+    for key in ("one", "two"):
+        appliance.answers[f"GET /v1/workflows/{key}/state"] = forbidden
+        appliance.answers[f"DELETE /v1/workflows/{key}"] = {"id": key}
+    done = tinkbox("workflow", "delete", "one", "two", "one", "--yes")
+    assert (done.status, done.out, done.err) == (0, "Deleted Workflow:  one\nDeleted Workflow:  two\n", "")
+
+
+def test_a_machine_that_was_registered_anew_does_not_mean_its_earlier_workflow(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    for key in ("n1", "n2"):
+        appliance.answers[f"GET /v1/workflows/{key}/state"] = state(f"w-of-{key}")
+        appliance.answers[f"GET /v1/hardware/{key}"] = {"id": key, "created_at": "2026-11-27T12:00:00+00:00"}
+    appliance.answers["GET /v1/workflows/w-of-n1"] = {"created_at": "2026-11-27T11:00:00+00:00"}
+    appliance.answers["GET /v1/workflows/w-of-n2"] = {"created_at": "2026-11-27T13:00:00+00:00"}
+    tinkbox("workflow", "delete", "n2", "n1", "--yes")
+    assert changes(appliance) == ["DELETE /v1/workflows/n1", "DELETE /v1/workflows/w-of-n2"]

@@ -1,5 +1,6 @@
 """The operator's client against a door that records what it is asked."""
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -195,13 +196,42 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
             async for each in operator.workflows.output("a/b", follow=False):
                 read.append(each)
 
-        with pytest.raises(Unreachable, match="cut off"):
+        with pytest.raises(Unreachable, match="ended the connection: was the appliance stopped"):
             await read_on()
         door.answer += b"event: end\ndata: {}\n\n"
         assert [each async for each in operator.workflows.output("a/b", "5.2", follow=True)] == read
     assert read == [("0", None), ("5.2", {"output": "eA=="})]
     assert [path for _, path, _ in door.asked] == [f"/v1/workflows/a%2Fb/logs?follow={number}" for number in (0, 1)]
     assert (door.headers["Last-Event-ID"], door.headers["Accept"]) == ("5.2", "text/event-stream")
+
+
+@pytest.mark.parametrize("asked", ["stream", "list"])
+async def test_an_answer_that_is_cut_off_is_told_in_plain_words(tmp_path: Path, asked: str) -> None:
+    """A stopped appliance ends its answers in their middle."""
+
+    async def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nid: 4\n\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    socket = tmp_path / "s"
+    server = await asyncio.start_unix_server(begin, socket)
+    told = (
+        f"^{socket} ended the connection: was the appliance stopped, or restarted\\? `systemctl status tinkbox` tells$"
+    )
+    async with server, Operator(LastingConnection(socket=socket)) as operator:
+        seen: list[int] = []
+
+        async def look() -> None:
+            if asked == "list":
+                await operator.workflows.found({})
+            async for number, _ in operator.events():
+                seen.append(number)
+
+        with pytest.raises(Unreachable, match=told):
+            await look()
+        assert seen == ([4] if asked == "stream" else [])
 
 
 async def test_a_workflow_is_canceled_and_retried(tmp_path: Path) -> None:

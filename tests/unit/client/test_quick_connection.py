@@ -13,11 +13,12 @@ import pytest
 from aiohttp import web
 
 from tests.unit.client.recording_door import RecordingDoor, served
-from tinkbox.client.operator import Operator, Unreachable
+from tinkbox.client.operator import Operator, Unreachable, quick_connection
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 from tinkbox.model.errors import Invalid, NotFound, TooMany, Unavailable
 
 T = TypeVar("T")
+MOST_TICKS = 1000
 
 
 async def asked(question: Callable[[Operator], Awaitable[T]], connection: QuickConnection) -> T:
@@ -99,6 +100,17 @@ def test_nobody_at_a_url_is_told_with_the_place_and_the_remedy(url: str) -> None
     assert str(refusal.value).startswith(f"no appliance answers at {url} (")
 
 
+@pytest.mark.parametrize(("url", "advised"), [("https://127.0.0.1:1", True), ("http://127.0.0.1:1", False)])
+def test_https_is_told_to_be_a_matter_of_a_proxy(url: str, advised: bool) -> None:
+    async def question() -> object:
+        async with Operator(QuickConnection(url=url, variable="TINKBOX_SERVER")) as operator:
+            return await operator.hardware.all()
+
+    with pytest.raises(Unreachable) as refusal:
+        answer_of(question())
+    assert ("speaks http:// only; https:// is for a proxy" in str(refusal.value)) is advised
+
+
 async def test_nobody_at_a_socket_and_one_who_hangs_up_are_told(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match=rf"no appliance answers at {tmp_path}/nobody \(No such file or directory\)"):
         await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=tmp_path / "nobody"))
@@ -178,3 +190,81 @@ async def test_an_answer_that_is_no_document_is_told(tmp_path: Path, answer: byt
     async with served(RecordingDoor(answer=answer), tmp_path) as socket:
         with pytest.raises(Unavailable, match="did not answer with a list"):
             await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))
+
+
+class WorkingDoor:
+    """Answers a POST when `done` is set; `stuck`: it answers nothing else meanwhile."""
+
+    def __init__(self, *, stuck: bool = False, hangs_up: bool = False) -> None:
+        self.done = asyncio.Event()
+        self.looks = 0
+        self._stuck = stuck
+        self._hangs_up = hangs_up
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            self.looks += request.path == "/healthz"
+            if self._stuck:
+                await self.done.wait()
+            elif self.looks == 3:
+                self.done.set()
+            raise web.HTTPForbidden  # as for those who may not look
+        await self.done.wait()
+        if self._hangs_up and request.transport is not None:
+            request.transport.abort()
+        return web.json_response({"results": []})
+
+
+async def applied(door: WorkingDoor, folder: Path, heard: list[float], **how: bool) -> object:
+    def hear(seconds: float) -> None:
+        heard.append(seconds)
+        # Without its looks at the appliance the wait would have no end here, and the test none either.
+        assert len(heard) <= MOST_TICKS, f"{door.looks} looks at the appliance in {len(heard)} ticks"
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", door.handle)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.UnixSite(runner, str(folder / "s")).start()
+        return await asked(
+            lambda operator: operator.files.apply({"a": "b"}, hear, **how), QuickConnection(socket=folder / "s")
+        )
+    finally:
+        door.done.set()
+        await runner.cleanup()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds pass at once."""
+    monkeypatch.setattr(quick_connection, "TICK", 0.001)
+    monkeypatch.setattr(quick_connection, "LOOK_EVERY", 0)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_work_is_waited_for_as_long_as_the_appliance_answers_anything(tmp_path: Path) -> None:
+    heard: list[float] = []
+    door = WorkingDoor()
+    assert await applied(door, tmp_path, heard) == {"results": []}
+    assert door.looks >= 3
+    assert heard == sorted(heard)
+    assert heard
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("dry_run", "told"), [(False, "apply them again, which is safe"), (True, "nothing was applied")]
+)
+async def test_an_appliance_that_answers_nothing_more_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry_run: bool, told: str
+) -> None:
+    monkeypatch.setattr(quick_connection, "SECONDS", 0.05)
+    with pytest.raises(Unavailable, match=rf"did not answer POST /v1/apply \(timed out\): .*{told}"):
+        await applied(WorkingDoor(stuck=True), tmp_path, [], dry_run=dry_run)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_whose_connection_breaks_is_told_that_it_may_be_done(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="the files may be applied all the same: apply them again, which is safe"):
+        await applied(WorkingDoor(hangs_up=True), tmp_path, [])

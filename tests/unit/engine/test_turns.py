@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tinkbox.engine.turns import Turns, in_thread
+from tinkbox.engine.turns import SLICE, Turns, in_slices, in_thread
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
 
@@ -97,6 +97,50 @@ async def test_a_turn_that_comes_while_its_owner_goes_away_is_passed_on() -> Non
         await third
         assert line.order[0] == "anna"
         assert line.order[-1] == "cora"
+
+
+async def test_a_turn_is_not_lost_where_those_who_wait_go_away_while_it_is_passed_on() -> None:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        line = Line(group)
+        first = await line.ask("anna")
+        gone = [await line.ask("bert", "b1"), await line.ask("bert", "b2"), await line.ask("cora")]
+        last = await line.ask("dora")
+        line.go_on()
+        for each in (first, *gone):  # all at once: none of them has noticed yet when the turn is passed on
+            each.cancel()
+        await last
+        assert line.order == ["anna", "dora"]
+        await line.ask("emma")
+    assert line.order == ["anna", "dora", "emma"]
+
+
+async def test_between_two_slices_others_have_their_turn() -> None:
+    turns, seen = 0, list[int]()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def make(entry: int) -> str:
+        seen.append(turns)
+        return str(entry)
+
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(others())
+        assert await in_slices(make, range(2 * SLICE + 1)) == [str(each) for each in range(2 * SLICE + 1)]
+        beside.cancel()
+    assert [seen.count(each) for each in dict.fromkeys(seen)] == [SLICE, SLICE, 1]
+
+
+async def test_what_comes_and_goes_meanwhile_is_in_nobodys_way() -> None:
+    entries = dict.fromkeys(range(SLICE + 1))
+    async with asyncio.TaskGroup() as group:
+        made = group.create_task(in_slices(str, entries.keys()))
+        await asyncio.sleep(0)
+        entries.clear()
+    assert len(made.result()) == SLICE + 1
 
 
 async def test_a_turn_ends_with_its_thread_though_nobody_awaits_it_any_more() -> None:

@@ -12,8 +12,10 @@ from tinkbox.model.hardware import (
     DEFAULT_LEASE_SECONDS,
     MacAddress,
     Route,
+    called,
     declared_labels,
     hardware_from_document,
+    name_of,
     parse_hardware,
 )
 from tinkbox.model.kubernetes import identity
@@ -62,6 +64,19 @@ def test_the_document_of_2020_is_understood_whole() -> None:
 def test_a_lease_without_a_time_lasts_a_day() -> None:
     assert parse_hardware(json.dumps(document())).interfaces[0].lease_seconds == DEFAULT_LEASE_SECONDS == 86_400
     assert parse_hardware(json.dumps(document(lease_time=0))).interfaces[0].lease_seconds == 86_400
+
+
+def test_a_machine_is_called_by_its_name_else_by_the_hostname_that_it_is_shown_by() -> None:
+    cards = [("", False), ("second", True), ("third", False)]
+    interfaces = [
+        {"dhcp": {"mac": f"08:00:27:00:00:0{place}", "hostname": hostname}, "netboot": {"allow_pxe": boots}}
+        for place, (hostname, boots) in enumerate(cards)
+    ]
+    machine = hardware_from_document({"id": ID, "network": {"interfaces": interfaces}})
+    assert (name_of(machine), called(machine), name_of(replace(machine, name="n"))) == ("second", "second", "n")
+    assert name_of(replace(machine, interfaces=machine.interfaces[::2])) == "third"
+    alone = replace(machine, interfaces=machine.interfaces[:1])
+    assert (name_of(alone), called(alone), called(alone, "it")) == ("", ID, "it")
 
 
 def test_an_interface_is_found_by_its_mac_or_its_address() -> None:
@@ -268,3 +283,13 @@ def test_a_machine_that_may_netboot_keeps_the_labels_that_it_has() -> None:
     }
     changed = replace(hardware_from_document(document), labels={"rack": "r2"}).allowing_netboot()
     assert (changed.labels, declared_labels(changed.document)) == ({"rack": "r2"}, {"rack": "r2"})
+
+
+@pytest.mark.parametrize("document", [
+    {"id": ID, "labels": {"-bad": "r1"}, "network": {"interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}}]}},
+    {"kind": "Hardware", "metadata": {"name": "a", "labels": {"-bad": "r1"}},
+     "spec": {"interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}}]}},
+])  # fmt: skip
+def test_a_machine_of_an_earlier_release_may_netboot_whatever_labels_its_document_has(document: dict[str, Any]) -> None:
+    changed = replace(hardware_from_document(document), labels={"rack": "r2"}).allowing_netboot()
+    assert declared_labels(changed.document) == {"rack": "r2"}

@@ -1,10 +1,47 @@
 """Text from strangers, and small words for people."""
 
-from tinkbox.model.text import briefly, counted, escaped, last_lines, one_line, quoted
+from tinkbox.model.text import (
+    briefly,
+    clean,
+    clean_block,
+    condensed,
+    counted,
+    escaped,
+    is_clean_block,
+    last_lines,
+    one_line,
+    printable,
+    quoted,
+)
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
     assert one_line("  a\x1b[2J\nb\u202ec\x00 ", 50) == "a [2J b c"
+
+
+HOSTILE = "  a\x1b[2J\n\tb\u202ec\x9b\ud800d  "
+
+
+def test_a_clean_text_is_one_line_and_as_long_as_before() -> None:
+    assert clean(HOSTILE) == "  a [2J  b c  d  "
+    assert len(clean(HOSTILE)) == len(HOSTILE)
+    assert clean("Zürich 東京") == "Zürich 東京"
+
+
+def test_a_clean_block_keeps_its_lines() -> None:
+    assert clean_block("10 %\r20 %\r\n\tdone\x1b[2J\n") == "10 %\n20 %\n\tdone�[2J\n"
+    assert [is_clean_block(each) for each in ("", "a\nb\n", "a\rb", "a\n\x1b[2J", "a\u202eb")] == [
+        True, True, False, False, False,
+    ]  # fmt: skip
+
+
+def test_of_what_is_compared_only_what_can_be_shown_is_left() -> None:
+    assert printable("WD-1\x00\x00\x1b2\u202e") == "WD-12"
+
+
+def test_words_have_one_space_between_them() -> None:
+    assert condensed(HOSTILE, 50) == "a [2J b c d"
+    assert condensed("x" + " " * 1_000_000 + "y", 50) == "x"
 
 
 def test_text_is_cut_before_it_is_looked_at() -> None:

@@ -24,17 +24,20 @@ def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> N
     assert named_server() == ClientTarget(url="http://other:7080", variable="TINKBOX_SERVER")
 
 
-def test_a_server_can_be_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TINKBOX_SERVER", "unix:///srv/tinkbox/operator.sock")
+@pytest.mark.parametrize("server", ["unix:///srv/tinkbox/operator.sock", "unix:/srv/tinkbox/operator.sock"])
+def test_a_server_can_be_a_socket(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", server)
     monkeypatch.setenv("TINKBOX_TOKEN", "secret")
     socket = Path("/srv/tinkbox/operator.sock")
     assert named_server() == ClientTarget(socket=socket, variable="TINKBOX_SERVER")
 
 
-@pytest.mark.parametrize("server", ["unix://", "unix://operator.sock", "unix://./operator.sock"])
+@pytest.mark.parametrize(
+    "server", ["unix:", "unix:operator.sock", "unix://", "unix://operator.sock", "unix://./operator.sock"]
+)
 def test_a_socket_without_its_whole_path_is_refused(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     monkeypatch.setenv("TINKBOX_SERVER", server)
-    with pytest.raises(Invalid, match=f"TINKBOX_SERVER={server} names no socket: write three slashes"):
+    with pytest.raises(Invalid, match=f"TINKBOX_SERVER={server} names no socket: write its whole path"):
         named_server()
 
 

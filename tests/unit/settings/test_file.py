@@ -154,7 +154,7 @@ MERGES = "a: &a {x: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n" + "".join(
         ("name: box".encode("utf-16"), "line 1: it is UTF-16: save it as UTF-8"),
         (b'\nname: "\\UFFFFFFFF"', "line 2: "),
         (b'data: "/a\\0b"', "line 1: '/a\\x00b' has a character that no setting can have"),
-        (b'data: "/a\\ud800"', "line 1: '/a\\ud800' has a character that no setting can have"),
+        (b'data: "/a\\ud800"', "line 1: half of a character (\\ud800 to \\udfff alone) is no text"),
         (b"node: {http_port: 0x" + b"F" * 5000 + b"}", "is not a value of !!int: put it in quotes"),
         (b"tpm: x\n---\nname: y", "line 3: it has 2 documents: remove the line `---`"),
     ],

@@ -33,7 +33,8 @@ def work(state: State = State.RUNNING, **changes: object) -> WorkLine:
         "number": 3,
         "total": 5,
     }
-    return WorkLine(**{**fields, "state": state, **changes})
+    told = {**fields, "state": state, **changes}
+    return WorkLine(**{"done": told["number"] - (state is not State.SUCCESS), **told})
 
 
 def machine(number: int = 1, **changes: object) -> MachineLine:

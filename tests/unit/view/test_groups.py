@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, failed, machine, snapshot
-from tinkbox.view.groups import groups_of, in_ranges
+from tinkbox.view.groups import groups_of, in_ranges, in_room
 from tinkbox.view.rows import rows_of
 
 
@@ -35,3 +35,19 @@ def test_only_problems_are_grouped() -> None:
 )
 def test_names_in_a_row_are_told_as_ranges(names: list[str], shown: list[str]) -> None:
     assert in_ranges(names) == shown
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (-5, ""),
+        (16, ""),
+        (17, "node1 and 18 more"),
+        (23, "node1 node3 and 17 more"),
+        (27, "node[1,3,5,7,9] and 14 more"),
+        (33, "node[1,3,5,7,9,11,13,15,17,20-29]"),
+    ],
+)
+def test_as_many_names_as_fit_and_how_many_more_there_are(width: int, shown: str) -> None:
+    assert in_room([f"node{each}" for each in (*range(1, 19, 2), *range(20, 30))], width) == shown
+    assert in_room([], width) == ""

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from tests.unit.view.snapshots import NOW, ago
+from tinkbox.model.cells import cells
 from tinkbox.view.lines import (
     clean,
     coded,
@@ -26,7 +26,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf"]),
 
 @given(TEXT, st.integers(0, 40))
 def test_fitted_text_has_exactly_its_width(text: str, width: int) -> None:
-    assert cell_len(fitted(text, width)) == width
+    assert cells(fitted(text, width)) == width
 
 
 @given(st.lists(TEXT, max_size=4), st.integers(0, 40))
@@ -41,7 +41,7 @@ def test_a_cut_line_is_not_wider_than_the_terminal(texts: list[str], width: int)
 def test_wrapping_loses_no_letter_and_fits(text: str, width: int) -> None:
     lines = [plain(each) for each in wrapped(text, width)]
     assert "".join("".join(lines).split()) == "".join(text.split())
-    assert all(cell_len(each) <= max(width, 2) for each in lines)
+    assert all(cells(each) <= max(width, 2) for each in lines)
 
 
 def test_wrapped_lines_are_indented_and_break_between_words() -> None:
@@ -92,7 +92,7 @@ def test_what_follows_flows_or_is_folded_loses_no_letter_and_fits(width: int) ->
     assert "".join(map(plain, lines)).replace(" ", "") == text.replace(" ", "")
     assert width < 10 or all(line_width(each) <= width for each in lines)
     assert "".join(folded(text, width)) == text
-    assert width < 2 or all(cell_len(each) <= width for each in folded(text, width))
+    assert width < 2 or all(cells(each) <= width for each in folded(text, width))
 
 
 def test_what_follows_is_a_column_where_there_is_room_and_stands_below_where_there_is_not() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
-from tinkbox.model.errors import Conflict, Invalid, Problem, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
 from tinkbox.view import main
 from tinkbox.view.main import live
 from tinkbox.wire.messages.status import Snapshot
@@ -25,6 +25,7 @@ class FakeTerminal:
     """What is typed comes from a queue; `shown` is everything that was written."""
 
     rows: int = 24
+    columns: int = 100
     typed: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     shown: str = ""
@@ -33,7 +34,7 @@ class FakeTerminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        return self.rows, 100
+        return self.rows, self.columns
 
     async def read(self) -> bytes:
         return await self.typed.get()
@@ -195,6 +196,54 @@ async def test_the_page_of_a_machine_has_its_boot_its_actions_and_its_log() -> N
     assert ("timeline", failed(1).id) in appliance.asked
 
 
+async def test_the_page_of_a_machine_that_waits_names_its_rollout_and_marks_an_earlier_workflow() -> None:
+    async with viewing(snapshot(failed(1, rollout="1a2b3c4d-0000")), FakeAppliance()) as terminal:
+        text = await terminal.type("\r", "two")
+    assert "WAITING" in text
+    assert "waits for its turn in rollout 1a2b3c4d: tinkbox rollout get 1a2b3c4d" in text
+    assert "EARLIER WORKFLOW, WHICH IS OVER" in text
+    assert "look at its disks" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+async def test_a_page_names_the_machine_whose_earlier_sightings_it_leaves_out_and_cuts_no_stage(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(FakeTerminal, "size", (60, width))
+    appliance, stage = FakeAppliance(), "a credential was made by hand for a person"
+    appliance.hardware.timeline = appliance._doing("timeline", [{**SIGHTING, "stage": stage}] * 17)
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        text = await terminal.type("\r", "LOG")
+    assert "… 5 before these: tinkbox hardware get node1" in text
+    assert text.count(stage) == 12
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"retired": {"at": NOW.isoformat(), "who": "ann"}}, "node1 was retired by ann 0s ago"),
+        (None, "node1 is gone: it was deleted, or not seen for a while"),
+    ],
+)
+async def test_a_page_says_that_its_machine_was_retired_or_deleted(answer: dict[str, Any] | None, said: str) -> None:
+    appliance, asked = FakeAppliance(), list[str]()
+
+    async def get(machine: str) -> dict[str, Any]:
+        asked.append(machine)
+        if answer is None:
+            raise NotFound("there is no such machine")
+        return answer
+
+    appliance.hardware.get = get
+    async with viewing(snapshot(failed(1), failed(2)), appliance, interval=0.01) as terminal:
+        await terminal.type("/node1\r\r", "two")
+        appliance.changes.append(snapshot(part=True, gone=(failed(1).id,)))
+        text = await terminal.sees(said)
+    assert set(asked) == {failed(1).id}
+    assert "404" not in text
+    assert ("workflow", "") not in appliance.asked
+
+
 async def test_what_was_read_of_a_log_is_not_asked_for_again() -> None:
     appliance = FakeAppliance()
     async with viewing(snapshot(failed(1)), appliance) as terminal:
@@ -256,7 +305,7 @@ async def test_what_is_typed_while_the_appliance_answers_is_not_undone() -> None
     [
         ("G", "13/13"),
         ("/node5", "1 machine; Enter keeps it"),
-        ("Ga", "there is no workflow here"),
+        ("Ga", "no workflow: nothing to abort or cancel"),
         ("/node2\ra", "(y/n)"),
         ("p", "Enter open  j k scroll"),
     ],
@@ -463,7 +512,57 @@ async def test_what_is_sent_and_not_answered_is_told_also_to_those_who_leave(mon
         await terminal.sees("node1 is PENDING again")
         goes_on.clear()
         await terminal.type("jay", "cancel on node2: sent, no answer yet")
-    assert left == ["cancel on node2"]
+    assert left == ["cancel on node2 was sent, and the appliance has not answered: look again whether it was done"]
+
+
+async def test_all_that_are_marked_are_retried_and_refusals_are_counted() -> None:
+    appliance = FakeAppliance()
+    retry = appliance.workflows.retry
+
+    async def some(workflow: str, who: object) -> object:
+        if workflow == failed(2).work.id:  # type: ignore[union-attr]
+            raise Conflict("its disk is gone")
+        return await retry(workflow, who)
+
+    appliance.workflows.retry = some
+    async with viewing(snapshot(*(failed(each) for each in range(1, 41))), appliance) as terminal:
+        await terminal.type("*r", "Retry 40 machines? node[1-40]")
+        await terminal.type("y", "39 retried, 1 refused: node2: its disk is gone")
+        await terminal.type("!", "its disk is gone")
+    asked = [each[1] for each in appliance.asked if each[0] == "retry"]
+    assert sorted(map(str, asked)) == sorted(failed(each).work.id for each in range(1, 41) if each != 2)  # type: ignore[union-attr]
+
+
+async def test_who_leaves_before_all_marked_were_asked_for_is_told_how_many_were_not() -> None:
+    appliance, left, never = FakeAppliance(), list[str](), asyncio.Event()
+    asked = 0
+    all_at_once = asyncio.Event()
+
+    async def hangs(*_: object) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == main.ACTS_AT_ONCE:
+            all_at_once.set()
+        await never.wait()
+        raise AssertionError("nothing answers")
+
+    appliance.workflows.retry = hangs
+    async with viewing(snapshot(*(failed(each) for each in range(1, 41))), appliance, unanswered=left) as terminal:
+        await terminal.type("*ry", "retried: asking for 40 machines")
+        await all_at_once.wait()
+    assert len(left) == main.ACTS_AT_ONCE + 1
+    assert left[-1].startswith("the view was left before 32 more machines had their turn")
+
+
+async def test_a_page_is_drawn_anew_for_another_width() -> None:
+    appliance = FakeAppliance()
+    async with viewing(ALL_KINDS, appliance) as terminal:
+        await terminal.type("d", "there is none")
+        asked = len(appliance.asked)
+        terminal.columns, terminal.shown = 30, ""
+        terminal.changed.set()
+        await terminal.sees("build it")
+        assert len(appliance.asked) == asked
 
 
 async def test_what_is_refused_is_answered() -> None:

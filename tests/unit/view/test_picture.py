@@ -117,6 +117,45 @@ def test_what_may_be_answered_is_seen_however_long_the_question(width: int) -> N
     assert shown(view).splitlines()[-1].endswith("is fine█")
 
 
+@pytest.mark.parametrize(
+    ("width", "asks"),
+    [
+        (34, "Why do 20 failures count as suc… █"),
+        (50, "Why do 20 failures count as success? █"),
+        (60, "Why do 20 failures count as success? node1 and 19 more █"),
+        (80, "Why do 20 failures count as success? node[1,3,5,7,9] and 15 more █"),
+        (120, "Why do 20 failures count as success? node[1,3,5,7,9,11,13,15,17,19] node[30-39] █"),
+    ],
+)
+def test_a_question_about_several_has_as_many_names_as_fit_and_how_many_more_there_are(width: int, asks: str) -> None:
+    view = begun(snapshot(*(held(each) for each in (*range(1, 20, 2), *range(30, 40)))), 24, width)
+    for key in "*c":
+        view, _ = pressed(view, key)
+    assert shown(view).splitlines()[-1] == asks
+
+
+@pytest.mark.parametrize(
+    ("width", "faults", "said"),
+    [
+        (60, (), "doctor: no fault  "),
+        (60, ("NoOsie",), "doctor: 1 fault  "),
+        (44, (), "doctor: no fault  "),
+        (44, ("NoOsie", "DiskFull"), "doctor: 2 faults  "),
+        (80, ("NoOsie",), "doctor: 1 fault (NoOsie)  "),
+        (120, (), "doctor: no fault of the appliance  "),
+    ],
+)
+def test_a_fault_is_told_from_none_however_narrow_it_is(width: int, faults: tuple[str, ...], said: str) -> None:
+    told = replace(ALL_KINDS, health=replace(ALL_KINDS.health, faults=faults))
+    assert said in plain(picture(begun(told, 24, width))[1][0])
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_that_a_verdict_is_under_way_is_seen_where_the_line_is_cut(width: int) -> None:
+    row = held(decided=True, message="x" * 90)
+    assert " decided, being carried out" in shown(begun(snapshot(row), 24, width))
+
+
 def test_a_filter_that_finds_nothing_says_so() -> None:
     view = begun(ALL_KINDS, 24, 80)
     for key in ("/", "z", "z"):
@@ -131,6 +170,12 @@ def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
         assert all(each in keys for each in ("s shell", "c continue", "r retry", "a abort", "? keys", "q leave"))
     assert "a cancel" in shown(begun(snapshot(machine(work=work())), 24, 80)).splitlines()[-1]
     assert "retry" not in shown(begun(snapshot(machine(work=work(State.SUCCESS))), 24, 80)).splitlines()[-1]
+    assert "retry" not in shown(begun(snapshot(failed(1, rollout="1a2b3c4d")), 24, 80)).splitlines()[-1]
+    decided = shown(begun(snapshot(held(decided=True)), 24, 120)).splitlines()[-1]
+    assert "a cancel" in decided
+    assert not any(each in decided for each in ("s shell", "c continue", "r retry", "a abort"))
+    waiting, _ = pressed(begun(snapshot(failed(1, rollout="1a2b3c4d")), 24, 80), "*")
+    assert shown(waiting).splitlines()[-1].startswith("u unmark  ")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +187,7 @@ def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
         (machine(work=work()), "the worker is in touch"),
         (machine(work=work(State.PENDING), stage="", stage_at=None), "not seen yet"),
         (held(kind=Kind.BEFORE), "before it begins; fails by itself in 28m"),
-        (held(decided=True), "NonZeroExit; decided, and being carried out"),
+        (held(decided=True), "decided, being carried out; NonZeroExit"),
         (
             machine(work=work(lost=True, reason="HistoryLost", message="it ran 2 actions")),
             "HistoryLost: it ran 2 actions",

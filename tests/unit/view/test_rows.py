@@ -45,9 +45,25 @@ def test_a_machine_waits_for_its_turn_in_a_rollout_once_its_last_workflow_is_ove
     assert standing_of(machine(rollout="1a", parked="x")) is Standing.PARKED
 
 
+def test_of_a_machine_that_waits_in_a_rollout_no_row_shows_its_last_workflow_whatever_it_waits_with() -> None:
+    for more in ({}, {"parked": "x"}, {"stalled": "stalled", "ticket": True}, {"lost": "it ran disk"}):
+        (row,) = rows_of(snapshot(failed(1, rollout="1a", **more)), {}).values()
+        assert row.work is None, more
+    (row,) = rows_of(snapshot(machine(1, rollout="1a", work=work())), {}).values()
+    assert row.work is not None
+    (row,) = rows_of(snapshot(machine(1, rollout="1a", work=work(State.FAILED, lost=True))), {}).values()
+    assert row.work is not None, "a person has to decide about it"
+
+
 def test_a_lost_history_is_worse_than_everything() -> None:
     assert standing_of(machine(work=work(lost=True), parked="x")) is Standing.LOST
     assert standing_of(replace(held(), parked="x")) is Standing.HELD
+
+
+def test_what_is_decided_is_not_held_any_more_and_is_no_problem() -> None:
+    standing = standing_of(held(decided=True))
+    assert standing is Standing.RUNNING
+    assert not standing.is_problem
 
 
 @pytest.mark.parametrize(
@@ -105,6 +121,11 @@ def test_a_filter_finds_why_a_machine_waits() -> None:
         machine(3, lost="ran disk"),
     )
     assert [names(told, words) for words in ("3 boots", "no kernel", "ran disk")] == [["node1"], ["node2"], ["node3"]]
+
+
+def test_a_filter_does_not_find_what_a_machine_did_that_waits_for_its_turn() -> None:
+    told = snapshot(failed(1), failed(2, rollout="1a2b3c4d-00"))
+    assert [names(told, words) for words in ("failed", "disknotfound", "1a2b3c4d")] == [["node1"], ["node1"], ["node2"]]
 
 
 def test_the_list_is_sorted_by_name_state_and_age() -> None:

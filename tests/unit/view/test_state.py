@@ -1,5 +1,6 @@
 """What each key does, without a terminal."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,22 +8,27 @@ import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, many, snapshot, work
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.labels import parse_selector
 from tinkbox.model.workflow import State
 from tinkbox.view.keys import Key
-from tinkbox.view.lines import Line, plain
+from tinkbox.view.lines import Line, plain, wrapped
 from tinkbox.view.picture import picture
-from tinkbox.view.rows import Order
+from tinkbox.view.rows import Order, Scope
 from tinkbox.view.state import (
+    Act,
     Cancel,
     Decide,
+    Draw,
     Effect,
     Load,
     PageKind,
     Quit,
     Retry,
+    Several,
     Shell,
     View,
     begun,
+    carried_out,
     disconnected,
     loaded,
     looked,
@@ -53,6 +59,16 @@ def one(line: MachineLine) -> View:
 
 def name(view: View) -> str:
     return view.row.name if view.row else ""
+
+
+def drawn(lines: Sequence[Line], items: Sequence[str] = ()) -> Draw:
+    """What has come for a page, and looks alike at every width."""
+    return lambda _: (lines, items)
+
+
+def would_do(view: View) -> list[Act]:
+    """What a yes would do."""
+    return [each.act for each in view.question.proposals] if view.question else []
 
 
 def selected(view: View) -> str:
@@ -122,7 +138,7 @@ def test_a_failure_of_one_kind_among_many_is_found_by_a_filter() -> None:
         (["G", "g"], 0),
         ([Key.END, Key.HOME], 0),
         ([Key.PAGE_DOWN], 20),
-        ([" ", " ", Key.PAGE_UP], 20),
+        ([Key.PAGE_DOWN, Key.PAGE_DOWN, Key.PAGE_UP], 20),
         (["G", Key.PAGE_UP], 79),
     ],
 )
@@ -227,7 +243,7 @@ def test_enter_opens_the_machine_and_escape_leads_back() -> None:
     view, effects = typed(of(ALL_KINDS), Key.ENTER)
     load = Load(kind=PageKind.MACHINE, machine=machine(11).id)
     assert effects == [load]
-    view = loaded(view, load, LINES)
+    view = loaded(view, load, drawn(LINES))
     assert "line 0" in [plain(line) for line, _ in picture(view)]
     view, effects = typed(view, "G")
     assert view.page is not None
@@ -240,11 +256,11 @@ def test_enter_opens_the_machine_and_escape_leads_back() -> None:
 def test_a_page_that_is_at_its_end_follows_what_is_added() -> None:
     view, (load,) = typed(of(ALL_KINDS), Key.ENTER)
     assert isinstance(load, Load)
-    view, _ = typed(loaded(view, load, LINES[:50]), "G")
-    view = loaded(view, load, LINES)
+    view, _ = typed(loaded(view, load, drawn(LINES[:50])), "G")
+    view = loaded(view, load, drawn(LINES))
     assert view.page is not None
     assert view.page.top == 80
-    view = loaded(typed(view, "g")[0], load, LINES)
+    view = loaded(typed(view, "g")[0], load, drawn(LINES))
     assert view.page is not None
     assert view.page.top == 0
 
@@ -253,7 +269,7 @@ def test_what_comes_for_a_page_that_was_left_opens_nothing() -> None:
     view, (load,) = typed(of(ALL_KINDS), Key.ENTER)
     assert isinstance(load, Load)
     view, _ = typed(view, Key.ESCAPE)
-    assert loaded(view, load, LINES).page is None
+    assert loaded(view, load, drawn(LINES)).page is None
 
 
 @pytest.mark.parametrize("keys", [("G",), ("/", *"node5"), ("j", "a"), ("p",)])
@@ -261,7 +277,7 @@ def test_a_late_answer_or_refusal_changes_neither_cursor_nor_filter_nor_a_questi
     view, (load,) = typed(of(ALL_KINDS), "d")
     assert isinstance(load, Load)
     view, _ = typed(view, Key.ESCAPE, *keys)
-    assert loaded(view, load, LINES) == view
+    assert loaded(view, load, drawn(LINES)) == view
     assert unanswered(view, load, "it is gone") == view
 
 
@@ -270,7 +286,7 @@ def test_a_page_that_cannot_be_had_says_why() -> None:
     assert isinstance(load, Load)
     told = unanswered(view, load, "no right\x1b")
     assert [plain(line) for line, _ in picture(told)[3:5]] == ["no right", ""]
-    view = unanswered(loaded(view, load, LINES), load, "no right")
+    view = unanswered(loaded(view, load, drawn(LINES)), load, "no right")
     assert (view.page and view.page.lines, view.notice) == (LINES, "no right"), "what it had stays"
 
 
@@ -306,7 +322,7 @@ def test_keys_of_pages() -> None:
 def test_older_workflows_are_those_of_the_machine_and_enter_opens_one() -> None:
     view, (load,) = typed(of(snapshot(failed(1))), "o")
     assert load == Load(kind=PageKind.OLDER, machine=failed(1).id)
-    view = loaded(view, load, LINES[:2], ["first", "second"])
+    view = loaded(view, load, drawn(LINES[:2], ["first", "second"]))
     _, effects = typed(view, "j", "j", Key.ENTER)
     assert effects == [Load(kind=PageKind.WORKFLOW, machine=failed(1).id, workflow="second")]
 
@@ -314,7 +330,7 @@ def test_older_workflows_are_those_of_the_machine_and_enter_opens_one() -> None:
 def test_on_the_page_of_an_older_workflow_nothing_is_done_to_the_newest() -> None:
     view, (load,) = typed(of(snapshot(failed(1))), "o")
     assert isinstance(load, Load)
-    view, _ = typed(loaded(view, load, LINES[:1], ["older"]), Key.ENTER, "r")
+    view, _ = typed(loaded(view, load, drawn(LINES[:1], ["older"])), Key.ENTER, "r")
     assert (view.question, view.notice) == (None, "this key is for a machine's page: Esc goes back")
 
 
@@ -335,7 +351,7 @@ def test_what_destroys_is_asked_about_first(line: MachineLine, key: str, effect:
     if page:
         view, (load,) = typed(view, Key.ENTER)
         assert isinstance(load, Load)
-        view = loaded(view, load, LINES)
+        view = loaded(view, load, drawn(LINES))
     asked, effects = typed(view, key)
     assert effects == []
     assert "(y/n)" in plain(picture(asked)[-1][0])
@@ -361,6 +377,68 @@ def test_what_cannot_be_done_says_why(line: MachineLine, key: str) -> None:
     view, effects = typed(one(line), key)
     assert (effects, view.question) == ([], None)
     assert view.notice
+
+
+@pytest.mark.parametrize("key", ["s", "c", "r", "a"])
+@pytest.mark.parametrize("page", [False, True])
+def test_nothing_is_done_to_a_workflow_that_a_row_hides(key: str, *, page: bool) -> None:
+    view = one(failed(1, rollout="1a2b3c4d-0000"))
+    after, effects = typed(view, Key.ENTER, key) if page else typed(view, key)
+    assert (after.question, [each for each in effects if not isinstance(each, Load)]) == (None, [])
+    assert after.notice.startswith("node1 waits in rollout 1a2b3c4d: nothing to ")
+
+
+def test_marked_machines_that_wait_in_a_rollout_are_left_out() -> None:
+    view, _ = typed(of(snapshot(failed(1), *(failed(each, rollout="1a2b3c4d") for each in (2, 3)))), "*", "r")
+    assert would_do(view) == [*retries(1)]
+    assert view.question is not None
+    assert view.question.text == "Retry 1 machine, leave out 2 that cannot?"
+
+
+@pytest.mark.parametrize("keys", ["r", "*r"])
+def test_a_machine_that_begins_to_wait_in_a_rollout_while_it_is_asked_about_is_not_retried(keys: str) -> None:
+    view, _ = typed(one(failed(1)), *keys)
+    view = looked(view, changed(failed(1, rollout="1a2b3c4d")))
+    view, effects = typed(view, "y")
+    assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+
+
+def test_what_is_decided_is_decided_once_and_can_be_canceled_while_its_machine_is_silent() -> None:
+    view = one(held(decided=True))
+    for key in "scr":
+        after, effects = typed(view, key)
+        assert (after.question, effects) == (None, [])
+        assert after.notice.startswith("what becomes of stream-image on node1 is decided"), key
+    assert typed(view, "a", "y")[1] == [Cancel(workflow=work().id)]
+
+
+def test_what_is_held_and_was_told_to_stop_gets_no_verdict() -> None:
+    stopping = machine(work=work(State.STOPPING, held=Kind.FAILURE, reason="NonZeroExit"))
+    for key in "scr":
+        after, effects = typed(one(stopping), key)
+        assert (after.question, effects) == (None, [])
+        assert after.notice == "ubuntu_provisioning on node1 was told to stop: nothing is left to decide", key
+    assert typed(one(stopping), "a", "y")[1] == [Cancel(workflow=work().id)]
+    assert "c continue" not in plain(picture(one(stopping))[-1][0])
+    view = looked(typed(one(held()), "r")[0], changed(stopping))
+    assert typed(view, "y")[1] == []
+
+
+def test_a_verdict_is_not_given_where_another_person_was_first() -> None:
+    view, _ = typed(one(held()), "r")
+    view, effects = typed(looked(view, changed(held(decided=True))), "y")
+    assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+
+
+def test_a_page_stays_about_its_machine_when_that_leaves_the_scope() -> None:
+    view = begun(snapshot(failed(1), failed(2)), 24, 80, Scope(states=frozenset({"failed"})))
+    view, (load,) = typed(view, Key.ENTER)
+    assert isinstance(load, Load)
+    view = loaded(view, load, drawn(LINES))
+    view = looked(view, changed(failed(2), machine(1, work=work())))
+    assert [each.name for each in view.shown] == ["node2"]
+    assert "a cancel" in plain(picture(view)[-1][0])
+    assert typed(view, "a", "y")[1] == [Cancel(workflow=work().id)]
 
 
 def test_a_shell_opens_in_what_is_held() -> None:
@@ -407,7 +485,7 @@ def test_a_key_is_never_for_a_machine_that_has_just_taken_the_place(key: str) ->
     assert name(view) == "node3"
     view, effects = typed(view, key)
     assert (name(view), effects) == ("node1", before[1])
-    assert (view.question and view.question.effect) == (before[0].question and before[0].question.effect)
+    assert would_do(view) == would_do(before[0])
 
 
 def test_a_machine_that_leaves_the_filter_does_not_hand_its_keys_to_the_next() -> None:
@@ -465,3 +543,171 @@ def test_keys_without_a_meaning_do_nothing() -> None:
     view = of(ALL_KINDS)
     for key in ("x", Key.UNKNOWN, Key.LEFT, Key.RIGHT, Key.BACKSPACE, "ü"):
         assert typed(view, key) == (view, [])
+
+
+def three_failed() -> View:
+    return of(snapshot(failed(1), failed(2), failed(3), machine(4, work=work(State.SUCCESS)), machine(5)))
+
+
+def retries(*numbers: int) -> tuple[Act, ...]:
+    return tuple(Retry(workflow=failed(each).work.id) for each in numbers)
+
+
+def test_space_marks_and_goes_on_and_one_question_retries_all_marked() -> None:
+    view, effects = typed(three_failed(), " ", " ")
+    assert (effects, view.index, view.marked) == ([], 2, {failed(1).id, failed(2).id})
+    assert sum(plain(line).startswith("* node") for line, _ in picture(view)) == 2
+    assert "2 marked" in plain(picture(view)[1][0])
+    view, effects = typed(view, "r")
+    assert effects == []
+    assert plain(picture(view)[-1][0]) == "Retry 2 machines? node[1-2] (y/n)"
+    after, effects = typed(view, "y")
+    assert effects == [Several(acts=retries(1, 2), done="retried")]
+    assert (after.marked, after.question) == (frozenset(), None)
+    assert typed(view, "n")[0].marked == view.marked, "a no leaves the marks"
+
+
+def test_the_question_leaves_out_what_cannot_be_done() -> None:
+    view, _ = typed(three_failed(), "*", "r")
+    assert plain(picture(view)[-1][0]) == "Retry 3 machines, leave out 2 that cannot? node[1-3] (y/n)"
+    assert typed(view, "y")[1] == [Several(acts=retries(1, 2, 3), done="retried")]
+    view, effects = typed(three_failed(), "*", "c")
+    assert (effects, view.question) == ([], None)
+    assert view.notice.startswith("none of 5 marked machines can be continued: nothing is held on node1")
+
+
+@pytest.mark.parametrize("key", ["u", Key.ESCAPE])
+def test_marks_are_taken_away(key: str) -> None:
+    view, _ = typed(three_failed(), "/", *"failed", Key.ENTER, "*", key)
+    assert (view.marked, view.filtered_by) == (frozenset(), "failed"), "Esc clears the filter only next time"
+    assert typed(three_failed(), " ", "k", " ")[0].marked == frozenset()
+
+
+def test_all_that_are_shown_are_marked_and_stay_so_behind_another_filter() -> None:
+    view, _ = typed(three_failed(), "/", *"failed", Key.ENTER, "*", "/", Key.CLEAR, *"node1", Key.ENTER)
+    assert (len(view.marked), len(view.shown)) == (3, 1)
+    assert "3 marked, 2 not shown" in plain(picture(view)[1][0])
+    assert typed(view, "r", "y")[1] == [Several(acts=retries(1, 2, 3), done="retried")]
+
+
+def test_marks_survive_what_changes_and_vanish_with_their_machine() -> None:
+    view, _ = typed(three_failed(), " ", " ")
+    view = looked(view, changed(failed(9), machine(2, work=work()), gone=(failed(1).id,)))
+    assert view.marked == {machine(2).id}
+    assert typed(view, "r")[0].notice == "ubuntu_provisioning on node2 did not fail, so there is nothing to retry"
+
+
+def test_one_that_is_marked_is_acted_on_wherever_the_cursor_is() -> None:
+    view, _ = typed(three_failed(), "j", " ", "G", "r")
+    assert would_do(view) == [*retries(2)]
+    after, effects = typed(view, "y")
+    assert effects == [Several(acts=retries(2), done="retried")]
+    assert after.marked == frozenset()
+
+
+def test_a_mark_is_for_the_machine_that_was_seen_and_not_for_one_that_has_just_taken_its_place() -> None:
+    view = looked(of(snapshot(held(1), machine(2))), changed(held_too(2)))
+    assert typed(view, " ")[0].marked == {held(1).id}
+
+
+def test_held_ones_are_continued_with_one_reason_and_those_that_went_on_are_left_out() -> None:
+    lines = [
+        replace(held(each), work=work(id=f"flow{each}", held=Kind.FAILURE, reason="NonZeroExit")) for each in (1, 2, 3)
+    ]
+    before = machine(4, work=work(id="flow4", held=Kind.BEFORE))
+    view, _ = typed(of(snapshot(*lines, before)), "*", "c")
+    text = "Continue 4; why do 3 failures count as success? node[1-4] █"
+    assert plain(picture(view)[-1][0]) == text
+    view = looked(view, changed(machine(2, work=work(id="flow2"))))
+    _, effects = typed(view, *"fine", Key.ENTER)
+    decide = [Decide(workflow=f"flow{each}", verb="continue", why="fine") for each in (1, 3)]
+    assert effects == [
+        Several(acts=(*decide, Decide(workflow="flow4", verb="continue")), done="continued", late=1),
+    ]
+
+
+def test_a_page_acts_on_its_own_machine_though_others_are_marked() -> None:
+    view, (load,) = typed(three_failed(), " ", Key.ENTER)
+    assert isinstance(load, Load)
+    view, _ = typed(loaded(view, load, drawn(LINES)), "r")
+    assert would_do(view) == [*retries(2)]
+    assert typed(view, "y")[1] == [*retries(2)]
+
+
+def test_what_was_refused_of_several_is_counted_and_can_be_read() -> None:
+    several = Several(acts=retries(1, 2, 3), done="retried", late=1)
+    view = carried_out(three_failed(), several, [("node2", "it is over"), ("node1", "it is over")])
+    assert view.notice == "1 retried, 1 went on meanwhile, 2 refused: ! shows why. node2: it is over"
+    view, _ = typed(view, "!")
+    assert view.page is not None
+    assert [plain(each) for each in view.page.lines] == ["it is over", "    node[1-2]"]
+    assert carried_out(three_failed(), several, []).notice == "3 retried, 1 went on meanwhile"
+
+
+def test_while_answers_are_out_it_is_not_said_that_nothing_was_refused() -> None:
+    view, (several,) = typed(three_failed(), " ", " ", "r", "y")
+    assert isinstance(several, Several)
+    view, _ = typed(view, "!")
+    assert view.page is not None
+    assert plain(view.page.lines[0]).startswith("asking for 2 machines …")
+    view = carried_out(view, several, [("node1", "it is over")])
+    assert view.page is not None
+    assert [plain(each) for each in view.page.lines] == ["it is over", "    node1"], "the page that is open follows"
+    assert view.unanswered == 0
+    view, _ = typed(three_failed(), "!")
+    assert view.page is not None
+    assert [plain(each) for each in view.page.lines] == ["nothing was refused"]
+
+
+def test_pages_that_were_asked_for_fit_another_width() -> None:
+    view, (load,) = typed(three_failed(), "d")
+    assert isinstance(load, Load)
+    view = loaded(view, load, lambda width: (wrapped("word " * 30, width), ()))
+    wide, narrow = resized(view, 24, 100).page, resized(view, 24, 40).page
+    assert wide is not None
+    assert narrow is not None
+    assert (len(wide.lines), len(narrow.lines)) == (2, 4)
+    told, _ = typed(three_failed(), "d")
+    told = resized(unanswered(told, load, "why " * 20), 24, 40)
+    assert told.page is not None
+    assert len(told.page.lines) == 2
+
+
+def test_a_scope_leaves_out_all_other_machines_and_says_so() -> None:
+    racks = snapshot(
+        failed(1, labels={"rack": "r1"}),
+        failed(2, labels={"rack": "r2"}),
+        machine(3, labels={"rack": "r1"}, state="idle"),
+    )
+    view = begun(racks, 24, 80, Scope(labels=parse_selector("rack=r1")))
+    assert [each.name for each in view.shown] == ["node1", "node3"]
+    assert "-l rack=r1: 2 of 3 machines  1 FAILED  1 IDLE" in plain(picture(view)[0][0])
+    view = looked(view, changed(machine(3, labels={"rack": "r2"})))
+    assert [each.name for each in view.shown] == ["node1"]
+    view = looked(view, changed(gone=(failed(1).id,)))
+    assert "no machine matches -l rack=r1" in "".join(plain(line) for line, _ in picture(view))
+
+
+@pytest.mark.parametrize(
+    ("states", "names"),
+    [
+        ("failed", ["node1", "node2"]),
+        ("held,idle", ["node3", "node4"]),
+        ("timeout", ["node2"]),
+        ("unknown", ["52:54:00:00:00:09"]),
+        ("waiting", ["node5"]),
+        ("working", ["node3"]),
+    ],
+)
+def test_a_scope_takes_states_as_lists_of_machines_and_as_the_view_have_them(states: str, names: list[str]) -> None:
+    told = snapshot(
+        failed(1, state="failed"),
+        machine(2, work=work(State.TIMEOUT), state="failed"),
+        replace(held(3), state="working"),
+        machine(4, state="idle"),
+        failed(5, state="failed", rollout="1a2b3c4d-00"),
+        machine(6, work=work(State.PENDING), state="waiting"),
+        strangers=ALL_KINDS.strangers,
+    )
+    view = begun(told, 24, 80, Scope(states=frozenset(states.split(","))))
+    assert [each.name for each in view.shown] == names

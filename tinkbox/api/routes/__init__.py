@@ -152,7 +152,7 @@ class OperatorDoor:
             *rollouts.routes(self.rollouts, self.osie),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
-            *breakpoints.routes(self.breakpoints, self.workflows),
+            *breakpoints.routes(self.breakpoints, self.workflows, self.machines),
             *shells.routes(self.shells, self.followers),
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers

@@ -1,15 +1,17 @@
 """`/v1/apply` and `/v1/export`: documents of all kinds, applied and written back."""
 
 import asyncio
+import json
 from dataclasses import asdict
 from typing import Any, Final
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import may_look, needing, needing_either, require, require_for
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.listing import Query
+from tinkbox.api.long_answers import encoded, in_turn
 from tinkbox.api.requests import known_only, object_of, text_field
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
@@ -31,18 +33,21 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
     async def apply(request: web.Request) -> web.Response:
         body = await body_of(request, MAX_BODY)
         document = await asyncio.to_thread(object_of, body)
-        known_only(document, APPLIED)
         prune, rehearsal, whole = document.get("prune"), flag(document, "dry_run"), flag(document, "diff")
+        who = require_for(request, changes=not rehearsal)
         if whole:
             # It shows what is stored, secrets of templates and user-data among it.
-            caller(request).require(Right.LOOK)
+            require(request, Right.LOOK)
+        known_only(document, APPLIED)
         wish = Wish(
             rehearsal=rehearsal,
             prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
             agreed=texts(document, "agreed") if document.get("agreed") is not None else None,
             confirm_wipe=flag(document, "confirm_wipe"),
+            apart=Right.OPERATE not in who.rights,
+            reasons=not rehearsal or may_look(request),
         )
-        applied = await applying.apply(files_of(document), wish, caller(request).name)
+        applied = await applying.apply(files_of(document), wish, who.name)
         if not rehearsal:
             for each in applied.results:
                 if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
@@ -55,12 +60,14 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
         selector = query.selector()
         wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)]
         exported, notes = await exporting.export(wanted, selector if selector.requirements else None)
-        items = [{"kind": each.kind, "name": each.name, "manifest": each.manifest} for each in exported]
-        return web.json_response({"items": items, "notes": [asdict(each) for each in notes]})
+        items = await encoded(exported, lambda each: {"kind": each.kind, "name": each.name, "manifest": each.manifest})
+        told = json.dumps([asdict(each) for each in notes]).encode()
+        body = b'{"items": [' + b", ".join(items) + b'], "notes": ' + told + b"}"
+        return web.Response(body=body, content_type="application/json", charset="utf-8")
 
     return [
-        *needing(Right.OPERATE, web.post("/v1/apply", apply)),
-        *needing(Right.LOOK, web.get("/v1/export", export)),
+        *needing_either(web.post("/v1/apply", apply)),
+        *needing(Right.LOOK, *in_turn(web.get("/v1/export", export))),
     ]
 
 

@@ -1,23 +1,29 @@
 """`/v1/breakpoints` and `/v1/workflows/KEY/breakpoints`: what is armed, what is held, and who decides."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, outcome, time
-from tinkbox.api.listing import Filters, listed
+from tinkbox.api.listing import Filters, Query, listed
+from tinkbox.api.long_answers import in_turn
+from tinkbox.api.named_machines import named_machine
 from tinkbox.api.requests import key_of, read_object
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.text import counted
-from tinkbox.model.workflow import PlannedAction
+from tinkbox.model.workflow import Outcome, PlannedAction, State, Workflow
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.breakpoints import verdict_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text, texts
@@ -27,14 +33,19 @@ CHANGE = (*PLACES, "timeout", "on_expiry")
 VERDICT = ("verb", "why", "fresh", "command", "environment")
 
 
-FILTERS: Final[Filters] = {"state": lambda workflow: [workflow["state"]]}
+# One that is held, and waits for its verdict, is RUNNING as well.
+FILTERS: Final[Filters] = {
+    "state": lambda workflow: [workflow["state"], *([State.HELD] if _waits(workflow) else [])],
+}
+SELECTED_BY = ("machine", "label")
+SORTS = ("name", "state")
 
 
-def routes(breakpoints: Breakpoints, workflows: Workflows) -> list[web.RouteDef]:
-    door = _BreakpointDoor(breakpoints, workflows)
+def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -> list[web.RouteDef]:
+    door = _BreakpointDoor(breakpoints, workflows, machines)
     one = "/v1/workflows/{key}/breakpoints"
     return [
-        *needing(Right.LOOK, web.get("/v1/breakpoints", door.list_all), web.get(one, door.show)),
+        *needing(Right.LOOK, *in_turn(web.get("/v1/breakpoints", door.list_all)), web.get(one, door.show)),
         *needing(
             Right.OPERATE,
             web.post(f"{one}/arm", door.arm),
@@ -58,13 +69,28 @@ def change_from_document(entry: object, names: tuple[str, ...] = CHANGE) -> Chan
 
 
 class _BreakpointDoor:
-    def __init__(self, breakpoints: Breakpoints, workflows: Workflows) -> None:
+    def __init__(self, breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -> None:
         self._breakpoints = breakpoints
         self._workflows = workflows
+        self._machines = machines
 
     async def list_all(self, request: web.Request) -> web.Response:
-        documents = [breakpoints_document(each) for each in await self._breakpoints.all()]
-        return listed(request, documents, filters=FILTERS, sorts=("name", "state"))
+        query = Query(request, (*FILTERS, *SELECTED_BY, "limit", "sort"))
+        query.words("state", State)
+        wanted = WorkflowListing(
+            machine=self._machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
+            selector=query.selector(),
+        )
+        documents = await in_slices(
+            lambda each: {**breakpoints_document(each), "machines": self._machines_of(each.workflow)},
+            await self._breakpoints.all(wanted),
+        )
+        return await listed(request, documents, filters=FILTERS, sorts=SORTS, taken=SELECTED_BY)
+
+    def _machines_of(self, workflow: Workflow) -> list[Document]:
+        return [
+            named_machine(self._machines, each) for each in dict.fromkeys(one.action.worker for one in workflow.actions)
+        ]
 
     async def show(self, request: web.Request) -> web.Response:
         standing = await self._breakpoints.standing(key_of(request))
@@ -73,20 +99,26 @@ class _BreakpointDoor:
 
     async def arm(self, request: web.Request) -> web.Response:
         change = change_from_document(await read_object(request))
-        await self._breakpoints.arm(key_of(request), change, caller(request).name)
-        return await self._standing(request)
+        workflow_id = (await self._workflows.get(key_of(request))).id
+        await self._breakpoints.arm(workflow_id, change, caller(request).name)
+        log_change(request, "breakpoints armed", workflow_id)
+        return await self._standing(request, workflow_id)
 
     async def clear(self, request: web.Request) -> web.Response:
         """With nothing named, everything is cleared."""
         document = await read_object(request) if request.can_read_body else {}
         change = change_from_document(document, PLACES) if document else None
-        await self._breakpoints.clear(key_of(request), change, caller(request).name)
-        return await self._standing(request)
+        workflow_id = (await self._workflows.get(key_of(request))).id
+        await self._breakpoints.clear(workflow_id, change, caller(request).name)
+        log_change(request, "breakpoints cleared", workflow_id)
+        return await self._standing(request, workflow_id)
 
     async def decide(self, request: web.Request) -> web.Response:
         known = _known(await read_object(request), VERDICT)
         verdict = verdict_from_document({**known, "who": caller(request).name})
-        return await self._answer(await self._breakpoints.resolve(key_of(request), verdict))
+        hold = await self._breakpoints.resolve(key_of(request), verdict)
+        log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
+        return await self._answer(request, hold)
 
     async def extend(self, request: web.Request) -> web.Response:
         """`seconds` is a number or a duration such as 30m."""
@@ -94,16 +126,28 @@ class _BreakpointDoor:
         known = _known(document, ("seconds", "why"))
         seconds = _seconds(known.get("seconds", DEFAULT_HOLD_SECONDS))
         why = text(known, "why", "")
-        return await self._answer(await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why))
+        hold = await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why)
+        log_change(request, "hold extended", hold.workflow_id)
+        return await self._answer(request, hold)
 
-    async def _standing(self, request: web.Request) -> web.Response:
-        return web.json_response(breakpoints_document(await self._breakpoints.standing(key_of(request))))
+    async def _standing(self, request: web.Request, workflow_id: str) -> web.Response:
+        told = breakpoints_document(await self._breakpoints.standing(workflow_id))
+        # What is held has output of the action, and what others decided.
+        return web.json_response(told if may_look(request) else {**told, "held": None})
 
-    async def _answer(self, hold: Hold) -> web.Response:
+    async def _answer(self, request: web.Request, hold: Hold) -> web.Response:
         workflow = await self._workflows.get(hold.workflow_id)
         made = await self._workflows.attempts(hold.workflow_id)
         position = next(each.position for each in made if each.token == hold.attempt)
+        if not may_look(request) and hold.outcome is not None:
+            hold = replace(hold, outcome=Outcome(state=hold.outcome.state, reason=hold.outcome.reason))
         return web.json_response(hold_document(hold, workflow.actions[position].action))
+
+
+def _waits(workflow: Mapping[str, Any]) -> bool:
+    """Whether it is held, undecided, and not being stopped."""
+    held = workflow["held"]
+    return workflow["state"] == State.RUNNING and held is not None and held["verdict"] is None
 
 
 def _known(entry: object, names: tuple[str, ...]) -> Mapping[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.changes import log_change
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import key_of, known_only, read_object
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
@@ -22,7 +24,7 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
     """`accept` answers with the machine's id and name, and the workflow's id, empty without a template."""
 
     async def show(_: web.Request) -> web.Response:
-        return web.json_response([stranger(each) for each in discovery.all()])
+        return await json_list(discovery.all(), stranger)
 
     async def accept(request: web.Request) -> web.Response:
         document = await read_object(request) if request.can_read_body else {}
@@ -38,16 +40,19 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
             confirm_wipe=flag(document, "confirm_wipe"),
         )
         hardware = enrolled.hardware
+        log_change(request, "hardware accepted", hardware.id)
+        log_change(request, "workflow created", *filter(None, [enrolled.workflow_id]))
         answer = {"id": hardware.id, "name": hardware.name, "workflow": enrolled.workflow_id}
         return web.json_response(answer, status=201)
 
     async def refuse(request: web.Request) -> web.Response:
         mac = _mac(request)
         await discovery.refuse(mac)
+        log_change(request, "unknown machine refused", mac)
         return web.json_response({"mac": mac})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/discovered", show)),
+        *needing(Right.LOOK, *in_turn(web.get("/v1/discovered", show))),
         *needing(
             Right.OPERATE,
             web.post("/v1/discovered/{key}/accept", accept),

@@ -1,6 +1,9 @@
 """`/v1/events`: every event as it happens."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+from typing import Final
 
 from aiohttp import web
 
@@ -9,10 +12,14 @@ from tinkbox.api.access import caller, needing
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
+from tinkbox.api.long_answers import turn
 from tinkbox.api.requests import is_number
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.workflow import Event
+
+AT_ONCE: Final = 200
 
 
 def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
@@ -20,23 +27,29 @@ def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
         given = request.headers.get("Last-Event-ID", "")
         with followers.place(request, caller(request).name):
             after = int(given) if is_number(given) else await workflows.newest_event()
-            return await streamed(request, stream_events(workflows, after), EVENT_STREAM)
+            return await streamed(request, stream_events(workflows, after, partial(turn, request)), EVENT_STREAM)
 
     return needing(Right.LOOK, web.get("/v1/events", watch))
 
 
-async def stream_events(source: Workflows, after: int) -> AsyncIterator[bytes]:
+async def stream_events(
+    source: Workflows, after: int, turn: Callable[[], AbstractAsyncContextManager[None]]
+) -> AsyncIterator[bytes]:
     """Every event after the one of this number, then every new one, for ever.
 
-    It begins with that number alone, so that who was cut off before the first event can resume too.
+    What may be many is read in a turn.  It begins with that number alone, so that who was cut off before the first event can resume too.
     """
     yield sent(str(after))
+    behind = True
     while True:
-        found = await source.events_after(after)
-        for sequence, fact in found:
-            after = sequence
-            yield sent(str(sequence), fact.kind, event_document(fact))
-        if not found:
+        async with turn() if behind else nullcontext():
+            found = await source.events_after(after, AT_ONCE)
+            told = await in_slices(lambda each: sent(str(each[0]), each[1].kind, event_document(each[1])), found)
+        behind = len(found) == AT_ONCE
+        if found:
+            after = found[-1][0]
+            yield b"".join(told)
+        else:
             yield KEEP_ALIVE
             await source.changed(event_stream.LOOK_EVERY)
 

@@ -1,7 +1,7 @@
 """`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +10,8 @@ from aiohttp import web
 from tinkbox.api.access import caller, may_look, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
-from tinkbox.api.listing import listed
+from tinkbox.api.listing import Query, Reads, selected
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import MAX_DOCUMENT, key_of, known_only, read_object, text_field
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
@@ -27,16 +28,29 @@ from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware, primary
+from tinkbox.model.hardware import Hardware, MacAddress, name_of, parse_hardware, primary
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.notes import Note, Retirement
 from tinkbox.model.ssh_keys import public_keys
+from tinkbox.model.text import natural
+from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import text, texts
 from tinkbox.wire.messages.worker import Credential
 
+LISTED_BY = ("state", "label", "limit", "sort")
+FILTERS: Reads[MachineStatus, Collection[str]] = {"state": lambda status: [status.state]}
 # What a list is sorted by.
-SORTS = ("name", "state", "created_at", "updated_at", "stage_at", "last_contact")
+SORTS: Reads[MachineStatus, Any] = {
+    "name": lambda status: natural(name_of(status.hardware)),
+    "ip": lambda status: status.hardware.interfaces[0].address,
+    "state": lambda status: status.state,
+    "created_at": lambda status: status.created_at,
+    "updated_at": lambda status: status.updated_at,
+    "stage_at": lambda status: status.stage_at,
+    "since": lambda status: status.retired.at if status.retired else status.stage_at or status.created_at,
+    "last_contact": lambda status: status.last_contact,
+}
 ADDED = ("mac", "name", "address", "gateway", "interface_macs", "ssh_keys", "disks", "labels")
 
 
@@ -53,11 +67,12 @@ def routes(
     """`habits_of` is what was learned of a machine's firmware; `server` and `registry` are how machines reach the node door."""
 
     async def show_list(request: web.Request) -> web.Response:
+        query = Query(request, LISTED_BY)
         # Those out of service are in the list of who asks for them.
-        asked = ",".join(request.query.getall("state", ())).casefold()
-        wanted = (each for each in await machines.listed() if each.retired is None or MachineState.RETIRED in asked)
-        documents = map(hardware_document, wanted)
-        return listed(request, documents, filters={"state": _state}, sorts=SORTS, labels=True)
+        retired = MachineState.RETIRED in map(str.casefold, query.texts("state"))
+        wanted = [each for each in await machines.listed(query.selector()) if retired or each.retired is None]
+        shown, total = await selected(query, wanted, FILTERS, SORTS)
+        return await json_list(shown, hardware_document, {HEADER: str(total)})
 
     async def push(request: web.Request) -> web.Response:
         answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT))
@@ -71,7 +86,8 @@ def routes(
             added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
         )
         log_change(request, "hardware added", hardware.id)
-        return web.json_response(changed_document(request, await machines.get(hardware.id)), status=201)
+        made = hardware_document(await machines.get(hardware.id))
+        return web.json_response(made, status=201)
 
     async def show(request: web.Request) -> web.Response:
         status = await machines.standing(key_of(request))
@@ -116,7 +132,7 @@ def routes(
     return [
         *needing(
             Right.LOOK,
-            web.get("/v1/hardware", show_list),
+            *in_turn(web.get("/v1/hardware", show_list)),
             web.get("/v1/hardware/{key}", show),
             web.get("/v1/hardware/{key}/workflows", show_workflows),
         ),
@@ -156,7 +172,7 @@ def hardware_document(status: MachineStatus) -> Document:
     ]
     return {
         "id": status.hardware.id,
-        "name": status.hardware.name or primary(status.hardware).hostname,
+        "name": name_of(status.hardware),
         "state": status.state,
         "failure": asdict(status.failure) if status.failure else None,
         "labels": dict(status.hardware.labels),
@@ -178,9 +194,10 @@ def hardware_document(status: MachineStatus) -> Document:
 
 
 def changed_document(request: web.Request, status: MachineStatus) -> Document:
-    """What a change of a machine is answered with: its document, which may have secrets, only for those who may look."""
-    told = hardware_document(status)
-    return told if may_look(request) else {name: value for name, value in told.items() if name != "document"}
+    """What a change of a machine is answered with: its record for those who may look, else which one it is."""
+    if may_look(request):
+        return hardware_document(status)
+    return {"id": status.hardware.id, "name": name_of(status.hardware), "mac": primary(status.hardware).mac}
 
 
 def habits_document(learned: FirmwareTraits) -> Document:
@@ -191,24 +208,13 @@ def habits_document(learned: FirmwareTraits) -> Document:
     }
 
 
-def _state(machine: Mapping[str, Any]) -> Sequence[str]:
-    return [machine["state"]]
-
-
-async def hostnames(machines: Machines) -> dict[str, str]:
-    """Of every machine, by its id."""
-    return {each.hardware.id: primary(each.hardware).hostname for each in await machines.all()}
-
-
 async def push_documents(machines: Machines, body: bytes) -> Document:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
     pushed, notes = await read_hardware(body)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,
-        "pushed": [
-            {"id": each.id, "name": each.name or primary(each).hostname, "mac": primary(each).mac} for each in pushed
-        ],
+        "pushed": [{"id": each.id, "name": name_of(each), "mac": primary(each).mac} for each in pushed],
         "notes": [asdict(each) for each in notes],
     }
 

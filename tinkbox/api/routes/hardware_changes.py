@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, may_look, needing
-from tinkbox.api.changes import log_change
+from tinkbox.api.access import caller, may_look, needing, needing_either, require_for
+from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.requests import is_number, key_of, known_only, label_change_of, read_object, text_field
 from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
@@ -37,17 +38,21 @@ def routes(machines: Machines, imports: Imports, changes: MachineChanges, depart
 
 def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
     async def import_list(request: web.Request) -> web.Response:
-        document = known_only(await read_object(request), IMPORTED)
+        document = await read_object(request)
+        rehearsal = flag(document, "dry_run")
+        require_for(request, changes=not rehearsal)
+        known_only(document, IMPORTED)
         listed = await asyncio.to_thread(_listed, document.get("machines"))
         update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
-        if flag(document, "dry_run"):
+        if rehearsal:
             found = await imports.preview(listed, update=update)
         else:
             found = await imports.store(listed, caller(request).name, update=update, skip_invalid=skip_invalid)
             for outcome in (ImportOutcome.MADE, ImportOutcome.UPDATED):
                 ids = [each.hardware.id for each in found if each.hardware and each.outcome is outcome]
                 log_change(request, f"hardware {outcome} by import", *ids)
-        return web.json_response({"machines": [_imported_document(each) for each in found]})
+        whole = may_look(request)
+        return web.json_response({"machines": [_imported_document(each, whole=whole) for each in found]})
 
     async def change(request: web.Request) -> web.Response:
         document = known_only(await read_object(request), CHANGED)
@@ -66,23 +71,25 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
         told = [{"text": each.text, "line": each.line, "key": each.key} for each in notes]
         return web.json_response({**changed_document(request, status), "notes": told})
 
-    return needing(
-        Right.OPERATE,
-        web.post("/v1/hardware/import", import_list),
-        web.patch("/v1/hardware/{key}", change),
-        web.put("/v1/hardware/{key}", replace),
-    )
+    return [
+        *needing_either(web.post("/v1/hardware/import", import_list)),
+        *needing(Right.OPERATE, web.patch("/v1/hardware/{key}", change), web.put("/v1/hardware/{key}", replace)),
+    ]
 
 
 def _leaving(departures: Departures) -> list[web.RouteDef]:
     async def retire(request: web.Request) -> web.Response:
         document = known_only(await read_object(request), ("reason", "force"))
         status, canceled = await departures.retire(
-            key_of(request), caller(request).name, text(document, "reason", ""), force=flag(document, "force")
+            key_of(request),
+            caller(request).name,
+            text(document, "reason", ""),
+            force=flag(document, "force"),
+            told=partial(log_change, request, CANCELED),
         )
         log_change(request, "hardware retired", status.hardware.id)
-        log_change(request, "workflow canceled", *canceled)
-        return web.json_response({**changed_document(request, status), "canceled": canceled})
+        stopping = await departures.stopping(canceled)
+        return web.json_response({**changed_document(request, status), "canceled": canceled, "stopping": stopping})
 
     async def give_back(request: web.Request) -> web.Response:
         status = await departures.give_back(key_of(request), caller(request).name)
@@ -91,9 +98,10 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
 
     async def delete(request: web.Request) -> web.Response:
         force = request.query.get("force", "") not in ("", "0")
-        hardware, canceled = await departures.delete(key_of(request), caller(request).name, force=force)
+        hardware, canceled = await departures.delete(
+            key_of(request), caller(request).name, force=force, told=partial(log_change, request, CANCELED)
+        )
         log_change(request, "hardware deleted", hardware.id)
-        log_change(request, "workflow canceled", *canceled)
         named = {"name": called(hardware), "mac": primary(hardware).mac}
         return web.json_response({"id": hardware.id, **named, "canceled": canceled})
 
@@ -111,16 +119,19 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
 
     async def note(request: web.Request) -> web.Response:
         said = text_field(known_only(await read_object(request), ("text",)), "text")
-        notes = await changes.note(key_of(request), said, caller(request).name)
-        log_change(request, "hardware noted", machines.known.find(key_of(request)).hardware.id)
-        return web.json_response({"notes": notes_document(notes) if may_look(request) else []}, status=201)
+        machine = machines.known.find(key_of(request)).hardware.id
+        notes = await changes.note(machine, said, caller(request).name)
+        log_change(request, "hardware noted", machine)
+        told = notes if may_look(request) else notes[-1:]
+        return web.json_response({"notes": notes_document(told)}, status=201)
 
     async def remove_note(request: web.Request) -> web.Response:
         given = request.match_info["id"]
         if not is_number(given):
             raise Invalid(f"{quoted(given)} is no number of a note: `tinkbox hardware note MACHINE` shows these")
-        notes = await changes.remove_note(key_of(request), int(given))
-        log_change(request, f"note {given} removed", machines.known.find(key_of(request)).hardware.id)
+        machine = machines.known.find(key_of(request)).hardware.id
+        notes = await changes.remove_note(machine, int(given))
+        log_change(request, f"note {given} removed", machine)
         return web.json_response({"notes": notes_document(notes) if may_look(request) else []})
 
     return [
@@ -162,8 +173,12 @@ def _listed(entries: object) -> list[ListedMachine]:
     return found
 
 
-def _imported_document(imported: Imported) -> Document:
+def _imported_document(imported: Imported, *, whole: bool) -> Document:
+    """Without the `whole` of it nothing is told of a machine that was there but what differs, and not from what."""
     listed, hardware = imported.listed, imported.hardware
+    known = imported.hardware.id if imported.hardware else ""
+    if not whole and imported.outcome is not ImportOutcome.MADE:
+        hardware = None
     shown = primary(hardware) if hardware else None
     return {
         "outcome": imported.outcome,
@@ -171,8 +186,8 @@ def _imported_document(imported: Imported) -> Document:
         "name": called(hardware) if hardware else listed.name,
         "address": str(shown.address or "") if shown else str(listed.address or ""),
         "labels": dict(hardware.labels if hardware else listed.labels),
-        "id": hardware.id if hardware else "",
-        "changes": list(imported.changes),
+        "id": known,
+        "changes": list(imported.changes) if whole else [each.split(" ", 1)[0] for each in imported.changes],
         "why": imported.why,
         "line": listed.line,
         "key": listed.key,

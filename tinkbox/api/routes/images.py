@@ -32,7 +32,7 @@ FILTERS: Final[Filters] = {"kind": lambda image: [image["kind"]]}
 def routes(images: Images) -> list[web.RouteDef]:
     async def show_list(request: web.Request) -> web.Response:
         documents = [dict(each) for each in await images.images()]
-        return listed(request, documents, filters=FILTERS, sorts=("name", "size", "pushed_at"))
+        return await listed(request, documents, filters=FILTERS, sorts=("name", "size", "pushed_at"))
 
     async def show_system_image(request: web.Request) -> web.Response:
         return web.json_response(dict(await images.system_image(key_of(request))))

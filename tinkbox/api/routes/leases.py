@@ -6,6 +6,7 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.model.access import Right
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease
@@ -15,9 +16,9 @@ def routes(leases: Callable[[], Sequence[Lease]], holder: Callable[[MacAddress],
     """`holder` gives the id of the hardware that has a MAC, or nothing."""
 
     async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([lease(each, holder(each.mac)) for each in leases()])
+        return await json_list(leases(), lambda each: lease(each, holder(each.mac)))
 
-    return needing(Right.LOOK, web.get("/v1/leases", show_list))
+    return needing(Right.LOOK, *in_turn(web.get("/v1/leases", show_list)))
 
 
 def lease(lent: Lease, hardware_id: str) -> Document:

@@ -5,6 +5,7 @@ from aiohttp import web
 from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import key_of
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
@@ -15,7 +16,7 @@ from tinkbox.model.reasons import Reason
 
 def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([lost_document(each) for each in await lost_histories.all()])
+        return await json_list(await lost_histories.all(), lost_document)
 
     async def take_over(request: web.Request) -> web.Response:
         workflow_id = await lost_histories.take_over(key_of(request), caller(request).name)
@@ -28,7 +29,7 @@ def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
         return web.json_response({"id": machine})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/lost-histories", show_list)),
+        *needing(Right.LOOK, *in_turn(web.get("/v1/lost-histories", show_list))),
         *needing(
             Right.OPERATE,
             web.post("/v1/workflows/{key}/takeover", take_over),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.long_answers import in_turn
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.model.access import Right
@@ -22,4 +23,4 @@ def routes(
             body=page(figures, answers, limits(), refused_tokens()).encode(), headers={"Content-Type": CONTENT_TYPE}
         )
 
-    return needing(Right.LOOK, web.get("/metrics", metrics))
+    return needing(Right.LOOK, *in_turn(web.get("/metrics", metrics)))

@@ -6,6 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.long_answers import in_turn
 from tinkbox.api.requests import key_of
 from tinkbox.api.routes.images import Images
 from tinkbox.engine.views.suggested_names import SuggestedNames, first_of
@@ -30,7 +31,7 @@ def routes(names: SuggestedNames, images: Images) -> list[web.RouteDef]:
                 found = await names.beginning(kind, prefix)
         return web.json_response([{"name": each.name, "about": each.about} for each in found])
 
-    return needing(Right.LOOK, web.get("/v1/names/{key}", show))
+    return needing(Right.LOOK, *in_turn(web.get("/v1/names/{key}", show)))
 
 
 def _kind(name: str) -> KeyKind:

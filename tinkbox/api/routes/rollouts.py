@@ -1,23 +1,24 @@
 """`/v1/rollouts`: one template for many machines.  KEY is an id, a unique beginning of one, or a template's name, whose newest it is."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import may_look, needing, needing_either, require_for
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import listed
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import devices_of, key_of, known_only, read_object, text_field
 from tinkbox.api.routes.breakpoints import change_from_document
-from tinkbox.engine.rollouts.planning import Plan, Wanted
+from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts, Standing
-from tinkbox.model.access import Right
+from tinkbox.model.access import NOT_SHOWN, Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import parse_labels, parse_selector
-from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place
+from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place, labels_given
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
 from tinkbox.wire.messages.json_fields import flag, member, number, texts
@@ -27,6 +28,7 @@ ASKED: Final = (
     "skip_refused", "dry_run",
 )  # fmt: skip
 SORTS: Final = ("created_at", "updated_at", "template", "state")
+FAR: Final = ("id", "state", "template", "max_parallel", "on_failure", "total", "counts")
 SHOWN_LETTERS: Final = 200
 
 
@@ -35,13 +37,13 @@ def routes(rollouts: Rollouts, osie: Callable[[], Sequence[Mapping[str, Any]]]) 
     return [
         *needing(
             Right.LOOK,
-            web.get("/v1/rollouts", door.show_list),
+            *in_turn(web.get("/v1/rollouts", door.show_list)),
             web.get("/v1/rollouts/{key}", door.show),
-            web.get("/v1/rollouts/{key}/machines", door.machines),
+            *in_turn(web.get("/v1/rollouts/{key}/machines", door.machines)),
         ),
+        *needing_either(web.post("/v1/rollouts", door.create)),
         *needing(
             Right.OPERATE,
-            web.post("/v1/rollouts", door.create),
             web.delete("/v1/rollouts/{key}", door.delete),
             web.post("/v1/rollouts/{key}/pause", door.pause),
             web.post("/v1/rollouts/{key}/resume", door.resume),
@@ -62,27 +64,28 @@ class _RolloutDoor:
             "template": lambda each: [each["template"], each["template_id"]],
         }
         documents = [rollout_document(each) for each in await self.rollouts.all()]
-        return listed(request, documents, filters=filters, sorts=SORTS, labels=True)
+        return await listed(request, documents, filters=filters, sorts=SORTS, labels=True)
 
     async def show(self, request: web.Request) -> web.Response:
         return web.json_response(standing_document(await self.rollouts.get(key_of(request))))
 
     async def machines(self, request: web.Request) -> web.Response:
         """Every machine, in the order in which they begin."""
-        return web.json_response([member_document(each) for each in await self.rollouts.members(key_of(request))])
+        return await json_list(await self.rollouts.members(key_of(request)), member_document)
 
     async def create(self, request: web.Request) -> web.Response:
         """With `dry_run` only what it would do."""
         document = await read_object(request)
-        wanted, who = wanted_of(document), caller(request).name
-        skip_refused = flag(document, "skip_refused")
-        if flag(document, "dry_run"):
+        rehearsal = flag(document, "dry_run")
+        who = require_for(request, changes=not rehearsal).name
+        wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
+        if rehearsal:
             plan = await self.rollouts.plan(wanted, who)
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
-            return web.json_response(plan_document(plan, wanted, warnings))
+            return web.json_response(plan_document(plan, wanted, warnings, whole=may_look(request)))
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
         log_change(request, "rollout created", made.rollout.id)
-        return web.json_response(standing_document(made), status=201)
+        return web.json_response(_told(request, made), status=201)
 
     async def delete(self, request: web.Request) -> web.Response:
         rollout_id = await self.rollouts.delete(key_of(request))
@@ -93,19 +96,36 @@ class _RolloutDoor:
         return await _changed(request, self.rollouts.pause, "rollout paused")
 
     async def resume(self, request: web.Request) -> web.Response:
-        return await _changed(request, self.rollouts.resume, "rollout resumed")
+        return await _taken_up(request, self.rollouts.resume, "rollout resumed")
 
     async def cancel(self, request: web.Request) -> web.Response:
         return await _changed(request, self.rollouts.cancel, "rollout canceled")
 
     async def retry(self, request: web.Request) -> web.Response:
-        return await _changed(request, self.rollouts.retry, "rollout retried")
+        return await _taken_up(request, self.rollouts.retry, "rollout retried")
 
 
 async def _changed(request: web.Request, change: Callable[[str], Awaitable[Standing]], what: str) -> web.Response:
     standing = await change(key_of(request))
     log_change(request, what, standing.rollout.id)
-    return web.json_response(standing_document(standing))
+    return web.json_response(_told(request, standing))
+
+
+async def _taken_up(request: web.Request, change: Callable[..., Awaitable[Standing]], what: str) -> web.Response:
+    """As `_changed`; with `skip_refused` it goes on without the machines that others took meanwhile, which are told."""
+    document = known_only(await read_object(request) if request.can_read_body else {}, ("skip_refused",))
+    standing = await change(key_of(request), skip_refused=flag(document, "skip_refused"))
+    log_change(request, what, standing.rollout.id)
+    return web.json_response({**_told(request, standing), "refused": refused_documents(standing.refused)})
+
+
+def _told(request: web.Request, standing: Standing) -> Document:
+    """What a change of a rollout is answered with: all of it for those who may look, else how far it is."""
+    document = standing_document(standing)
+    if may_look(request):
+        return document
+    left = [{name: each[name] for name in ("machine", "name", "state")} for each in document["failures"]]
+    return {**{name: document[name] for name in FAR}, "failures": left}
 
 
 def wanted_of(document: Document) -> Wanted:
@@ -124,14 +144,18 @@ def wanted_of(document: Document) -> Wanted:
         on_failure=member(document, "on_failure", OnFailure)
         if document.get("on_failure") is not None
         else OnFailure.STOP,
-        labels=parse_labels(document.get("labels")),
+        labels=labels_given(parse_labels(document.get("labels"))),
         breakpoints=None if armed is None else change_from_document(armed),
         confirm_wipe=flag(document, "confirm_wipe"),
     )
 
 
-def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str]) -> Document:
-    """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them."""
+def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str], *, whole: bool) -> Document:
+    """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them.
+
+    Without the `whole` of it nothing is told that the template may have from documents of machines.
+    """
+    refused = [each if whole or not each.rendered else replace(each, why=NOT_SHOWN) for each in plan.refused]
     return {
         "template": plan.template.name,
         "template_id": plan.template.id,
@@ -140,8 +164,8 @@ def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str]) -> Docume
         "max_parallel": wanted.max_parallel,
         "on_failure": wanted.on_failure,
         "machines": [{"id": each.hardware.id, "name": each.name, "mac": each.mac} for each in plan.machines],
-        "warnings": list(warnings),
-        "refused": [{"name": each.name, "id": each.machine, "why": each.why} for each in plan.refused],
+        "warnings": list(warnings) if whole else None,
+        "refused": refused_documents(refused),
         "actions": [
             {
                 "task": each.task,
@@ -151,9 +175,15 @@ def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str]) -> Docume
                 "wipes": list(each.wipes),
             }
             for each in plan.steps
-        ],
-        "wipes": [{"disk": disk, "machines": number} for disk, number in sorted(plan.wipes.items())],
+        ]
+        if whole
+        else None,
+        "wipes": [{"disk": disk, "machines": number} for disk, number in sorted(plan.wipes.items())] if whole else None,
     }
+
+
+def refused_documents(refused: Sequence[Refused]) -> list[Document]:
+    return [{"name": each.name, "id": each.machine, "why": each.why} for each in refused]
 
 
 def rollout_document(standing: Standing) -> Document:

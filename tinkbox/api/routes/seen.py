@@ -7,6 +7,7 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document
+from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import is_number, key_of
 from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
@@ -19,7 +20,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
     """Timelines tell of the newest twenty syslog lines, or of `?lines=N`."""
 
     async def show_list(_: web.Request) -> web.Response:
-        return web.json_response([machine(each) for each in await seen.all()])
+        return await json_list(await seen.all(), machine)
 
     async def show(request: web.Request) -> web.Response:
         key = key_of(request)
@@ -33,7 +34,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
 
     return needing(
         Right.LOOK,
-        web.get("/v1/seen", show_list),
+        *in_turn(web.get("/v1/seen", show_list)),
         web.get("/v1/seen/{key}", show),
         web.get("/v1/hardware/{key}/timeline", timeline),
     )

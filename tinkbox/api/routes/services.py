@@ -3,9 +3,9 @@
 Keys stand in the query, where a name may have any letters: a space is `%20` or `+`, and `/` may stand as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any
 
 from aiohttp import web
 
@@ -13,19 +13,16 @@ from tinkbox.api.access import needing
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import Filters, listed
+from tinkbox.api.long_answers import in_turn
 from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
-from tinkbox.api.routes.hardware import hostnames
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.services.services import Printed, Services
+from tinkbox.engine.services.services import Listed, Printed, Services
+from tinkbox.engine.turns import in_slices
+from tinkbox.engine.views.suggested_names import names_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import ENDED, ServiceStatus
-
-FILTERS: Final[Filters] = {
-    "state": lambda service: [service["state"]],
-    "machine": lambda service: [service["host"], service["machine"]],
-}
 
 
 def routes(
@@ -37,7 +34,9 @@ def routes(
 ) -> list[web.RouteDef]:
     """`url_of` is where machines reach the services of a workflow."""
     door = _ServiceDoor(services=services, url_of=url_of, machines=machines, changed=changed, followers=followers)
-    return needing(Right.LOOK, web.get("/v1/services", door.show_list), web.get("/v1/services/logs", door.logs))
+    return needing(
+        Right.LOOK, *in_turn(web.get("/v1/services", door.show_list)), web.get("/v1/services/logs", door.logs)
+    )
 
 
 def output_of_service(services: Services, key: str) -> Source:
@@ -68,19 +67,26 @@ class _ServiceDoor:
 
     async def show_list(self, request: web.Request) -> web.Response:
         """Every service, or with `?workflow=KEY` those of one workflow."""
-        named = await hostnames(self.machines)
-        documents = [
-            {
-                "id": f"{each.workflow_id}/{each.status.service.spec.name}",
-                "workflow_id": each.workflow_id,
-                "workflow": each.workflow,
-                "workflow_state": each.state,
-                "url": self.url_of(each.workflow_id),
-                **service_document(each.status, named),
-            }
-            for each in await self.services.all(request.query.get("workflow", ""))
-        ]
-        return listed(request, documents, filters=FILTERS, sorts=("name", "state", "begun_at"), taken=("workflow",))
+        documents = await in_slices(self._document, await self.services.all(request.query.get("workflow", "")))
+        filters: Filters = {"state": lambda service: [service["state"]], "machine": self._keys}
+        return await listed(
+            request, documents, filters=filters, sorts=("name", "state", "begun_at"), taken=("workflow",)
+        )
+
+    def _document(self, each: Listed) -> Document:
+        return {
+            "id": f"{each.workflow_id}/{each.status.service.spec.name}",
+            "workflow_id": each.workflow_id,
+            "workflow": each.workflow,
+            "workflow_state": each.state,
+            "url": self.url_of(each.workflow_id),
+            **service_document(each.status, self.machines.known.name),
+        }
+
+    def _keys(self, service: Mapping[str, Any]) -> Sequence[str]:
+        """All that the host of a service may be called."""
+        record = self.machines.known.get(service["machine"])
+        return [service["host"], service["machine"], *(names_of(record.hardware) if record else ())]
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
         """What `?service=[WORKFLOW/]SERVICE` printed; `follow` and events are as for workflows."""
@@ -93,10 +99,10 @@ class _ServiceDoor:
         return await answer(request, output_of_service(self.services, found), self.changed, self.followers)
 
 
-def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Document:
+def service_document(status: ServiceStatus, name: Callable[[str], str]) -> Document:
     """Where the newest run of a service stands.
 
-    `host` is the machine's hostname, or what the template calls it or the appliance; `machine` is its id, empty for the
+    `host` is what people call the machine (`name`), or what the template calls it or the appliance; `machine` is its id, empty for the
     appliance.  `routes` are the rules and URLs that requests are for it by.  `address` and `ports` are where the
     appliance reaches it.
     """
@@ -104,7 +110,7 @@ def service_document(status: ServiceStatus, hostnames: Mapping[str, str]) -> Doc
     rules = [value for name, value in planned.spec.labels if name.endswith(".rule")]
     return {
         "name": planned.spec.name,
-        "host": hostnames.get(planned.host) or planned.spec.worker,
+        "host": name(planned.host) or planned.spec.worker,
         "machine": planned.host,
         "image": planned.spec.image,
         "digest": status.digest,

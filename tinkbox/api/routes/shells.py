@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import TICKETED, caller, needing, require_if_known
+from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
 from tinkbox.api.requests import is_number, key_of, known_only, read_object
 from tinkbox.door.frames import carry, expect_websocket
@@ -44,6 +45,8 @@ class _ShellDoor:
         """A shell or a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
+        if opened.fresh:
+            log_change(request, "shell opened", opened.id)
         answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}
         return web.json_response(answer, status=201 if opened.fresh else 200)
 

@@ -4,18 +4,26 @@
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api.access import needing
+from tinkbox.api.long_answers import turn
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.views.overview import Overview, limit_lines
 from tinkbox.engine.views.status_changes import StatusChanges
 from tinkbox.model.access import Right
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
-from tinkbox.wire.messages.status import encode_snapshot
+from tinkbox.wire.messages.status import (
+    Snapshot,
+    encode_snapshot,
+    encode_snapshot_machine,
+    encode_snapshot_workflow,
+)
 
 
 def routes(
@@ -29,12 +37,19 @@ def routes(
         notable = limit_lines(limits(), claimants())
         place = request.query.get("after")
         if place is None:
-            text = encode_snapshot(replace(await overview.snapshot(__version__), limits=notable))
+            async with turn(request):
+                text = await _whole(replace(await overview.snapshot(__version__), limits=notable))
         else:
-            text = await changes.after(place, __version__, notable, await faults())
+            async with turn(request) if changes.tells_much(place) else nullcontext():
+                text = await changes.after(place, __version__, notable, await faults())
         return web.Response(text=text, content_type="application/json")
 
     return needing(Right.LOOK, web.get("/healthz", health), web.get("/v1/status", status))
+
+
+async def _whole(snapshot: Snapshot) -> str:
+    machines = await in_slices(encode_snapshot_machine, snapshot.machines)
+    return encode_snapshot(snapshot, machines, await in_slices(encode_snapshot_workflow, snapshot.workflows))
 
 
 async def health(_: web.Request) -> web.Response:

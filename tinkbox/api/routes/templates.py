@@ -10,6 +10,7 @@ from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, machine_names, time
 from tinkbox.api.listing import listed
+from tinkbox.api.long_answers import in_turn
 from tinkbox.api.requests import devices_of, key_of, read_object, text_field
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.kubernetes import has_objects, take
@@ -19,15 +20,16 @@ from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.hardware import called
 from tinkbox.model.labels import NO_LABELS, Labels, parse_labels
-from tinkbox.model.text import counted
+from tinkbox.model.text import counted, natural
 from tinkbox.store.templates import ListedTemplate, Template
 
 
 def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     async def show_list(request: web.Request) -> web.Response:
         documents = map(listed_document, await templates.all())
-        return listed(request, documents, filters={}, sorts=("name", "created_at", "updated_at"), labels=True)
+        return await listed(request, documents, filters={}, sorts=("name", "created_at", "updated_at"), labels=True)
 
     async def show_catalogue(_: web.Request) -> web.Response:
         return web.json_response([built_in_document(*each) for each in await templates.catalogue()])
@@ -72,7 +74,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     return [
         *needing(
             Right.LOOK,
-            web.get("/v1/templates", show_list),
+            *in_turn(web.get("/v1/templates", show_list)),
             web.get("/v1/template-catalogue", show_catalogue),
             web.post("/v1/templates/validate", check),
             web.get("/v1/templates/{key}", show),
@@ -159,7 +161,7 @@ async def validate_documents(
         if has_objects(text):
             read, notes = await templates.read(text, _read_templates, who)
             texts = {each.name: each.text for each in read}
-    known = [each.hardware for each in await machines.all()]
+    known = sorted((each.hardware for each in await machines.all()), key=lambda each: natural(called(each)))
 
     async def judged(name: str, text: str) -> Sequence[Verdict]:
         try:

@@ -1,27 +1,28 @@
 """`/v1/workflows`: what is done with machines.  KEY is an id, a unique beginning of one, or the name of the newest so called."""
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
-from tinkbox.api.changes import log_change
+from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.kubernetes_workflows import create_workflows
 from tinkbox.api.listing import Query
+from tinkbox.api.long_answers import encoded, turn
+from tinkbox.api.named_machines import named_machine
 from tinkbox.api.output_stream import answer, output_of_actions
 from tinkbox.api.requests import devices_of, key_of, known_only, number, read_object, text_field
 from tinkbox.api.routes.breakpoints import change_from_document, held_document
 from tinkbox.api.routes.events import event_document
-from tinkbox.api.routes.hardware import hostnames
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
 from tinkbox.engine.workflows.journals import LostWork
@@ -30,11 +31,11 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
-from tinkbox.model.hardware import primary
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import hint
+from tinkbox.model.rollout import labels_given
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
 from tinkbox.store.workflows import Attempt
@@ -96,23 +97,26 @@ class _WorkflowDoor:
 
     async def show_list(self, request: web.Request) -> web.StreamResponse:
         query = Query(request, LISTED_BY)
-        wanted = WorkflowListing(
+        order = query.order(WORKFLOW_FIELDS, Order("created_at"))
+        listing = WorkflowListing(
             states=query.words("state", State),
             machine=self.machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
             template=(await self.templates.get(template)).id if (template := query.text("template")) else "",
             selector=query.selector(),
             since=query.since(self.workflows.now()),
-            order=query.order(WORKFLOW_FIELDS, Order("created_at")),
+            order=order,
             limit=query.limit(),
         )
-        total, pages = await self.workflows.found(wanted)
-        told = _listed(pages, self.machines, await self.templates.names())
+        async with turn(request):
+            by_name = await self.machines.known.by_name() if order.field == "machine" else ()
+            total, pages = await self.workflows.found(replace(listing, machines=by_name))
+        told = _listed(request, pages, self.machines, await self.templates.names())
         return await streamed(request, told, "application/json", {HEADER: str(total)})
 
     async def create(self, request: web.Request) -> web.Response:
         document = await read_object(request)
         wanted = document.get("breakpoints")
-        labels = parse_labels(document.get("labels"))
+        labels = labels_given(parse_labels(document.get("labels")))
         change = None if wanted is None else change_from_document(wanted)
         who, confirmed = caller(request).name, flag(document, "confirm_wipe")
         if document.get("documents") is not None:
@@ -122,17 +126,23 @@ class _WorkflowDoor:
             )
         else:
             template, devices = text_field(document, "template"), devices_of(document)
+            notes = await self._in_vain(template, devices) if may_look(request) else []
             made = await self.workflows.create(
                 template, devices, breakpoints=change, who=who, confirm_wipe=confirmed, labels=labels
             )
-            answer = {"id": made}
+            answer = {"id": made, **({"notes": notes} if notes else {})}
         log_change(request, "workflow created", *(each["id"] for each in answer.get("created", [answer])))
         return web.json_response(answer, status=201)
+
+    async def _in_vain(self, key: str, devices: Mapping[str, str]) -> list[Document]:
+        """What there is to say of the `-r` map's names that the template does not use."""
+        template = await self.templates.get(key)
+        return [{"text": each} for each in needless(template.name, template.data, list(devices))]
 
     async def show(self, request: web.Request) -> web.Response:
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
-        document = workflow_document(workflow, await hostnames(self.machines), self.progress)
+        document = workflow_document(workflow, self.machines.known.name, self.progress)
         lost = await self.lost_histories.of_workflow(workflow.id)
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
         return web.json_response(
@@ -154,7 +164,7 @@ class _WorkflowDoor:
         document = known_only(await read_object(request) if request.can_read_body else {}, ("force",))
         who, force = caller(request).name, flag(document, "force")
         workflow_id = await self.workflows.cancel(key_of(request), who, force=force)
-        log_change(request, "workflow canceled", workflow_id)
+        log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
 
     async def retry(self, request: web.Request) -> web.Response:
@@ -185,7 +195,7 @@ class _WorkflowDoor:
         return {
             "name": flow.name,
             "template_name": (await self.templates.names()).get(flow.template_id, ""),
-            "machines": [_machine(self.machines, each) for each in workers],
+            "machines": [named_machine(self.machines, each) for each in workers],
         }
 
     async def events(self, request: web.Request) -> web.Response:
@@ -200,32 +210,32 @@ class _WorkflowDoor:
 
 
 async def _listed(
-    pages: AsyncIterator[Sequence[ListedWorkflow]], machines: Machines, templates: Mapping[str, str]
+    request: web.Request,
+    pages: AsyncIterator[Sequence[ListedWorkflow]],
+    machines: Machines,
+    templates: Mapping[str, str],
 ) -> AsyncIterator[bytes]:
-    """A JSON list, page by page; `templates` are the names of templates by their ids."""
+    """A JSON list, page by page, each in a turn of its own; `templates` are the names of templates by their ids."""
+
+    def document(workflow: ListedWorkflow) -> Document:
+        return {
+            **listed_document(workflow),
+            "template_name": templates.get(workflow.template_id, ""),
+            "machines": [named_machine(machines, each) for each in workflow.workers],
+            "labels": dict(workflow.labels),
+        }
+
     before = b"["
-    async for listed in pages:
-        for workflow in listed:
-            named = {
-                "template_name": templates.get(workflow.template_id, ""),
-                "machines": [_machine(machines, each) for each in workflow.workers],
-                "labels": dict(workflow.labels),
-            }
-            yield before + json.dumps({**listed_document(workflow), **named}).encode()
+    while True:
+        async with turn(request):
+            listed = await anext(pages, None)
+            documents = await encoded(listed or (), document)
+        if listed is None:
+            break
+        if documents:
+            yield before + b",\n".join(documents)
             before = b",\n"
     yield b"[]" if before == b"[" else b"]"
-
-
-def _machine(machines: Machines, hardware_id: str) -> Document:
-    """What people call a machine; of one that was deleted there is only the id."""
-    record = machines.known.get(hardware_id)
-    shown = primary(record.hardware) if record else None
-    return {
-        "id": hardware_id,
-        "name": (record.hardware.name or primary(record.hardware).hostname) if record else "",
-        "hostname": shown.hostname if shown else "",
-        "mac": shown.mac if shown else "",
-    }
 
 
 def listed_document(flow: ListedWorkflow) -> Document:
@@ -247,13 +257,13 @@ def no_progress(_: ActionStatus | None) -> Progress | None:
     return None
 
 
-def workflow_document(flow: Workflow, hostnames: Mapping[str, str], progress: ProgressOf = no_progress) -> Document:
-    """`hostnames` are those of machines by their id; `progress` tells how far an action is that runs."""
+def workflow_document(flow: Workflow, name: Callable[[str], str], progress: ProgressOf = no_progress) -> Document:
+    """`name` is what people call a machine of an id; `progress` tells how far an action is that runs."""
     return {
         **_head(flow),
         "conditions": _conditions(flow),
         "actions": [{**_action(each), **_far("progress", progress(each))} for each in flow.actions],
-        "services": [service_document(each, hostnames) for each in flow.services],
+        "services": [service_document(each, name) for each in flow.services],
         "text": flow.text,
     }
 

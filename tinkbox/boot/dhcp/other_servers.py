@@ -14,6 +14,7 @@ from tinkbox.boot.network import packet_filter
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.text import printable
 from tinkbox.wire.dhcp.packets import (
     BROADCAST_FLAG,
     CLIENT_PORT,
@@ -141,7 +142,7 @@ def read_offer(octets: bytes, question: Packet, interface: str) -> Rival | None:
         server=offer.address(Option.SERVER_ID) or frame.source,
         mac=MacAddress.from_bytes(frame.source_mac),
         offered=offer.yiaddr if offer.yiaddr != NOWHERE else None,
-        boot_file="".join(letter for letter in file if letter.isprintable()),
+        boot_file=printable(file),
         next_server=offer.siaddr if offer.siaddr != NOWHERE else None,
     )
 

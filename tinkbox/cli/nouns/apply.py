@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_confirmation, add_format, add_yes, carry_out, selector
+from tinkbox.cli.flags import add_confirmation, add_format, add_selector, add_yes, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.model.errors import Invalid
+from tinkbox.model.text import counted
 
 FORMATS: Final = ("table", "json", "yaml", "name")
 STORY: Final = """\
@@ -28,7 +29,6 @@ EPILOG: Final = """\
 Exit status: 0 done; 1 something was refused, or with --diff something differs.
 `tinkbox export` writes what is there as such files; `apply -R -f DIR` reads those of
 `export --dir DIR`."""
-FOLDERS: Final = 5  # that are named
 _BAD: Final = ("refused", "kept")
 
 
@@ -53,12 +53,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
         action="store_true",
         help="delete machines and templates that -l selects and no file declares; asks before it does",
     )
-    noun.add_argument(
-        "-l", "--selector", type=selector, metavar="SELECTOR", help="what --prune may delete: rack=r1,gpu!=no"
-    )
+    add_selector(noun, "what --prune may delete: rack=r1,gpu!=no")
     add_yes(noun)
     add_confirmation(noun)
-    add_format(noun, FORMATS, "a line for each thing (default); json, yaml; name: KIND/NAME of all of them")
+    add_format(noun, FORMATS, "a line for each thing (default); json, yaml; name: KIND/NAME of each but those refused")
     carry_out(noun, apply)
 
 
@@ -89,9 +87,9 @@ def _tell_skipped(chosen: argparse.Namespace, folders: Sequence[Path]) -> None:
     """Say which folders were not read; raises Invalid where that would delete what they declare."""
     if not folders:
         return
-    named = ", ".join(map(str, folders[:FOLDERS])) + (
-        f" and {len(folders) - FOLDERS} more" if len(folders) > FOLDERS else ""
-    )
+    from tinkbox.cli.document_folders import named_folders
+
+    named = named_folders(folders)
     if chosen.prune:
         raise Invalid(
             f"nothing was applied: there are documents in {named} too, and --prune would delete what only they declare: "
@@ -101,7 +99,12 @@ def _tell_skipped(chosen: argparse.Namespace, folders: Sequence[Path]) -> None:
 
 
 def _applied(chosen: argparse.Namespace, files: Mapping[str, str], how: Mapping[str, Any]) -> Document:
-    return ask(chosen, lambda operator: operator.files.apply(files, **how))
+    from tinkbox.cli.output.progress_line import while_it_works
+
+    sent = f"{counted(len(files), 'file')} with {sum(map(len, files.values())) // 1000 + 1} kB"
+    doing = "looking at" if how.get("dry_run") else "applying"
+    with while_it_works(f"{doing} {sent}") as progress:
+        return ask(chosen, lambda operator: operator.files.apply(files, progress, **how))
 
 
 def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
@@ -123,7 +126,7 @@ def _show(chosen: argparse.Namespace, answer: Document) -> int:
     printers: Mapping[str, Callable[[], str]] = {
         "json": partial(json_of, list(results)),
         "yaml": partial(yaml_of, list(results)),
-        "name": lambda: "".join(f"{_named(each)}\n" for each in results),
+        "name": lambda: "".join(f"{_named(each)}\n" for each in results if each["outcome"] != "refused"),
     }
     lines = "".join(f"{_named(each)} {each['outcome']}{suffix}\n" for each in results)
     print(printers[chosen.format]() if chosen.format in printers else lines, end="", flush=True)

@@ -25,6 +25,7 @@ A shell starts quicker that finds the script in a file, and reads it at the firs
   tinkbox completion zsh >/usr/local/share/zsh/site-functions/_tinkbox
   tinkbox completion fish >~/.config/fish/completions/tinkbox.fish
 """
+EXPORTED_KINDS: Final = {"hardware": KeyKind.MACHINE, "template": KeyKind.TEMPLATE, "workflow": KeyKind.WORKFLOW}
 SECONDS: Final = 1.0  # a person who has pressed Tab waits this long
 
 
@@ -83,12 +84,23 @@ def in_time(question: Callable[[], Sequence[SuggestedName]]) -> Sequence[Suggest
 
 
 def found(chosen: argparse.Namespace) -> Sequence[SuggestedName]:
-    from tinkbox.cli.reference.suggestions import CATALOGUED
+    from tinkbox.cli.reference.suggestions import CATALOGUED, EXPORTED
 
     if chosen.kind == CATALOGUED:
         return catalogued(chosen.prefix)
+    if chosen.kind == EXPORTED:
+        return exported(chosen)
     kind = KeyKind(chosen.kind)
     return ask(chosen, lambda operator: operator.names.beginning(kind, chosen.prefix))
+
+
+def exported(chosen: argparse.Namespace) -> Sequence[SuggestedName]:
+    """The kinds of documents that can be exported, and behind `KIND/` the names of that kind."""
+    word, slash, prefix = chosen.prefix.partition("/")
+    if not slash:
+        return [SuggestedName(each) for each in EXPORTED_KINDS if each.startswith(word)]
+    names = ask(chosen, lambda operator: operator.names.beginning(EXPORTED_KINDS[word], prefix))
+    return [SuggestedName(f"{word}/{each.name}", each.about) for each in names]
 
 
 def catalogued(prefix: str) -> Sequence[SuggestedName]:

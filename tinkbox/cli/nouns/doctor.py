@@ -5,11 +5,11 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_listing, carry_out
-from tinkbox.cli.output.formats import Column, Document, for_people, json_of, show, yaml_of
+from tinkbox.cli.output.changes import change_each
+from tinkbox.cli.output.formats import Column, Document, for_people, json_of, names_one, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.text import counted
@@ -29,24 +29,28 @@ COLUMNS: Sequence[Column] = (
 
 def declare(noun: argparse.ArgumentParser) -> None:
     carry_out(noun, examine)
-    about = "only this machine: a key of it, or the MAC of an unknown one"
-    noun.add_argument("machine", nargs="?", metavar=KeyKind.MACHINE, help=about)
-    add_listing(noun)
+    add_listing(noun, keys="*", kind=KeyKind.MACHINE, about="only these machines: keys, or MACs of unknown ones")
 
 
 def examine(chosen: argparse.Namespace) -> int:
-    """Print what the doctor says; returns the exit status, 1 when anything is a fault."""
-    found = ask(chosen, lambda operator: operator.doctor(chosen.machine or ""))
-    if chosen.format == "json" and not chosen.quiet:
-        print(json_of(found), end="")
-    elif chosen.format == "yaml" and not chosen.quiet:
-        print(yaml_of(found), end="")
-    elif for_people(chosen):
-        for line in _told(found, sys.maxsize if chosen.format == "wide" else ALIKE):
-            print(line)
-    else:
-        show(chosen, found["diagnoses"], COLUMNS, key="rule", name=_named)
-    return int(any(each["gravity"] == "fault" for each in found["diagnoses"]))
+    """Print what the doctor says, machine by machine; returns the exit status, 1 when anything is a fault or is unknown."""
+    one = names_one(chosen) or not chosen.keys
+    chosen.keys = chosen.keys or [""]
+    found: list[Document] = []
+
+    def tell(examined: Document) -> None:
+        found.append(examined)
+        if for_people(chosen):  # at once: each is listened for, for some seconds
+            for line in _told(examined, sys.maxsize if chosen.format == "wide" else ALIKE, chosen.names):
+                print(line, flush=True)
+
+    status = change_each(chosen, lambda operator, key: operator.doctor(key), tell)
+    diagnoses = [each for examined in found for each in examined["diagnoses"]]
+    if chosen.format in ("json", "yaml") and not chosen.quiet and found:
+        print((json_of if chosen.format == "json" else yaml_of)(found[0] if one else found), end="")
+    elif not for_people(chosen):
+        show(chosen, diagnoses, COLUMNS, key="rule", name=_named)
+    return max(status, int(any(each["gravity"] == "fault" for each in diagnoses)))
 
 
 def _named(diagnosis: Document) -> str:
@@ -54,10 +58,10 @@ def _named(diagnosis: Document) -> str:
     return f"{diagnosis['rule']} {diagnosis['machine']}".strip()
 
 
-def _told(found: Document, alike_shown: int) -> Iterator[str]:
+def _told(found: Document, alike_shown: int, names: Mapping[str, str]) -> Iterator[str]:
     """What is long and can wait comes first: on a console the end is what stays to be seen.
 
-    Of what many machines suffer from, the first `alike_shown` are told in full.
+    Of what many machines suffer from, the first `alike_shown` are told in full; `names` are those of machines by their keys.
     """
     if found["mode"] == "off":
         for server in found["servers"]:
@@ -80,7 +84,8 @@ def _told(found: Document, alike_shown: int) -> Iterator[str]:
         yield ""
     machines = counted(found["machines"], "machine")
     everybody = f"the appliance and {machines}, seen within a day or needed by a workflow"
-    whom = f"how {found['machine']} boots" if found["machine"] else everybody
+    machine = names.get(found["machine"], found["machine"])
+    whom = f"how {machine} boots" if machine else everybody
     if not found["diagnoses"]:
         yield clean(f"Nothing wrong was found with {whom} ({moment(found['at'])}).")
     if found["unasked"]:

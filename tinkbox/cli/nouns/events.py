@@ -2,13 +2,12 @@
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_format, add_times, add_verb, add_verbs
 from tinkbox.cli.output.formats import Document, is_terminal, short
-from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.readers import while_read
 from tinkbox.cli.wording.events import line_of
 from tinkbox.model.errors import Unavailable
@@ -42,16 +41,18 @@ def watch(chosen: argparse.Namespace) -> None:
     async def watched(operator: "Operator") -> None:
         last: int | None = chosen.after
         reached = False
+        outages = Outages()
         while True:
             try:
                 async for number, event in operator.events(last):
                     last, reached = number, True
+                    outages.over()
                     if event is not None:
                         print(written(number, event), flush=True)
             except Unavailable as error:
                 if not reached:
                     raise
-                print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
+                outages.tell(error)
             await asyncio.sleep(1)
 
     stay_connected(chosen, lambda operator: while_read(watched(operator)))

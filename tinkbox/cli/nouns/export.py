@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_format, carry_out, selector
+from tinkbox.cli.flags import add_format, add_selector, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
 
@@ -24,9 +24,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         metavar="KIND[/NAME]",
         help="hardware, template, workflow; or one of them: hardware/node7 (default: all machines and templates)",
     )
-    noun.add_argument(
-        "-l", "--selector", type=selector, metavar="SELECTOR", help="with these labels only: rack=r1,gpu!=no"
-    )
+    add_selector(noun, "with these labels only: rack=r1,gpu!=no")
     noun.add_argument(
         "--workflows",
         action="store_true",
@@ -70,5 +68,21 @@ def _save(folder: Path, items: list[Document], *, as_json: bool) -> None:
         for each in items:
             manifest = each["manifest"]
             text = json_of(manifest) if as_json else yaml_document(manifest)
-            path, changed = tended.write(each["kind"], each["name"], ".json" if as_json else ".yaml", text)
+            apart = _apart(each["kind"], manifest)
+            path, changed = tended.write(each["kind"], each["name"], apart, ".json" if as_json else ".yaml", text)
             print(clean(f"{path} {'written' if changed else 'unchanged'}"))
+
+
+def _apart(kind: str, manifest: Document) -> str:
+    """What tells a document from others of its kind and name: its namespace, where that is not the usual one, or its id."""
+    from tinkbox.model.hardware import ID_ANNOTATION
+
+    if kind == "template":
+        return ""
+    metadata = manifest.get("metadata") or {}
+    if kind == "hardware":
+        is_object = manifest.get("kind") == "Hardware"
+        kept = (metadata.get("annotations") or {}).get(ID_ANNOTATION) if is_object else manifest.get("id")
+        if kept:
+            return f"id:{kept}"
+    return str(metadata.get("namespace") or "")

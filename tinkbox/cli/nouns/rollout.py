@@ -5,13 +5,24 @@ import shlex
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask_each, stay_connected
 from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
-from tinkbox.cli.output.formats import Column, Document, fields, for_people, id_columns, is_terminal, short, show
+from tinkbox.cli.output.formats import (
+    Column,
+    Document,
+    fields,
+    for_people,
+    id_columns,
+    is_terminal,
+    names_one,
+    short,
+    show,
+)
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.readers import check_reader
@@ -19,15 +30,19 @@ from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.wording.rollouts import (
-    canceled,
+    canceled_or_left,
     detail,
     done,
     failed,
     is_over,
     last_words,
+    left,
     left_out,
+    left_out_now,
     pace,
+    pending,
     rollout_fields,
+    running,
     under_way,
     waiting,
     watched_lines,
@@ -35,7 +50,6 @@ from tinkbox.cli.wording.rollouts import (
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
 from tinkbox.model.rollout import RolloutState
-from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -49,10 +63,13 @@ COLUMNS: Sequence[Column] = (
     Column("State", "state"),
     Column("Done", done),
     Column("Failed", failed),
-    Column("Running", under_way),
+    Column("Canceled", canceled_or_left),
+    Column("Active", under_way),
     Column("Waiting", waiting),
     Column("Age", "created_at", age),
-    Column("Canceled", canceled, wide=True),
+    Column("Pending", pending, wide=True),
+    Column("Running", running, wide=True),
+    Column("Left", left, wide=True),
     Column("Pace", pace, wide=True),
     Column("By", "created_by", wide=True),
     Column("Labels", "labels", show_labels, wide=True),
@@ -77,7 +94,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "makes a rollout.",
     )
     verb = add_listing(add_verb(verbs, "list", show_list, "rollouts"))
-    add_filters(verb, "template", "label", sorts=SORTS, states=_states)
+    add_filters(verb, "template", "label", sorts=SORTS, age="created_at", states=_states)
     add_watch(verb)
     verb = add_listing(
         add_verb(verbs, "get", get, "where a rollout stands, and which machines failed"), keys="+", kind=KeyKind.ROLLOUT
@@ -90,7 +107,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
         ("resume", resume, "go on with the machines that wait"),
         ("retry", retry, "resume the machines that did not succeed, and go on"),
     ):
-        add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT)
+        verb = add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT)
+        if run is not pause:
+            verb.add_argument(
+                "--skip-refused", action="store_true", help="go on without the machines that cannot begin"
+            )
     for name, run, about in (
         ("cancel", cancel, "let no further machine begin, and cancel the workflows under way"),
         ("delete", delete, "forget rollouts that are over; their workflows stay"),
@@ -104,12 +125,13 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 def get(chosen: argparse.Namespace) -> None:
     if chosen.machines:
-        for members in ask_each(chosen, lambda operator, key: operator.rollouts.machines(key)):
-            show(chosen, members, MACHINES, key="machine", name="name")
+        members = ask_each(chosen, lambda operator, key: operator.rollouts.machines(key))
+        for each in members if for_people(chosen) else [list(chain.from_iterable(members))]:
+            show(chosen, each, MACHINES, key="machine", name="name")
         return
     found = ask_each(chosen, lambda operator, key: operator.rollouts.get(key))
     if not for_people(chosen):
-        show(chosen, found, COLUMNS)
+        show(chosen, found, COLUMNS, one=names_one(chosen))
         return
     for number, rollout in enumerate(found):
         print(
@@ -171,38 +193,46 @@ def pause(chosen: argparse.Namespace) -> int:
 
 
 def resume(chosen: argparse.Namespace) -> int:
-    return _change(chosen, lambda operator, key: operator.rollouts.resume(key), "Resumed")
+    def told(resumed: Document) -> None:
+        print("Resumed Rollout: ", resumed["id"], flush=True)
+        _tell_refused(resumed)
+
+    return change_each(
+        chosen, lambda operator, key: operator.rollouts.resume(key, skip_refused=chosen.skip_refused), told
+    )
 
 
 def cancel(chosen: argparse.Namespace) -> int:
-    confirm_keys(chosen, "Cancel", KeyKind.ROLLOUT, _named)
+    confirm_keys(chosen, "Cancel", KeyKind.ROLLOUT)
     return _change(chosen, lambda operator, key: operator.rollouts.cancel(key), "Canceling")
 
 
 def retry(chosen: argparse.Namespace) -> int:
     def told(retried: Document) -> None:
         print("Retried Rollout: ", retried["id"], flush=True)
+        _tell_refused(retried)
         if left := left_out(retried):
             print(clean(left), flush=True)
         if retried["state"] == RolloutState.PAUSED:
-            print(f"It is paused still: tinkbox rollout resume {short(retried['id'])}", flush=True)
+            print(f"It is paused still: {called_as(chosen)} rollout resume {short(retried['id'])}", flush=True)
 
-    return change_each(chosen, lambda operator, key: operator.rollouts.retry(key), told)
+    return change_each(
+        chosen, lambda operator, key: operator.rollouts.retry(key, skip_refused=chosen.skip_refused), told
+    )
+
+
+def _tell_refused(changed: Document) -> None:
+    for line in left_out_now(changed):
+        print(clean(line), flush=True)
 
 
 def delete(chosen: argparse.Namespace) -> int:
-    confirm_keys(chosen, "Forget", KeyKind.ROLLOUT, _named)
+    confirm_keys(chosen, "Forget", KeyKind.ROLLOUT)
     return change_each(
         chosen,
         lambda operator, key: operator.rollouts.delete(key),
         lambda deleted: tell_deleted(chosen, "Rollout", deleted["id"]),
     )
-
-
-async def _named(operator: "Operator", key: str) -> tuple[str, str]:
-    """The key and the name of what is asked about."""
-    found = await operator.rollouts.get(key)
-    return found["id"], f"{short(found['id'])} ({found['template']} on {counted(found['total'], 'machine')})"
 
 
 def _change(chosen: argparse.Namespace, change: "Callable[[Operator, str], Awaitable[Document]]", done_so: str) -> int:

@@ -80,7 +80,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         keys="*",
         kind=KeyKind.WORKFLOW,
     )
-    add_filters(verb, "machine", sorts=("name", "state", "begun_at"), states=_states)
+    add_filters(verb, "machine", sorts=("name", "state", "begun_at"), age="begun_at", states=_states)
     add_watch(verb)
     verb = add_verb(
         verbs,
@@ -94,7 +94,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "key",
         metavar="SERVICE",
-        help="WORKFLOW/SERVICE, the workflow being an id, a unique beginning of one, or a name; or SERVICE alone, for "
+        help="WORKFLOW/SERVICE, the workflow being an id, a name, or a unique beginning of an id; or SERVICE alone, for "
         "the newest workflow that has one so called",
     )
     verb.add_argument("-f", "--follow", action="store_true", help="go on until it ended and is not started again")

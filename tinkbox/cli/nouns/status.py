@@ -2,34 +2,59 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask, stay_connected
-from tinkbox.cli.flags import carry_out
-from tinkbox.cli.output.formats import is_drawn_on
+from tinkbox.cli.flags import add_filters, add_format, carry_out
+from tinkbox.cli.output.formats import is_drawn_on, json_of, yaml_of
 from tinkbox.model.errors import Refusal
 
 if TYPE_CHECKING:
     import asyncio
 
     from tinkbox.client.operator import Operator
+    from tinkbox.view.rows import Scope
     from tinkbox.wire.messages.status import Snapshot
 
 # An appliance that answers by then is drawn at once; one that refuses does not have the screen taken for that.
 AT_ONCE: Final = 0.2  # seconds
 
 
+FORMATS: Final = ("table", "json", "yaml")
+FITTING: Final = "fitting"  # without a flag: a view on a terminal, else a plain picture
+
+
 def declare(noun: argparse.ArgumentParser) -> None:
-    carry_out(noun, show)
+    add_filters(noun, "label", states=_states)
+    add_format(
+        noun, FORMATS, "table: one plain picture (default into a pipe); json, yaml: one document of it, for scripts"
+    )
+    carry_out(noun, show).set_defaults(format=FITTING)
+
+
+def _states() -> Sequence[str]:
+    from tinkbox.view.standing import STATE_WORDS
+
+    return STATE_WORDS
+
+
+def _scope(chosen: argparse.Namespace) -> "Scope":
+    from tinkbox.model.labels import parse_selector
+    from tinkbox.view.rows import Scope
+
+    return Scope(
+        labels=parse_selector(chosen.label) if chosen.label is not None else None,
+        states=frozenset(chosen.state.split(",")) if chosen.state is not None else None,
+    )
 
 
 def show(chosen: argparse.Namespace) -> int:
     """A view to work in until `q` or Ctrl-C, which end it well; where there is no terminal, one plain picture."""
-    if not is_drawn_on():
-        from tinkbox.view.picture import plain_picture
-
-        sys.stdout.write(plain_picture(ask(chosen, lambda operator: operator.status()), called_as(chosen)))
+    scope = _scope(chosen)
+    if chosen.format != FITTING or not is_drawn_on():
+        sys.stdout.write(_printed(chosen, ask(chosen, lambda operator: operator.status()), scope))
         return 0
 
     import asyncio
@@ -46,7 +71,7 @@ def show(chosen: argparse.Namespace) -> int:
     async def shown(operator: "Operator") -> None:
         async def shell(workflow: str) -> bool:
             try:
-                await open_shell(operator, workflow)
+                await open_shell(operator, workflow, called_as(chosen))
             except Told as told:
                 ended_by.append(told.number)
             return not ended_by
@@ -58,7 +83,7 @@ def show(chosen: argparse.Namespace) -> int:
             if not first.done() or first.exception() is None:
                 try:
                     async with FullScreen() as terminal:
-                        await live(operator, terminal, first, shell, unanswered, colours=wants_colours())
+                        await live(operator, terminal, first, shell, unanswered, scope=scope, colours=wants_colours())
                 except Told as told:
                     ended_by.append(told.number)
             asking.cancel()
@@ -67,11 +92,19 @@ def show(chosen: argparse.Namespace) -> int:
 
     stay_connected(chosen, shown)
     for each in unanswered:
-        print(
-            f"tinkbox: {each} was sent, and the appliance has not answered: look again whether it was done",
-            file=sys.stderr,
-        )
+        print(f"tinkbox: {each}", file=sys.stderr)
     return 128 + ended_by[0] if ended_by else 0
+
+
+def _printed(chosen: argparse.Namespace, snapshot: "Snapshot", scope: "Scope") -> str:
+    """The picture as people or programs want it."""
+    if chosen.format in ("json", "yaml"):
+        from tinkbox.view.document import document_of
+
+        return (json_of if chosen.format == "json" else yaml_of)(document_of(snapshot, scope))
+    from tinkbox.view.picture import plain_picture
+
+    return plain_picture(snapshot, called_as(chosen), scope)
 
 
 async def _ask_first(operator: "Operator", first: "asyncio.Future[Snapshot]") -> None:

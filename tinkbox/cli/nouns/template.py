@@ -20,7 +20,7 @@ from tinkbox.cli.flags import (
 from tinkbox.cli.input_documents import read_devices, read_text
 from tinkbox.cli.labelling import declare_label
 from tinkbox.cli.output.changes import change_each, tell_deleted
-from tinkbox.cli.output.formats import As2020, Column, id_columns, short, show, show_notes, show_texts
+from tinkbox.cli.output.formats import As2020, Column, id_columns, names_one, short, show, show_notes, show_texts
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
@@ -61,7 +61,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     add_text_source(verb)
     add_labels(verb, "a label", "-l")
     verb = add_listing(add_verb(verbs, "list", show_list, "templates"))
-    add_filters(verb, "label", sorts=("name", "created_at", "updated_at"))
+    add_filters(verb, "label", sorts=("name", "created_at", "updated_at"), age="created_at")
     add_watch(verb)
     add_listing(add_verb(verbs, "get", get, "a template's text, or the list"), keys="*", kind=KeyKind.TEMPLATE)
     verb = add_listing(
@@ -99,7 +99,7 @@ def show_catalogue(chosen: argparse.Namespace) -> None:
     if named[0]["stored"]:
         text = f"tinkbox: the stored template {named[0]['stored']} has this name, and is used instead"
         print(clean(text), file=sys.stderr)
-    show_texts(chosen, named, CATALOGUE, "data")
+    show_texts(chosen, named, CATALOGUE, "data", name="name", one=True)
 
 
 def create(chosen: argparse.Namespace) -> None:
@@ -119,7 +119,7 @@ def get(chosen: argparse.Namespace) -> None:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.templates.found(LISTED.filters(chosen))))
         return
     found = ask_each(chosen, lambda operator, key: operator.templates.get(key))
-    show_texts(chosen, found, COLUMNS, "data", AS_2020)
+    show_texts(chosen, found, COLUMNS, "data", AS_2020, name="name", one=names_one(chosen))
 
 
 def update(chosen: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TextIO
 
 from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.model.errors import Unavailable
 
@@ -20,17 +21,19 @@ async def follow(stream: Callable[[str], Stream], whose: Callable[[Document], tu
     import asyncio
 
     page, place = Page(sys.stdout, sys.stderr, whose), ""
+    outages = Outages()
     while True:
         try:
             async for reached, piece in stream(place):
                 place = reached
+                outages.over()
                 if piece is not None:
                     page.show(piece)
             return
         except Unavailable as error:
             if not place:
                 raise
-            print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
+            outages.tell(error)
         await asyncio.sleep(1)
 
 

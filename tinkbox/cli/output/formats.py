@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.output.tables import Fit, listing, pairs, table
 from tinkbox.model.errors import Problem
+from tinkbox.model.text import is_clean_block
 
 Document = Mapping[str, Any]
 TABLES = ("table", "wide", "tink")
 DUMB = ("", "dumb", "unknown")  # terminals that only print, as far as is known
+FORMULA = ("=", "+", "-", "@")  # what a cell begins with that spreadsheets calculate
 SHORT_ID = 8  # letters; more are shown by `-o wide`
 
 
@@ -84,13 +86,15 @@ def show(
     *,
     name: str | Callable[[Document], str] = "",
     as_2020: As2020 | None = None,
+    one: bool = False,
 ) -> None:
     """Print documents as `--output`, `--no-headers` and `-q` want them.
 
     Tables and csv have the columns, json and yaml the whole documents, `-q` the documents' `key` and `-o name` their
-    `name`, which is a key as well, or what works it out; empty: the same.
+    `name`, which is a key as well, or what works it out; empty: the same.  Of `one` thing that was named json and yaml have
+    the document itself.
     """
-    print(shown(chosen, documents, columns, key, name=name, as_2020=as_2020), end="")
+    print(shown(chosen, documents, columns, key, name=name, as_2020=as_2020, one=one), end="")
 
 
 def shown(
@@ -101,16 +105,16 @@ def shown(
     *,
     name: str | Callable[[Document], str] = "",
     as_2020: As2020 | None = None,
+    one: bool = False,
 ) -> str:
     """What `show` prints."""
     if chosen.quiet or chosen.format == "name":
         called = key if chosen.quiet or not name else name
         called_so = (str(each[called] if isinstance(called, str) else called(each)) for each in documents)
         return "".join(f"{clean(each)}\n" for each in dict.fromkeys(called_so))
-    if chosen.format == "json":
-        return json_of(list(documents))
-    if chosen.format == "yaml":
-        return yaml_of(list(documents))
+    if chosen.format in ("json", "yaml"):
+        written = json_of if chosen.format == "json" else yaml_of
+        return written(documents[0] if one else list(documents))
     if chosen.as_2020 and as_2020 is not None:
         lines = [line for each in documents for line in as_2020.lines(each)]
         titles = [] if chosen.no_headers else [column.title for column in as_2020.columns]
@@ -119,7 +123,7 @@ def shown(
     if chosen.format == "csv":
         wanted = _instead(columns, wide=True)
         names = [] if chosen.no_headers else [column.name for column in wanted]
-        return csv_of(names, [[column.plain(each) for column in wanted] for each in documents])
+        return csv_of(names, [[_no_formula(column.plain(each)) for column in wanted] for each in documents])
     wanted = _instead(columns, wide=chosen.format == "wide")
     titles = [] if chosen.no_headers else [column.title for column in wanted]
     rows = rows_of(documents, wanted)
@@ -134,6 +138,8 @@ def show_texts(
     columns: Sequence[Column],
     text: str,
     as_2020: As2020 | None = None,
+    name: str = "",
+    one: bool = False,
 ) -> None:
     """The same for documents that are asked for by name: instead of a table their `text`, as it was written.
 
@@ -145,7 +151,7 @@ def show_texts(
             told = written(document[text])
             print(told, end="" if told.endswith("\n") else "\n")
     else:
-        show(chosen, documents, columns, as_2020=as_2020)
+        show(chosen, documents, columns, name=name, as_2020=as_2020, one=one)
 
 
 def fields(
@@ -172,6 +178,11 @@ def is_drawn_on() -> bool:
     return is_terminal() and terminal_kind() not in DUMB
 
 
+def names_one(chosen: argparse.Namespace) -> bool:
+    """Whether the command line names one thing by its key; what labels select is a list, however many they are."""
+    return len(chosen.keys) == 1 and getattr(chosen, "label", None) is None
+
+
 def show_notes(answer: Document) -> None:
     """Tell on standard error what of a document was left out or is not honoured."""
     for note in answer.get("notes", []):
@@ -180,6 +191,11 @@ def show_notes(answer: Document) -> None:
 
 def rows_of(documents: Sequence[Document], columns: Sequence[Column]) -> list[list[object]]:
     return [[column.value(each) for column in columns] for each in documents]
+
+
+def _no_formula(value: object) -> object:
+    """A text that a spreadsheet would calculate, such as a machine's reason `=HYPERLINK(…)`, with an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def csv_of(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -207,7 +223,7 @@ def yaml_of(document: object) -> str:
 
     plain = json.loads(json.dumps(document))  # yaml writes a dict, and nothing that is derived from it
     readable = str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
-    if all(letter.isprintable() or letter == "\n" for letter in readable):
+    if is_clean_block(readable):
         return readable
     return str(yaml.safe_dump(plain, sort_keys=False))
 

@@ -32,9 +32,11 @@ class List:
         own = {"sort": self.sort, "limit": str(self.limit) if self.limit and for_people(chosen) else ""}
         return {name: value for name, value in own.items() if value} | asked
 
-    def show(self, chosen: argparse.Namespace, documents: Sequence[Document], total: int = 0) -> None:
-        """Print it; on standard error how many of the `total` these are, where there are more."""
-        show(chosen, documents, self.columns, self.key, name=self.name, as_2020=self.as_2020)
+    def show(
+        self, chosen: argparse.Namespace, documents: Sequence[Document], total: int = 0, *, one: bool = False
+    ) -> None:
+        """Print it, or `one` thing; on standard error how many of the `total` these are, where there are more."""
+        show(chosen, documents, self.columns, self.key, name=self.name, as_2020=self.as_2020, one=one)
         if total > len(documents) and not chosen.as_2020:
             sys.stdout.flush()
             print(self.rest(len(documents), total), file=sys.stderr)
@@ -47,6 +49,15 @@ class List:
         """What a line says, without what time alone changes."""
         return [str(column.plain(document)) for column in self.columns]
 
+    def called(self, document: Document) -> str:
+        """What people call an entry."""
+        return str(self.name(document) if callable(self.name) else document[self.name or self.key])
+
     @staticmethod
     def rest(count: int, total: int) -> str:
         return f"{count} of {total} shown; --limit 0 shows all"
+
+    @staticmethod
+    def fitting(count: int, total: int) -> str:
+        """The same of a picture that has no room for more, whatever the limit is."""
+        return f"{count} of {total} fit this terminal"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tinkbox.model.text import is_clean_block
+
 Manifest = Mapping[str, Any]
 # What a reader may take for a number although it was text.
 _LIKE_A_NUMBER: Final = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?\Z")
@@ -19,7 +21,7 @@ def yaml_documents(manifests: Iterable[Manifest]) -> str:
 def yaml_document(manifest: Manifest) -> str:
     """Letters of any language as they are, or all of them escaped where one could steer a terminal."""
     readable = _dumped(manifest, unicode=True)
-    if all(letter.isprintable() or letter == "\n" for letter in readable):
+    if is_clean_block(readable):
         return readable
     return _dumped(manifest, unicode=False)
 

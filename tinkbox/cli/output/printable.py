@@ -6,6 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from tinkbox.model.duration import show_age
+from tinkbox.model.text import clean, clean_block
+
+__all__ = ["Times", "age", "clean", "clean_block", "logged", "moment", "now", "times_look"]
 
 
 class Times(StrEnum):
@@ -22,17 +25,6 @@ _TIMES: Final = ContextVar("how times look, chosen once for each command line", 
 def times_look(times: Times) -> None:
     """Have times look so from now on."""
     _TIMES.set(times)
-
-
-def clean(text: str) -> str:
-    """One line without control characters: nothing a machine said steers the terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def clean_block(text: str) -> str:
-    """The same for text of several lines; a carriage return becomes a new line."""
-    kept = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in kept)
 
 
 def moment(text: str | None) -> str:

@@ -1,14 +1,13 @@
 """Tables: a line for each thing, in columns that fit a screen; and those of 2020.  Pure."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.cli.output.printable import clean
+from tinkbox.model.cells import cells, cut
 
 GAP: Final = 2  # spaces between columns
-ELLIPSIS: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +76,6 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(printed) + "\n"
 
 
-def cells(text: str) -> int:
-    """How many cells of a terminal a text takes: wide letters two, and those that are drawn over others none."""
-    return len(text) if text.isascii() else sum(map(_cells_of, text))
-
-
-def cut(text: str, width: int) -> str:
-    """The text, or as much of its beginning as fits into so many cells with the sign that something is left out."""
-    if cells(text) <= width:
-        return text
-    room, kept = width - 1, ""
-    for letter in text:
-        room -= _cells_of(letter)
-        if room < 0:
-            break
-        kept += letter
-    return f"{kept}{ELLIPSIS}"
-
-
 def _fitted(natural: Sequence[int], fits: Sequence[Fit], screen: int) -> dict[int, int]:
     """The columns that are shown, with their widths."""
     shown = list(range(len(natural)))
@@ -121,12 +102,6 @@ def _line(placed: Sequence[tuple[str, int]]) -> str:
 
 def _padded(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
-
-
-def _cells_of(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
 
 
 def _row(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -2,11 +2,15 @@
 
 Rule 1: nothing is written through a link, and none is replaced: only DIR itself may be one.
 Rule 2: a file is whole at every moment, and one that says the same already is not touched.
+Rule 3: what a file is called depends on its thing alone, so that no export of some things writes over the file of another.
 """
 
+import hashlib
 import os
 import re
+import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -15,9 +19,12 @@ from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.text import quoted
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY: Final = ".tinkbox-export"
-_MAX_NAME: Final = 200
+_TEMPORARY: Final = ".tinkbox-export-"  # begins with a dot: `apply` does not read what a killed export leaves
+_MAX_NAME: Final = 180
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
+# `apply` does not read a file of kustomize.
+_PLAIN: Final = re.compile(rf"(?!kustomization\Z)[A-Za-z0-9_][A-Za-z0-9._-]{{0,{_MAX_NAME - 1}}}")
+_PLAIN_NAMESPACE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,62}")
 
 
 class TendedFolder:
@@ -26,7 +33,6 @@ class TendedFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._below: dict[str, int] = {}
-        self._names: dict[tuple[str, str], int] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -42,29 +48,37 @@ class TendedFolder:
         for each in (*self._below.values(), self._top):
             os.close(each)
 
-    def write(self, kind: str, name: str, suffix: str, text: str) -> tuple[Path, bool]:
-        """Have a file of this kind and name say `text`; returns its path, and whether it was written."""
-        called = self._called(kind, name) + suffix
+    def write(self, kind: str, name: str, apart: str, suffix: str, text: str) -> tuple[Path, bool]:
+        """Have the file of a thing say `text`; returns its path, and whether it was written.
+
+        `apart` tells things of this kind and name apart, such as a namespace; empty: the name alone says which it is.
+        """
+        called = file_name(name, apart) + suffix
         path, content = self._folder / kind / called, text.encode()
         try:
             below = self._open(kind)
             if self._says(below, called, path) == content:
                 return path, False
-            new = os.open(
-                _TEMPORARY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=below
-            )
-            with os.fdopen(new, "wb") as file:
-                file.write(content)
-            os.replace(_TEMPORARY, called, src_dir_fd=below, dst_dir_fd=below)
+            self._put(below, called, content)
         except OSError as error:
             raise Unavailable(f"cannot write {path}: {error.strerror}") from None
         return path, True
 
-    def _called(self, kind: str, name: str) -> str:
-        """A name that no file system takes for something else, another for each thing."""
-        safe = _ODD.sub("-", name)[:_MAX_NAME].lstrip(".-") or "unnamed"
-        times = self._names[kind, safe] = self._names.get((kind, safe), 0) + 1
-        return safe if times == 1 else f"{safe}-{times}"
+    @staticmethod
+    def _put(below: int, called: str, content: bytes) -> None:
+        """Replace a file by another, which is of this run alone until it is whole."""
+        temporary = _TEMPORARY + secrets.token_hex(8)
+        new = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=below
+        )
+        try:
+            with os.fdopen(new, "wb") as file:
+                file.write(content)
+            os.replace(temporary, called, src_dir_fd=below, dst_dir_fd=below)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=below)
+            raise
 
     def _open(self, kind: str) -> int:
         if kind not in self._below:
@@ -85,5 +99,17 @@ class TendedFolder:
             return None
         if not stat.S_ISREG(held.st_mode):
             raise Conflict(f"{path} is a link, or no file, and is not replaced: take {quoted(called)} away first")
-        with os.fdopen(os.open(called, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=below), "rb") as file:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(called, flags, dir_fd=below), "rb") as file:
             return file.read()
+
+
+def file_name(name: str, apart: str) -> str:
+    """A name that no file system takes for something else, another for each thing: `node7`, `node7@lab`, `a-b~1f0c…`."""
+    if _PLAIN.fullmatch(name) and not apart:
+        return name
+    if _PLAIN.fullmatch(name) and _PLAIN_NAMESPACE.fullmatch(apart):
+        return f"{name}@{apart}"
+    begin = _ODD.sub("-", name)[:_MAX_NAME].lstrip(".-") or "unnamed"
+    said = f"{len(name)}\0{name}\0{apart}".encode(errors="surrogatepass")
+    return f"{begin}~{hashlib.sha256(said).hexdigest()[:16]}"

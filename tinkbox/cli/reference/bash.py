@@ -32,14 +32,15 @@ _tinkbox_value() {
 
 # Suggests what begins with $2 and is described by $1, with $3 before each.
 _tinkbox_suggest() {
-    local part name
+    local part name word=$2 before=$3
     for part in $1; do
         case $part in
+        list) [[ $2 == *,* ]] && word=${2##*,} before=$3${2%%,*}, ;;
         file) compopt -o filenames 2>/dev/null
             while IFS= read -r name; do COMPREPLY+=("$3$name"); done < <(compgen -f -- "$2") ;;
         folder) compopt -o filenames 2>/dev/null
             while IFS= read -r name; do COMPREPLY+=("$3$name"); done < <(compgen -d -- "$2") ;;
-        word:*) [[ ${part#word:} == "$2"* ]] && COMPREPLY+=("$3${part#word:}") ;;
+        word:*) [[ ${part#word:} == "$word"* ]] && COMPREPLY+=("$before${part#word:}") ;;
         kind:*)
             while IFS=$'\t' read -r name _; do
                 if [[ $name == "$2"* ]]; then
@@ -143,6 +144,10 @@ def _case(command: Command) -> Iterable[str]:
 
 def _described(suggestion: Suggestion) -> str:
     """As `_tinkbox_suggest` reads it; `any` for what it has no suggestion for."""
-    parts = [f"word:{each}" for each in suggestion.words] + [f"kind:{each}" for each in suggestion.kinds]
+    parts = (
+        ["list"] * suggestion.listed
+        + [f"word:{each}" for each in suggestion.words]
+        + [f"kind:{each}" for each in suggestion.kinds]
+    )
     parts += ["file"] * suggestion.files + ["folder"] * suggestion.folders
     return " ".join(parts) or "any"

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tinkbox.cli.flags import Words
+from tinkbox.cli.flags import Joined, Words
 
 PROGRAM = "tinkbox"
 
@@ -144,7 +144,7 @@ def _flag(action: argparse.Action) -> Flag:
         choices=tuple(map(str, action.choices or (action.type.words if isinstance(action.type, Words) else ()))),
         about=_about(action),
         needed=action.required,
-        repeated=isinstance(action, argparse._AppendAction),
+        repeated=isinstance(action, (argparse._AppendAction, Joined)) and action.nargs != 0,
     )
 
 

@@ -8,6 +8,7 @@ from tinkbox.cli.reference.declarations import Command
 # What a value may look like, by its name.
 VALUES: Final[Mapping[str, str]] = {
     "MACHINE": "node7",
+    "RETIRED-MACHINE": "node7",
     "MAC": "08:00:27:00:00:01",
     "IP": "172.30.0.11",
     "TEMPLATE": "ubuntu",
@@ -28,6 +29,8 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "hardware add": "tinkbox hardware add 08:00:27:00:00:01 --name node7",
     "hardware push": "tinkbox hardware push --file hardware.json",
     "hardware import": "tinkbox hardware import machines.csv --dry-run",
+    "hardware label": "tinkbox hardware label node7 rack=r1",
+    "hardware note": "tinkbox hardware note node7 the fan is loud",
     "hardware accept": "tinkbox hardware accept 08:00:27:00:00:01 --name node7",
     "template create": "tinkbox template create -n ubuntu --file ubuntu.yaml",
     "template update": "tinkbox template update ubuntu --file ubuntu.yaml",
@@ -42,6 +45,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "breakpoint arm": "tinkbox breakpoint arm a8984b09 --before disk-image",
     "breakpoint continue": "tinkbox breakpoint continue a8984b09 --why 'the disk was wiped by hand'",
     "breakpoint retry": "tinkbox breakpoint retry a8984b09 --env DEBUG=1",
+    "breakpoint extend": "tinkbox breakpoint extend a8984b09 2h",
     "breakpoint shell": "tinkbox breakpoint shell a8984b09 -- dmesg",
     "service logs": "tinkbox service logs -f a8984b09/boot-files",
     "image import": "tinkbox image import --id lab-debian lab-debian.qcow2",
@@ -52,9 +56,14 @@ EXAMPLES: Final[Mapping[str, str]] = {
 
 
 def example(command: Command) -> str:
-    """What is in EXAMPLES, else the arguments that it must have."""
+    """What is in EXAMPLES, else the arguments that it must have; a key, where labels may select instead of one."""
     words = " ".join(command.path)
     if words in EXAMPLES:
         return EXAMPLES[words]
-    needed = (VALUES.get(each.name, each.name.lower()) for each in command.arguments if not each.optional)
+    selects = any(each.takes == "SELECTOR" for each in command.flags)
+    needed = [
+        VALUES.get(each.name, each.name.lower())
+        for place, each in enumerate(command.arguments)
+        if not each.optional or (selects and place == 0)
+    ]
     return " ".join((command.line, *needed))

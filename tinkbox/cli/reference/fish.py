@@ -71,6 +71,14 @@ function __tinkbox_names
     command $program $__tinkbox_data completion names $argv[1] -- "$typed" 2>/dev/null </dev/null
 end
 
+# Suggests the words in $argv behind those that are typed with commas between.
+function __tinkbox_list
+    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '' | string match -r -- '^.*,')
+    for word in $argv
+        echo "$typed$word"
+    end
+end
+
 complete -c tinkbox -e
 complete -c tinkbox -f
 %s
@@ -124,7 +132,8 @@ def _takes(suggestion: Suggestion) -> list[str]:
 
 
 def _suggested(suggestion: Suggestion) -> list[str]:
-    parts = [*suggestion.words, *(f"(__tinkbox_names {each})" for each in suggestion.kinds)]
+    words = [f"(__tinkbox_list {' '.join(suggestion.words)})"] if suggestion.listed else suggestion.words
+    parts = [*words, *(f"(__tinkbox_names {each})" for each in suggestion.kinds)]
     parts += ["(__fish_complete_directories (commandline -ct))"] * suggestion.folders
     return [*(["-F"] if suggestion.files else []), *(["-k", "-a", _quoted(" ".join(parts))] if parts else [])]
 

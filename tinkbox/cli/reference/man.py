@@ -4,26 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tinkbox import __version__
+from tinkbox.cli import exit_statuses
 from tinkbox.cli.reference.declarations import PROGRAM, Argument, Command, Flag
 from tinkbox.cli.reference.examples import example
 from tinkbox.settings import reference
 
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")  # Markdown's, of which a man page has the text
-STATUS = """\
-.SH EXIT STATUS
-.TP
-0
-It is done.
-.TP
-1
-It failed: one line on standard error says what, why and what to do.
-.TP
-2
-The command line was wrong.
-.TP
-3
-The appliance cannot be reached.
-"""
 ENVIRONMENT = """\
 .SH ENVIRONMENT
 .TP
@@ -52,7 +38,7 @@ def _program(program: Command) -> str:
             *(f".TP\n.BR {_word(f'{PROGRAM}-{each.path[0]}')} (1)\n{_line(each.about)}" for each in program.below),
             ".SH OPTIONS",
             *_options(program),
-            STATUS + ENVIRONMENT + ".SH SEE ALSO\n.BR tinkbox.yaml (5)\n",
+            _statuses() + ENVIRONMENT + ".SH SEE ALSO\n.BR tinkbox.yaml (5)\n",
         )
     )
 
@@ -73,7 +59,12 @@ def _noun(noun: Command) -> str:
             parts.append(".SH OPTIONS")
         parts += _options(each)
         parts.append(f".PP\nExample:\n.PP\n.nf\n.RS\n{_line(example(each))}\n.RE\n.fi")
-    return "\n".join((*parts, STATUS + ".SH SEE ALSO\n.BR tinkbox (1)\n"))
+    return "\n".join((*parts, _statuses() + ".SH SEE ALSO\n.BR tinkbox (1)\n"))
+
+
+def _statuses() -> str:
+    told = (f".TP\n{status}\n{_line(f'{about[0].upper()}{about[1:]}.')}\n" for status, about in exit_statuses.ABOUT)
+    return "".join((".SH EXIT STATUS\n", *told))
 
 
 def _settings() -> str:

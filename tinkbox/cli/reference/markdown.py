@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 
+from tinkbox.cli import exit_statuses
 from tinkbox.cli.reference.declarations import Argument, Command, Flag, wrapped
 from tinkbox.cli.reference.examples import example
 
@@ -10,12 +11,10 @@ TITLE = """\
 # Commands
 
 This page is printed from the program (`make reference`), as `tinkbox COMMAND --help` is, the man pages, and what your shell
-completes. KEYs such as MACHINE or WORKFLOW are an id, a unique beginning of one, or a name; of a machine also a MAC or an IP.
+completes. KEYs such as MACHINE or WORKFLOW are an id, a name, or a unique beginning of an id; of a machine also a MAC or an IP.
 
 To switch completions on, see `tinkbox completion --help`: one line for bash, zsh or fish. `tinkbox init` installs them for
 all users of its host, and the man pages (`man tinkbox`).
-
-Exit status: 0 done, 1 it failed, 2 the command line was wrong, 3 the appliance cannot be reached.
 """
 WIDTH = 100
 PAGE_WIDTH = 110
@@ -29,6 +28,8 @@ def page(program: Command) -> str:
     parts = [
         TITLE,
         f"| command | what it is for |\n|---|---|\n{index}\n",
+        "## Exit status\n\n| status | means |\n|---|---|\n"
+        + "".join(f"| {status} | {_cell(about)} |\n" for status, about in exit_statuses.ABOUT),
         *_flags(program, "## Before every command\n"),
     ]
     for noun in program.below:

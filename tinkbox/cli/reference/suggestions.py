@@ -12,14 +12,20 @@ from tinkbox.model.key_kinds import KeyKind
 FILE: Final = "FILE"
 FOLDER: Final = "DIR"
 CATALOGUED: Final = "ID"  # an entry of the catalogue of system images, which the program itself has
+EXPORTED_VALUE: Final = "KIND[/NAME]"
+EXPORTED: Final = "KIND"  # what can be exported: `hardware`, `hardware/node7`
 KINDS: Final = frozenset({*map(str, KeyKind), CATALOGUED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Words that are known, kinds of names that are asked for, and whether files or folders fit."""
+    """Words that are known, kinds of names that are asked for, and whether files or folders fit.
+
+    Of the words several may stand with commas between, where they are `listed`.
+    """
 
     words: tuple[str, ...] = ()
+    listed: bool = False
     kinds: tuple[str, ...] = ()
     files: bool = False
     folders: bool = False
@@ -34,7 +40,8 @@ def of_value(declared: Flag | Argument) -> Suggestion:
     parts = () if declared.choices else name.split("|")
     return Suggestion(
         words=declared.choices,
-        kinds=tuple(each for each in parts if each in KINDS),
+        listed=isinstance(declared, Flag) and declared.repeated and bool(declared.choices),
+        kinds=(EXPORTED,) if name == EXPORTED_VALUE else tuple(each for each in parts if each in KINDS),
         files=FILE in parts,
-        folders=FOLDER in parts,
+        folders=FOLDER in parts and FILE not in parts,  # files are suggested with the folders on the way to them
     )

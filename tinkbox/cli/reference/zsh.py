@@ -110,7 +110,8 @@ def _action(suggestion: Suggestion, name: str) -> str:
 
     With a space before it a function is called with these words only.
     """
-    actions = [f"({' '.join(suggestion.words)})"] if suggestion.words else []
+    words = " ".join(suggestion.words)
+    actions = [f"_sequence compadd - {words}" if suggestion.listed else f"({words})"] if words else []
     actions += [f" _tinkbox_names {_plain(each)}" for each in suggestion.kinds]
     actions += ["_files"] * suggestion.files + ["_files -/"] * suggestion.folders
     if len(actions) < 2:

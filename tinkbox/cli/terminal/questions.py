@@ -48,18 +48,19 @@ class Questions:
         return self.answer(f"{question} (yes or no)", "yes" if proposed else "no", _agreement)
 
 
-def will_ask(chosen: argparse.Namespace) -> bool:
+def will_ask(chosen: argparse.Namespace, *, line: str = "") -> bool:
     """Whether `confirm` puts its question to a person."""
-    return not chosen.yes and not chosen.as_2020 and Questions(yes=False).can_ask
+    return not chosen.yes and (not chosen.as_2020 or bool(line)) and Questions(yes=False).can_ask
 
 
 def confirm(chosen: argparse.Namespace, what: str, *, line: str = "") -> None:
     """Ask before something is destroyed, unless --yes (`flags.add_yes`) says so; raises Invalid for a no.
 
-    Without a terminal `line` is named, to type instead; without a `line` it is done, as 2020's verbs have it, which never ask.
+    Without a terminal `line` is named, to type instead; without a `line` it is done.  In the format of 2020, whose verbs
+    never asked, only what has a `line` is asked.
     """
     questions = Questions(yes=False)
-    if chosen.yes or chosen.as_2020 or (not questions.can_ask and not line):
+    if chosen.yes or (not line and (chosen.as_2020 or not questions.can_ask)):
         return
     if not questions.can_ask:
         raise Invalid(f"this asks before it does anything, and there is no terminal: type `{line} --yes`")

@@ -4,13 +4,16 @@ import argparse
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.output.formats import Document, is_drawn_on
 from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.readers import check_reader
+from tinkbox.model.cells import cells
 from tinkbox.model.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ def _watch(chosen: argparse.Namespace, look: "Callable[[Operator], Awaitable[Fou
             "--watch goes with a table, csv, name or -q; as JSON `tinkbox events watch` tells what changes"
         )
     draw = _Screen(chosen, listed) if is_drawn_on() else _Lines(chosen, listed)
+    outages = Outages()
 
     async def watched(operator: "Operator") -> None:
         async with UntilQuit():
@@ -56,8 +60,9 @@ def _watch(chosen: argparse.Namespace, look: "Callable[[Operator], Awaitable[Fou
                 except Unavailable as error:
                     if not draw.drawn:
                         raise
-                    draw.say(f"tinkbox: {clean(str(error))}; trying again")
+                    outages.tell(error)
                 else:
+                    outages.over()
                     draw.draw(found.documents, found.total)
                 check_reader()
                 await asyncio.sleep(SECONDS)
@@ -78,32 +83,36 @@ class _Screen:
 
     def draw(self, documents: Sequence[Document], total: int) -> None:
         self.drawn = True
-        room = shutil.get_terminal_size().lines - 2
+        columns, rows = shutil.get_terminal_size()
         lines = self._listed.shown(self._chosen, documents).splitlines()
-        if len(lines) > room or total > len(documents):
-            left = max(len(lines) - room, 0)
-            lines = [*lines[:room], self._listed.rest(len(documents) - left, total)]
+        # What is wider than the terminal goes on below, such as lines of `-o wide`.
+        ends = list(accumulate(-(-cells(each) // columns) or 1 for each in lines))
+        fitting = sum(end <= rows - 2 for end in ends)
+        left = len(lines) - fitting
+        if left > 0:
+            lines = [*lines[:fitting], self._listed.fitting(max(len(documents) - left, 0), total)]
+        elif total > len(documents):
+            lines.append(self._listed.rest(len(documents), total))
         print(AGAIN, "\n".join(lines), sep="", flush=True)
-
-    def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
 
 
 class _Lines:
-    """Those that are new, or say something else than before."""
+    """Those that are new, or say something else than before; of those that left the list, on standard error, that they did."""
 
     def __init__(self, chosen: argparse.Namespace, listed: List) -> None:
         self._chosen, self._listed = chosen, listed
         self._told: dict[str, Sequence[str]] = {}
+        self._names: dict[str, str] = {}
         self.drawn = False
 
     def draw(self, documents: Sequence[Document], total: int) -> None:
         facts = {str(each[self._listed.key]): self._listed.facts(each) for each in documents}
         changed = [each for each in documents if self._told.get(key := str(each[self._listed.key])) != facts[key]]
-        self._told = facts
+        # What a limit leaves out may be there still.
+        gone = [name for key, name in self._names.items() if key not in facts] if total <= len(documents) else []
+        self._told, self._names = facts, {str(each[self._listed.key]): self._listed.called(each) for each in documents}
         self._listed.show(self._chosen, changed, 0 if self.drawn else total)
         sys.stdout.flush()
+        for name in gone:
+            print(clean(f"{name} left the list"), file=sys.stderr, flush=True)
         self.drawn = self._chosen.no_headers = True
-
-    def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)

@@ -131,7 +131,8 @@ def _shell(event: Document) -> str:
     parts = [f"exit {event['exit_code']}"] if event.get("exit_code") is not None else []
     parts += [" ".join(event["argv"])] if event.get("argv") else []
     parts += [str(event[name]) for name in ("reason", "message") if event.get(name)]
-    return _by(event, ", ".join(parts))
+    # Its beginning is what `breakpoint replay` takes.
+    return f"{_by(event, ', '.join(parts))} ({event['session'][:8]})".lstrip()
 
 
 def _by(event: Document, what: str) -> str:

@@ -50,8 +50,8 @@ def failed(hold: Document) -> bool:
     return hold["outcome"] is not None and hold["outcome"]["state"] != "SUCCESS"
 
 
-def held_fields(hold: Document) -> Iterator[tuple[str, object]]:
-    """A hold as fields of a table."""
+def held_fields(hold: Document, program: str) -> Iterator[tuple[str, object]]:
+    """A hold as fields of a table; `program` is how the lines begin that a person may type."""
     yield "Held", HELD[hold["kind"]]
     yield "Held Since", moment(hold["since"])
     if hold["verdict"]:
@@ -59,6 +59,6 @@ def held_fields(hold: Document) -> Iterator[tuple[str, object]]:
         yield "Verdict", f"{hold['verdict']['verb']} by {hold['verdict']['who']}{why}"
     else:
         yield "Held Until", until(hold)
-        yield "Verdicts", f"{', '.join(hold['verdicts'])} (tinkbox breakpoint VERDICT WORKFLOW)"
+        yield "Verdicts", f"{', '.join(hold['verdicts'])} ({program} breakpoint VERDICT WORKFLOW)"
     if not hold["container"]:
         yield "Container", "none to open a shell in"

@@ -72,12 +72,12 @@ def farewell(line: Line, address: str, user: str) -> Sequence[str]:
     return [f"ssh {user}@{at}"] if at and user else []
 
 
-def refusal_of(name: str, workflow_id: str, state: Document) -> Sequence[str]:
-    """The last lines of one that failed: why, and what helps."""
+def refusal_of(name: str, workflow_id: str, state: Document, program: str) -> Sequence[str]:
+    """The last lines of one that failed: why, and what helps; `program` is how the lines begin that a person may type."""
     where = " / ".join(each for each in (state["current_task"], state["current_action"]) if each)
     reason = ": ".join(each for each in (state["reason"], state["message"]) if each)
     key = workflow_id[:8]
-    again = f"tinkbox workflow retry {key}"
+    again = f"{program} workflow retry {key}"
     if state["reason"] == Reason.CLOUD_INIT_FAILED:
         # cloud-init runs most of its modules once, so that only another installation tries them again.
         again = f"{again} --from {IMAGE_ACTION}, then reset {name}"
@@ -86,7 +86,7 @@ def refusal_of(name: str, workflow_id: str, state: Document) -> Sequence[str]:
     return [
         f"{name}: {where or 'the workflow'}: {reason or state['state'].lower()}",
         *([f"what to do: {state['hint']}"] if state["hint"] else []),
-        f"what it printed: tinkbox workflow logs {key}   once more: {again}",
+        f"what it printed: {program} workflow logs {key}   once more: {again}",
     ]
 
 

@@ -81,4 +81,4 @@ def why(machine: Document) -> str:
 
 def machine_name(machine: Document) -> str:
     """What people call a machine; of one that was deleted there is only the beginning of its id."""
-    return str(machine["hostname"] or machine["name"] or machine["mac"] or short(machine["id"]))
+    return str(machine["name"] or machine["hostname"] or machine["mac"] or short(machine["id"]))

@@ -32,6 +32,7 @@ def done(rollout: Document) -> str:
 
 
 def under_way(rollout: Document) -> int:
+    """Machines whose workflow was made and is not over."""
     return amount(rollout["counts"], *UNDER_WAY)
 
 
@@ -47,7 +48,27 @@ def canceled(rollout: Document) -> int:
     return amount(rollout["counts"], Place.CANCELED)
 
 
+def left(rollout: Document) -> int:
+    return amount(rollout["counts"], Place.LEFT)
+
+
+def canceled_or_left(rollout: Document) -> int:
+    """Machines that do not go on, without having failed."""
+    return canceled(rollout) + left(rollout)
+
+
+def running(rollout: Document) -> int:
+    """Machines whose workflow has begun and is not over."""
+    return amount(rollout["counts"], *UNDER_WAY - {Place.PENDING})
+
+
+def pending(rollout: Document) -> int:
+    """Machines whose workflow was made, and has not begun."""
+    return amount(rollout["counts"], Place.PENDING)
+
+
 def waiting(rollout: Document) -> int:
+    """Machines that have no workflow yet."""
     return amount(rollout["counts"], Place.WAITING)
 
 
@@ -75,10 +96,13 @@ def plan_fields(plan: Document) -> list[tuple[str, object]]:
     machines, wipes = plan["machines"], plan["wipes"]
     told: list[tuple[str, object]] = [
         ("Template", plan["template"]),
-        ("Machines", f"{len(machines)}; {pace(plan)}" if machines else "none"),
+        ("Machines", f"{of_all(plan)}; {pace(plan)}" if machines else "none"),
     ]
     if machines:
         told.append(("Order", names(machines, len(machines))))
+    if wipes is None:
+        told.append(("Actions, disks", "not shown: for that you need the right to look"))
+        return told + _refused_block(plan)
     actions = [f"{each['task']}/{each['action']}  {each['image']}{_disk(each)}" for each in plan["actions"]]
     told += _block("Actions", actions, ACTIONS)
     told += _block(
@@ -87,13 +111,28 @@ def plan_fields(plan: Document) -> list[tuple[str, object]]:
     if not wipes and machines:
         told.append(("Wiped disks", "none that the template names"))
     told += _block("Warnings", plan["warnings"], ACTIONS)
-    told += _block("Refused", [f"{name}: {why}" for name, why in refused_reasons(plan)], REFUSED)
-    return told
+    return told + _refused_block(plan)
 
 
 def refused_reasons(plan: Document) -> list[tuple[str, str]]:
-    """Machines that cannot begin with the reason, those of one reason together."""
-    return reasons_told_once([(each["name"], each["why"]) for each in plan["refused"]], len(plan["machines"]))
+    """Machines that cannot begin with the reason, those of one reason together; of a plan, or of what goes on without them."""
+    others = len(plan["machines"]) if "machines" in plan else plan["total"] - len(plan["refused"])
+    return reasons_told_once([(each["name"], each["why"]) for each in plan["refused"]], others)
+
+
+def of_all(plan: Document) -> str:
+    """How many machines begin: `40`, or `40 of 42` where some are refused."""
+    number, refused = len(plan["machines"]), len(plan["refused"])
+    return f"{number} of {number + refused}" if refused else str(number)
+
+
+def left_out_now(changed: Document) -> list[str]:
+    """A line for each reason why machines are left out; of a plan, or of what goes on without them."""
+    reasons = refused_reasons(changed)[:NAMED]
+    told = {why for _, why in reasons}
+    others = sum(each["why"] not in told for each in changed["refused"])
+    lines = [f"Left out {name}: {why}" for name, why in reasons]
+    return [*lines, f"Left out {counted(others, 'more machine')}"] if others else lines
 
 
 def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
@@ -114,12 +153,12 @@ def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
 
 def progress(rollout: Document) -> str:
     """How many machines stand where."""
-    counts = rollout["counts"]
     told = (
         (failed(rollout), "failed"),
         (canceled(rollout), "canceled"),
-        (counts[Place.LEFT], "left out"),
-        (under_way(rollout), "under way"),
+        (left(rollout), "left out"),
+        (running(rollout), "running"),
+        (pending(rollout), "pending"),
         (waiting(rollout), "waiting"),
     )
     return ", ".join([f"{done(rollout)} done", *(f"{number} {word}" for number, word in told if number)])
@@ -182,6 +221,10 @@ def last_words(rollout: Document, program: str) -> list[str]:
     if waiting(rollout):
         said.append(f"only go on:      {program} rollout resume {key}")
     return said
+
+
+def _refused_block(plan: Document) -> list[tuple[str, object]]:
+    return _block("Refused", [f"{name}: {why}" for name, why in refused_reasons(plan)], REFUSED)
 
 
 def _disk(action: Document) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from tinkbox.client.operator.apply import Documents
 from tinkbox.client.operator.breakpoints import Breakpoints, Shells
-from tinkbox.client.operator.connection import Connection, Document, Found, Unreachable, part
+from tinkbox.client.operator.connection import Connection, Document, Found, part
 from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
 from tinkbox.client.operator.images import Images, Osie
 from tinkbox.client.operator.names import Names
@@ -18,6 +18,7 @@ from tinkbox.client.operator.rollouts import Rollouts
 from tinkbox.client.operator.services import Services
 from tinkbox.client.operator.templates import Templates
 from tinkbox.client.operator.workflows import Workflows
+from tinkbox.client.refusals import Unreachable
 
 if TYPE_CHECKING:
     from tinkbox.wire.messages.status import Snapshot

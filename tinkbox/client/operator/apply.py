@@ -1,10 +1,13 @@
 """Documents of all kinds: applied, and written back."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from tinkbox.client.operator.connection import Connection, Document
+from tinkbox.client.operator.connection import Connection, Document, Work
+
+MAY_BE_APPLIED: Final = "the files may be applied all the same: apply them again, which is safe and tells as unchanged what is there already"
+NOTHING_APPLIED: Final = "nothing was applied, for this was a look only: type it again"
 
 
 class Documents:
@@ -13,14 +16,15 @@ class Documents:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def apply(self, files: Mapping[str, str], **how: Any) -> Document:
-        """Apply texts by the names of their files.
+    async def apply(self, files: Mapping[str, str], waiting: Callable[[float], None], **how: Any) -> Document:
+        """Apply texts by the names of their files; `waiting` hears every second how long that takes by now.
 
         `how` may be `dry_run`, `diff` (what each was and is comes with the answer), `prune` (a selector), `agreed` (the ids
         that may be pruned) and `confirm_wipe`.
         """
         listed = [{"name": name, "text": text} for name, text in files.items()]
-        return await self._connection.document("POST", "/v1/apply", {"files": listed, **how})
+        then = NOTHING_APPLIED if how.get("dry_run") else MAY_BE_APPLIED
+        return await self._connection.work("/v1/apply", {"files": listed, **how}, Work(waiting, then))
 
     async def export(self, what: Sequence[str], selector: str = "") -> Document:
         """The documents of `what`, such as `hardware` and `template/ubuntu`; nothing: all machines and templates."""

@@ -22,7 +22,7 @@ class Breakpoints:
         return await self._connection.documents("/v1/breakpoints")
 
     async def found(self, asked: Mapping[str, str]) -> Found:
-        """Those that are asked for: `state`, `limit`, `sort`."""
+        """Those that are asked for: `state`, `machine`, `label`, `limit`, `sort`."""
         return await self._connection.found("/v1/breakpoints", asked)
 
     async def get(self, key: str) -> Document:

@@ -7,13 +7,13 @@ import errno
 import json
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode
 
-from tinkbox.client.refusals import raise_refusal
+from tinkbox.client.refusals import Unanswered, Unreachable, raise_refusal
 from tinkbox.host_users import group_name, user_name
 from tinkbox.model.errors import Invalid, Unavailable
 
@@ -25,11 +25,8 @@ SECONDS = 60.0  # for a question and its answer
 # Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
 MOST_ANSWERED = 64 * 1024 * 1024
 LASTING = "only a lasting connection does that"
+LOOK_FIRST = "it may be done all the same, so look before you type it again"
 NO_APPLIANCE = "is that an appliance of this version?"
-
-
-class Unreachable(Unavailable):
-    """Nobody answers where the appliance should be."""
 
 
 class Answered(Document):
@@ -44,6 +41,16 @@ class Reply(NamedTuple):
 
     content: bytes
     total: int | None = None
+
+
+class Work(NamedTuple):
+    """What may take minutes: it is waited for as long as the appliance answers anything.
+
+    `waiting` hears every second how many have passed, `broken` says what to do when the answer does not come.
+    """
+
+    waiting: Callable[[float], None]
+    broken: str
 
 
 class Found(NamedTuple):
@@ -81,6 +88,10 @@ class Connection(ABC):
     @abstractmethod
     async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
         """Ask, and return the answer."""
+
+    async def work(self, path: str, body: Document, work: Work) -> Document:
+        """POST what may take long; the answer is a JSON object."""
+        raise NotImplementedError("only a quick connection does that")
 
     async def upload(self, path: str, content: BinaryIO) -> Document:
         """POST a file of any length, for as long as that takes; the answer is a JSON object."""
@@ -141,7 +152,7 @@ class Connection(ABC):
                 return
             if "id" in fields:
                 yield fields["id"], self.object_of(path, fields["data"].encode()) if "data" in fields else None
-        raise self.unreachable(ConnectionError("the connection was cut off"))
+        raise self.ended()
 
     def object_of(self, path: str, answer: bytes) -> Document:
         """An answer that must be a JSON object.  Raises Unavailable for another."""
@@ -166,14 +177,17 @@ class Connection(ABC):
             "what is not needed any more"
         )
 
-    def broken(self, method: str, path: str, error: Exception) -> Unavailable:
+    def broken(self, method: str, path: str, error: Exception, then: str = LOOK_FIRST) -> Unavailable:
         """What to say of a connection that ended before the answer came; a change may have been made."""
         if method == "GET":
             return self.unreachable(error)
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-        return Unavailable(
-            f"{self.where} did not answer {method} {path} ({why}): it may be done all the same, so look before you type it again"
-        )
+        return Unanswered(f"{self.where} did not answer {method} {path} ({why})", then)
+
+    def ended(self) -> Unreachable:
+        """What to say of an answer that was cut off."""
+        look = "`systemctl status tinkbox` tells" if self.socket else "see whether `tinkbox serve` runs there"
+        return Unreachable(f"{self.where} ended the connection: was the appliance stopped, or restarted? {look}")
 
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""
@@ -185,9 +199,11 @@ class Connection(ABC):
                 "TINKBOX_TOKEN"
             )
         if self._variable:
+            encrypted = "The appliance itself speaks http:// only; https:// is for a proxy with TLS in front of it. "
             return Unreachable(
                 f"no appliance answers at {self.where} ({why}), which {self._variable} names: is `tinkbox serve` running "
-                f"there? Correct {self._variable}, or unset it to ask the appliance on this host"
+                f"there? {encrypted if self.url.startswith('https://') else ''}Correct {self._variable}, or unset it to ask "
+                "the appliance on this host"
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(

@@ -1,13 +1,16 @@
 """Machines: hardware, the leases and boots of machines, and those that introduced themselves."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.client.operator.connection import Connection, Document, Found, Work, part
 from tinkbox.model.labels import LabelChange
 
 if TYPE_CHECKING:
     from tinkbox.model.machine_lists import ListedMachine
+
+MAY_BE_IMPORTED: Final = "the machines may be imported all the same: import them again, which is safe and tells as unchanged what is there already"
+NOTHING_IMPORTED: Final = "nothing was imported, for this was a look only: type it again"
 
 
 class Hardware:
@@ -42,14 +45,24 @@ class Hardware:
         return [str(each["id"]) for each in await self._connection.documents(f"/v1/hardware/{part(key)}/workflows")]
 
     async def import_list(
-        self, machines: "Sequence[ListedMachine]", *, update: bool, skip_invalid: bool, dry_run: bool
+        self,
+        machines: "Sequence[ListedMachine]",
+        waiting: Callable[[float], None],
+        *,
+        update: bool,
+        skip_invalid: bool,
+        dry_run: bool,
     ) -> list[Document]:
-        """Import machines, all or none of them; tells of each what became or would become of it."""
+        """Import machines, all or none of them; tells of each what became or would become of it.
+
+        `waiting` hears every second how long that takes by now.
+        """
         from tinkbox.model.machine_lists import listed_document
 
         flags = {"update": update, "skip_invalid": skip_invalid, "dry_run": dry_run}
         asked = {"machines": list(map(listed_document, machines)), **flags}
-        return list((await self._connection.document("POST", "/v1/hardware/import", asked))["machines"])
+        work = Work(waiting=waiting, broken=NOTHING_IMPORTED if dry_run else MAY_BE_IMPORTED)
+        return list((await self._connection.work("/v1/hardware/import", asked, work))["machines"])
 
     async def change(self, key: str, wanted: Mapping[str, Any]) -> Document:
         """Change `name`, `address`, `gateway`, `add_macs`, `remove_macs`, `disks`, `ssh_keys`, `labels`; with `force` in any case."""

@@ -38,6 +38,8 @@ class LastingConnection(Connection):
                 await self._refuse(response)
                 async for chunk in response.content.iter_any():
                     yield chunk
+        except aiohttp.ClientPayloadError:
+            raise self.ended() from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 
@@ -52,6 +54,8 @@ class LastingConnection(Connection):
             async with request as response:
                 await self._refuse(response)
                 return Reply(await self._whole(response), total_of(response.headers.get(HEADER)))
+        except aiohttp.ClientPayloadError:
+            raise self.ended() from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self.unreachable(error) from None
 

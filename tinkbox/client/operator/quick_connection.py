@@ -3,17 +3,23 @@
 A command of a person asks one question mostly; an event loop and aiohttp take twice as long to load as all the rest of it.
 """
 
+import json
 from collections.abc import Coroutine
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from select import select
 from socket import AF_UNIX, SOCK_STREAM, socket
+from time import monotonic
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Reply
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work
 from tinkbox.wire.list_total import HEADER, total_of
 
 T = TypeVar("T")
+TICK: Final = 1.0
+LOOK_EVERY: Final = 15.0  # seconds
 SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
 
 
@@ -36,28 +42,54 @@ class QuickConnection(Connection):
         self._connection: HTTPConnection | None = None
 
     async def close(self) -> None:
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
+        return self._exchange(method, path, body)
+
+    async def work(self, path: str, body: Document, work: Work) -> Document:
+        return self.object_of(path, self._exchange("POST", path, json.dumps(body).encode(), work).content)
+
+    def _exchange(self, method: str, path: str, body: bytes | None, work: Work | None = None) -> Reply:
         try:
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
         except (HTTPException, OSError, OverflowError) as error:
-            await self.close()
+            self._hang_up()
             raise self.unreachable(error) from None
         try:
+            if work is not None:
+                self._wait(connection.sock, work)
             response = connection.getresponse()
             answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError) as error:
-            await self.close()
-            raise self.broken(method, path, error) from None
+            self._hang_up()
+            raise self.broken(method, path, error, *([work.broken] if work else [])) from None
         if len(answer) > MOST_ANSWERED:
-            await self.close()
+            self._hang_up()
             raise self.too_much(path)
         self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
         return Reply(answer, total_of(response.headers.get(HEADER)))
+
+    def _wait(self, answering: socket, work: Work) -> None:
+        """Until an answer begins; raises OSError or HTTPException when the appliance answers nothing else either."""
+        began = looked = monotonic()
+        while not select([answering], [], [], TICK)[0]:
+            now = monotonic()
+            work.waiting(now - began)
+            if now - looked >= LOOK_EVERY:
+                self._see_it_answers()
+                looked = monotonic()
+
+    def _see_it_answers(self) -> None:
+        with closing(self._connect()) as other:
+            other.request("GET", f"{self._base_path}/healthz", None, self.headers)
+            other.getresponse().read(MOST_ANSWERED)
 
     def _connect(self) -> HTTPConnection:
         """Raises Unreachable for a URL that is none."""

@@ -8,7 +8,7 @@ from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
 
 
 class Templates:
-    """Stored templates; a key is an id, a unique beginning of one, or a name."""
+    """Stored templates; a key is an id, a name, or a unique beginning of an id."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -2,7 +2,7 @@
 
 Rule 1: everything is checked before anything is stored, and all that is stored is stored in one transaction.
 Rule 2: what is there is compared within that transaction, so that of two that apply the same at once one changes nothing.
-Rule 3: a rehearsal is the same transaction, undone at its end.
+Rule 3: what changes nothing, as a rehearsal, is answered of one committed state: nothing is written, and no writer waits for it.
 """
 
 from collections import defaultdict
@@ -19,10 +19,11 @@ from tinkbox.engine.applying.reading import (
     DeclaredTemplate,
     Documents,
     SourceFile,
+    Unread,
     documents_of,
 )
-from tinkbox.engine.documents.kubernetes import Everything, read_all
-from tinkbox.engine.machines.machines import Machines, claims
+from tinkbox.engine.documents.kubernetes import Everything, Part, parts_of, read_part
+from tinkbox.engine.machines.machines import Machines, claims, refuse_retired
 from tinkbox.engine.machines.references import References
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import Rendered, check, render_each, rendering_data
@@ -30,16 +31,19 @@ from tinkbox.engine.templates.templates import Templates, find_template
 from tinkbox.engine.turns import Turn, Turns, in_thread
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
+from tinkbox.model.access import NOT_SHOWN
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
-from tinkbox.model.text import counted
+from tinkbox.model.notes import Retirement
+from tinkbox.model.text import counted, natural
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 
 MAX_NEW: Final = 1000  # workflows of which the rendered templates are in memory
-AT_ONCE: Final = 200  # workflows that are rendered in one go
+AT_ONCE: Final = 200  # workflows that are rendered, machines that are followed, in one go
+PIECE: Final = 64 * 1024  # letters that are read in one go
 TRIES: Final = 5
 NOTHING: Final = "nothing was applied"
 
@@ -52,13 +56,17 @@ class Wish:
     """How documents are to be applied.
 
     With `rehearsal` nothing is stored.  `prune` deletes machines and templates with these labels that no document
-    declares; with `agreed` only those ids may be deleted.  `confirm_wipe` is as in `Workflows.create`.
+    declares; with `agreed` only those ids may be deleted.  `confirm_wipe` is as in `Workflows.create`.  `apart`: templates are
+    of a person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
+    be made where that may have what the template made of a machine's document.
     """
 
     rehearsal: bool = False
     prune: Selector | None = None
     agreed: Collection[str] | None = None
     confirm_wipe: bool = False
+    apart: bool = False
+    reasons: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +108,42 @@ class _Surplus:
     machines: Sequence[tuple[Hardware, str]] = ()
     templates: Sequence[ListedTemplate] = ()
 
+    @property
+    def leaving(self) -> dict[str, str]:
+        """What people call the machines that are not kept, by their ids."""
+        return {each.id: called(each) for each, why in self.machines if not why}
 
-class _Rehearsed(Exception):
-    """No fault: it undoes a transaction."""
 
-    def __init__(self, applied: Applied) -> None:
-        super().__init__()
-        self.applied = applied
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prospect:
+    """What would become of documents, by one committed state.
+
+    `pruned` are the results of `surplus`, `templates` what new workflows mean by their references.
+    """
+
+    decisions: Decisions
+    surplus: _Surplus
+    pruned: Sequence[Result]
+    templates: Mapping[str, Template | BuiltIn | Refusal]
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything would be stored."""
+        outcomes = {each.outcome for each in (*self.pruned, *_results(self.decisions))}
+        return bool(outcomes & {Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED})
+
+
+class _Lines:
+    """The lines of files, by their names: they are split where a problem is looked for, once."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self._texts = {each.name: each.text for each in files}
+        self._lines: dict[str, list[str]] = {}
+
+    def of(self, file: str) -> list[str]:
+        if file not in self._lines:
+            self._lines[file] = self._texts[file].splitlines()
+        return self._lines[file]
 
 
 class _ChangedMeanwhile(Exception):
@@ -143,18 +180,22 @@ class Applying:
         agreed to; nothing is stored then.
         """
         with self._renderings.place(who) as turn:
-            read = [(each, await in_thread(turn, read_all, each.text)) for each in files]
+            read = [each for piece in _pieces(files) for each in await in_thread(turn, _read_parts, piece)]
             documents = await in_thread(turn, self._read, read)
-            texts = {each.name: each.text for each in files}
+            texts = _Lines(files)
             if documents.problems:
-                others = [each for one in documents.templates for each in await _text_problems(one, texts, turn)]
-                refuse([*documents.problems, *others])
+                others = [each for one in documents.templates for each in await _text_problems(one, texts, wish, turn)]
+                prospect = await self._store.read(lambda tables: self._prospect(tables, documents, None))
+                refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
                 raise Invalid("there are no documents of kind Hardware, Template or Workflow in it", documents.notes)
             for _ in range(TRIES):
-                prepared = await self._prepared(documents, texts, wish, who, turn)
+                prospect = await self._store.read(lambda tables: self._prospect(tables, documents, wish.prune))
+                prepared = await self._prepared(prospect, texts, wish, who, turn)
                 try:
-                    return await self._carry_out(documents, prepared, wish)
+                    if wish.rehearsal or not prospect.changes:
+                        return await self._foretell(documents, prospect, prepared, wish)
+                    return await self._carry_out(documents, prospect, prepared, wish, who)
                 except _ChangedMeanwhile:
                     continue
         raise Unavailable(f"{NOTHING}: others change the same things at the same time: try again later")
@@ -170,27 +211,74 @@ class Applying:
             kept += [each.problem(str(one), "spec") for one in found]
         return replace(documents, problems=problems, notes=notes)
 
+    def _prospect(self, tables: Tables, documents: Documents, prune: Selector | None) -> _Prospect:
+        surplus = _surplus_of(tables, documents, prune)
+        decisions = self._decide(tables, documents, surplus.leaving)
+        wanted = {each.declared.template_ref for each in decisions.flows if each.outcome is Outcome.CREATED}
+        return _Prospect(
+            decisions=decisions,
+            surplus=surplus,
+            pruned=list(_pruned(tables, surplus)),
+            templates=_templates_of(tables, wanted, documents),
+        )
+
     async def _prepared(
-        self, documents: Documents, texts: Mapping[str, str], wish: Wish, who: str, turn: Turn
+        self, prospect: _Prospect, texts: _Lines, wish: Wish, who: str, turn: Turn
     ) -> dict[int, Prepared]:
         """Check what is to change, and fill the templates of new workflows, by the places of these in the documents."""
-
-        def question(tables: Tables) -> tuple[Decisions, dict[str, Template | BuiltIn | Refusal]]:
-            surplus = _surplus_of(tables, documents, wish.prune)
-            decisions = self._decide(tables, documents, {each.id for each, why in surplus.machines if not why})
-            wanted = {each.declared.template_ref for each in decisions.flows if each.outcome is Outcome.CREATED}
-            return decisions, _templates_of(tables, wanted, documents)
-
-        decisions, templates = await self._store.read(question)
+        decisions = prospect.decisions
         problems = list(decisions.problems)
         for each in decisions.templates:
             if each.content_changes:
-                problems += await _text_problems(each.declared, texts, turn)
-        refuse(problems)
+                problems += await _text_problems(each.declared, texts, wish, turn)
+        if problems:
+            refuse([*problems, *self._unknown(prospect, Unread())])
+        _refuse_more(prospect.surplus, wish.agreed)
         new = sum(each.outcome is Outcome.CREATED for each in decisions.flows)
         if new > MAX_NEW:
             raise TooLarge(f"{NOTHING}: {new} new workflows, and {MAX_NEW} are made at once: apply them in parts")
-        return await self._filled_flows(decisions, templates, wish, who, turn) if new else {}
+        return await self._filled_flows(decisions, prospect.templates, wish, who, turn) if new else {}
+
+    async def _foretell(
+        self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish
+    ) -> Applied:
+        """What would become of the documents; raises Invalid as `_carry_out`."""
+        if prepared:
+            await self._store.read(lambda tables: self._try_flows(tables, prospect, prepared, wish))
+        return _applied(documents, [*prospect.pruned, *_results(prospect.decisions)])
+
+    def _try_flows(self, tables: Tables, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish) -> None:
+        """Raise what stands in the way of new workflows, with the machines as they will be."""
+        decisions = prospect.decisions
+        machines, leaving = References(decisions.hardware.values()), prospect.surplus.leaving
+        leaving_service = {each.declared.hardware.id for each in decisions.machines if each.retires is not None}
+        wanted: dict[str, None] = {}  # of those that are leaving
+
+        def hardware_at(address: str) -> str | None:
+            if (declared := machines.at(address)) is not None:
+                return declared.id
+            held = tables.hardware.by_address(address)
+            if held in leaving:
+                wanted[leaving[held]] = None
+            return None if held in leaving or held in decisions.hardware else held
+
+        problems: list[Problem] = []
+        for place, ready in prepared.items():
+            declared = decisions.flows[place].declared
+            wanted.clear()
+            try:
+                workers = self._workflows.bound(hardware_at, ready).workers()
+            except Refusal as refusal:
+                problems += _pruned_away(declared, wanted) or _told(declared, refusal, reasons=wish.reasons)
+                continue
+            try:
+                refuse_retired(tables, workers)
+                if retiring := [each for each in workers if each in leaving_service]:
+                    name = called(decisions.hardware[retiring[0]])
+                    raise Conflict(f"machine {name} is retired by its document: leave it out, or the workflow")
+            except Refusal as refusal:
+                problems += _told(declared, refusal)
+        refuse(problems)
 
     async def _filled_flows(
         self,
@@ -211,24 +299,23 @@ class Applying:
         for reference, places in groups.items():
             template = templates[reference]
             flows = [decisions.flows[place].declared for place in places]
+            problems += [problem for each in flows for problem in _reference_problems(each, template, machines)]
             if isinstance(template, Refusal):
-                problems += [each.problem(f"template {reference} not found", "spec.templateRef") for each in flows]
                 continue
-            problems += [problem for each in flows for problem in _reference_problems(each, machines)]
             for begin in range(0, len(places), AT_ONCE):
                 piece = places[begin : begin + AT_ONCE]
                 declared = flows[begin : begin + AT_ONCE]
-                filled = await self._filled(template, declared, machines, turn)
+                filled = await self._filled(template, declared, machines, wish, turn)
                 for place, flow, (workflow_id, rendered) in zip(piece, declared, filled, strict=True):
                     if isinstance(rendered, Refusal):
-                        problems += _told(flow, rendered)
+                        problems += _told(flow, rendered, reasons=wish.reasons)
                     else:
                         prepared[place] = _ready(flow, template, workflow_id, rendered, machines, wish, who)
         refuse(problems)
         return prepared
 
     async def _filled(
-        self, template: Template | BuiltIn, flows: Sequence[DeclaredFlow], machines: References, turn: Turn
+        self, template: Template | BuiltIn, flows: Sequence[DeclaredFlow], machines: References, wish: Wish, turn: Turn
     ) -> list[tuple[str, Rendered | Refusal]]:
         """The template filled for each of these workflows, with the id that the workflow is to have."""
         ids = [self._new_id() for _ in flows]
@@ -242,37 +329,31 @@ class Applying:
             except Refusal as refusal:
                 found[place] = refusal
         try:
-            rendered: Sequence[Rendered | Invalid] = await render_each(template.data, list(data.values()), turn)
+            rendered: Sequence[Rendered | Invalid] = await render_each(
+                template.data, list(data.values()), turn, apart=wish.apart
+            )
         except Invalid as refusal:  # whatever the machine
             rendered = [refusal] * len(data)
         for place, result in zip(data, rendered, strict=True):
             found[place] = result
         return [(workflow_id, each) for workflow_id, each in zip(ids, found, strict=True) if each is not None]
 
-    async def _carry_out(self, documents: Documents, prepared: Mapping[int, Prepared], wish: Wish) -> Applied:
+    async def _carry_out(
+        self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish, who: str
+    ) -> Applied:
+        if prepared and prospect.surplus.leaving:
+            # Once these are deleted, nothing tells what a workflow wants with them.
+            await self._store.read(lambda tables: self._try_flows(tables, prospect, prepared, wish))
         followed = _Followed()
 
         def use_case(tables: Tables) -> Applied:
-            pruned = list(self._prune(tables, documents, wish, followed))
+            pruned = self._prune(tables, documents, wish, followed)
             decisions = self._decide(tables, documents)
             refuse(decisions.problems)
-            results = [
-                *pruned,
-                *self._take_in(tables, decisions, prepared, followed),
-            ]
-            order = ("hardware", "template", "workflow")
-            applied = Applied(
-                results=sorted(results, key=lambda each: (each.outcome in _PRUNING, order.index(each.kind))),
-                notes=documents.notes,
-            )
-            if wish.rehearsal:
-                raise _Rehearsed(applied)
-            return applied
+            template_ids = self._take_in(tables, decisions, prepared, followed, who)
+            return _applied(documents, [*pruned, *_results(decisions, template_ids, prepared)])
 
-        try:
-            applied = await self._store.write(use_case)
-        except _Rehearsed as rehearsed:
-            return rehearsed.applied
+        applied = await self._store.write(use_case)
         await self._follow(followed)
         return applied
 
@@ -282,7 +363,8 @@ class Applying:
         records = {each.hardware.id: each for each in tables.hardware.some(wanted)}
         holders: dict[str, list[tuple[str, Hardware]]] = {}
         for each in documents.machines:
-            if (record := records.get(each.hardware.id)) and record.hardware.interfaces == each.hardware.interfaces:
+            record = records.get(each.hardware.id)
+            if record and _claimed_of(record.hardware) == _claimed_of(each.hardware):
                 continue  # it has its own, and no other can
             claimed = [one for one in tables.hardware.holders(each.hardware) if one[1] not in leaving]
             if claimed:
@@ -305,8 +387,12 @@ class Applying:
             needing={
                 each.hardware.id: tables.workflows.needing(each.hardware.id)
                 for each in documents.machines
-                if (record := records.get(each.hardware.id)) and claims(record.hardware) != claims(each.hardware)
+                if (record := records.get(each.hardware.id))
+                and (each.retired is not None or claims(record.hardware) != claims(each.hardware))
             },
+            waiting=tables.rollouts.waiting_in(
+                [each.hardware.id for each in documents.machines if each.retired is not None]
+            ),
             let_netboot=tables.declarations.letting_netboot(wanted),
             template_ids={
                 name: found.id
@@ -329,9 +415,20 @@ class Applying:
         """The machines as they will be."""
         return References([*(each.hardware for each in self._machines.known.all()), *decisions.hardware.values()])
 
+    def _unknown(self, prospect: _Prospect, unread: Unread) -> list[Problem]:
+        """What new workflows refer to that is neither known nor declared, nor what a document that is wrong may declare."""
+        machines = self._references(prospect.decisions)
+        flows = [each.declared for each in prospect.decisions.flows if each.outcome is Outcome.CREATED and unread.whole]
+        return [
+            problem
+            for each in flows
+            for problem in _reference_problems(each, prospect.templates[each.template_ref], machines, unread)
+        ]
+
     def _take_in(
-        self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed
-    ) -> Iterator[Result]:
+        self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed, who: str
+    ) -> Mapping[str, str]:
+        """Store everything; returns the ids of the templates by their names."""
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)
@@ -342,10 +439,13 @@ class Applying:
             one.mac for each in (*hardware, *(record.hardware for record in before)) for one in each.interfaces
         }
         for machine in decisions.machines:
-            if machine.outcome is Outcome.CONFIGURED and not machine.content_changes:
-                tables.labels.replace(LabelKind.MACHINE, machine.id, machine.labels or NO_LABELS)
+            labels = machine.labels if machine.outcome is Outcome.CONFIGURED and not machine.content_changes else None
+            if labels is not None:
+                tables.labels.replace(LabelKind.MACHINE, machine.id, labels)
                 followed.relabelled.append(machine.id)
-            yield _result("hardware", machine.declared.name, machine, machine.declared.hardware.id)
+            if machine.retires is not None:
+                self._retire(tables, machine.declared.hardware.id, machine.retires, who)
+                followed.machines.append(machine.declared.hardware.id)
         template_ids: dict[str, str] = {}
         for template in decisions.templates:
             template_id = template.id
@@ -354,21 +454,28 @@ class Applying:
             template_ids[template.declared.name] = template_id
             if template.outcome is not Outcome.UNCHANGED and template.labels is not None:
                 tables.labels.replace(LabelKind.TEMPLATE, template_id, template.labels)
-            yield _result("template", template.declared.name, template, template_id)
         ready = {
             place: replace(each, template=replace(each.template, id=template_ids[each.template.name]))
             if isinstance(each.template, Template) and each.template.name in template_ids
             else each
             for place, each in prepared.items()
         }
-        yield from self._take_flows_in(tables, decisions, ready, followed)
+        self._take_flows_in(tables, decisions, ready, followed)
+        return template_ids
+
+    def _retire(self, tables: Tables, machine_id: str, reason: str, who: str) -> None:
+        """Take a machine out of service, or give another reason for that it is."""
+        before = tables.retirements.of(machine_id)
+        tables.retirements.remove(machine_id)
+        at = before.at if before else self._workflows.now()
+        tables.retirements.put(machine_id, Retirement(at=at, who=who, reason=reason))
+        self._machines.sessions.void(tables, machine_id)
 
     def _take_flows_in(
         self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed
-    ) -> Iterator[Result]:
+    ) -> None:
         problems: list[Problem] = []
         for place, flow in enumerate(decisions.flows):
-            workflow_id = flow.id
             if flow.outcome is Outcome.CREATED:
                 if place not in prepared:
                     raise _ChangedMeanwhile
@@ -380,10 +487,8 @@ class Applying:
                     continue
                 self._let_netboot(tables, ready, followed)
                 followed.flows.append((ready.name, workers))
-                workflow_id = ready.id
             elif flow.outcome is Outcome.CONFIGURED:
                 tables.labels.replace(LabelKind.WORKFLOW, flow.id, flow.labels or NO_LABELS)
-            yield _result("workflow", flow.declared.name, flow, workflow_id)
         refuse(problems)
 
     def _let_netboot(self, tables: Tables, ready: Prepared, followed: _Followed) -> None:
@@ -395,29 +500,25 @@ class Applying:
                 followed.machines.append(machine_id)
                 followed.macs |= {each.mac for each in record.hardware.interfaces}
 
-    def _prune(self, tables: Tables, documents: Documents, wish: Wish, followed: _Followed) -> Iterator[Result]:
+    def _prune(self, tables: Tables, documents: Documents, wish: Wish, followed: _Followed) -> Sequence[Result]:
         surplus = _surplus_of(tables, documents, wish.prune)
         _refuse_more(surplus, wish.agreed)
-        for machine, why in surplus.machines:
-            old = machine_manifest(machine, machine.labels)
-            if not why:
-                self._machines.leave_out(tables, machine.id)
-                followed.left_out.append(machine.id)
-            outcome, new = (Outcome.KEPT, old) if why else (Outcome.PRUNED, None)
-            yield Result(
-                kind="hardware", name=called(machine), id=machine.id, outcome=outcome, why=why, old=old, new=new
-            )
-        for listed in surplus.templates:
-            (template,) = tables.templates.matching(listed.id)
-            old = template_manifest(template.name, template.data, template.labels)
+        pruned = list(_pruned(tables, surplus))
+        for leaving in surplus.leaving:
+            self._machines.leave_out(tables, leaving)
+            followed.left_out.append(leaving)
+        for template in surplus.templates:
             tables.templates.delete(template.id)
-            yield Result(kind="template", name=template.name, id=template.id, outcome=Outcome.PRUNED, old=old)
+        return pruned
 
     async def _follow(self, followed: _Followed) -> None:
         if followed.left_out:
             await self._machines.left_out(followed.left_out)
-        if followed.machines:
-            await self._machines.taken_in(followed.machines, followed.macs)
+        # Some at a time: booting machines are answered in between.
+        for begin in range(0, len(followed.machines), AT_ONCE):
+            await self._machines.taken_in(followed.machines[begin : begin + AT_ONCE], ())
+        if followed.macs:
+            await self._machines.taken_in((), followed.macs)
         if followed.relabelled:
             await self._machines.refresh(followed.relabelled)
         for name, workers in followed.flows:
@@ -427,6 +528,25 @@ class Applying:
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)  # of a template that is not stored yet
 _PRUNING: Final = (Outcome.PRUNED, Outcome.KEPT)
+_KINDS: Final = ("hardware", "template", "workflow")
+
+
+def _pieces(files: Iterable[SourceFile]) -> Iterator[list[tuple[SourceFile, Part]]]:
+    """The files in their order, some at a time: a turn of a few tenths of a second reads as many small ones as it can."""
+    piece: list[tuple[SourceFile, Part]] = []
+    left = PIECE
+    for file, part in ((each, part) for each in files for part in parts_of(each.text)):
+        if piece and len(part.text) > left:
+            yield piece
+            piece, left = [], PIECE
+        piece.append((file, part))
+        left -= len(part.text)
+    if piece:
+        yield piece
+
+
+def _read_parts(parts: Iterable[tuple[SourceFile, Part]]) -> list[tuple[SourceFile, Everything]]:
+    return [(file, read_part(part)) for file, part in parts]
 
 
 def refuse(problems: Sequence[Problem]) -> None:
@@ -435,6 +555,37 @@ def refuse(problems: Sequence[Problem]) -> None:
         raise Invalid(
             f"{NOTHING}, there {'is' if len(problems) == 1 else 'are'} {counted(len(problems), 'problem')}", problems
         )
+
+
+def _applied(documents: Documents, results: Iterable[Result]) -> Applied:
+    ordered = sorted(results, key=lambda each: (each.outcome in _PRUNING, _KINDS.index(each.kind)))
+    return Applied(results=ordered, notes=documents.notes)
+
+
+def _results(
+    decisions: Decisions, template_ids: Mapping[str, str] | None = None, prepared: Mapping[int, Prepared] | None = None
+) -> Iterator[Result]:
+    """What becomes of each document; without the ids of what was made what is new has none."""
+    for machine in decisions.machines:
+        yield _result("hardware", machine.declared.name, machine, machine.declared.hardware.id)
+    for template in decisions.templates:
+        name = template.declared.name
+        yield _result("template", name, template, (template_ids or {}).get(name, template.id))
+    for place, flow in enumerate(decisions.flows):
+        made = (prepared or {}).get(place) if flow.outcome is Outcome.CREATED else None
+        yield _result("workflow", flow.declared.name, flow, made.id if made else flow.id)
+
+
+def _pruned(tables: Tables, surplus: _Surplus) -> Iterator[Result]:
+    """What becomes of what no document declares."""
+    for machine, why in surplus.machines:
+        old = machine_manifest(machine, machine.labels)
+        outcome, new = (Outcome.KEPT, old) if why else (Outcome.PRUNED, None)
+        yield Result(kind="hardware", name=called(machine), id=machine.id, outcome=outcome, why=why, old=old, new=new)
+    for listed in surplus.templates:
+        (template,) = tables.templates.having(listed.id)
+        old = template_manifest(template.name, template.data, template.labels)
+        yield Result(kind="template", name=template.name, id=template.id, outcome=Outcome.PRUNED, old=old)
 
 
 def _result(
@@ -455,7 +606,7 @@ def _result(
 
 
 def _template_called(tables: Tables, name: str) -> Template | None:
-    return next((each for each in tables.templates.matching(name) if each.name == name), None)
+    return next(iter(tables.templates.named(name)), None)
 
 
 def _templates_of(
@@ -474,26 +625,44 @@ def _templates_of(
     return found
 
 
-async def _text_problems(declared: DeclaredTemplate, texts: Mapping[str, str], turn: Turn) -> list[Problem]:
+async def _text_problems(declared: DeclaredTemplate, texts: _Lines, wish: Wish, turn: Turn) -> list[Problem]:
     """What is wrong with the text of a template."""
     try:
-        await check(declared.text, turn)
+        await check(declared.text, turn, apart=wish.apart)
     except Invalid as refusal:
-        return [declared.text_problem(each, texts[declared.file]) for each in refusal.problems] or [
+        return [declared.text_problem(each, texts.of(declared.file)) for each in refusal.problems] or [
             declared.problem(str(refusal), "spec.data")
         ]
     return []
 
 
-def _reference_problems(declared: DeclaredFlow, machines: References) -> Iterator[Problem]:
-    if declared.hardware_ref and machines.named(declared.namespace, declared.hardware_ref) is None:
-        yield declared.problem(
-            f"hardware {declared.hardware_ref} is neither known nor in these files", "spec.hardwareRef"
+def _reference_problems(
+    declared: DeclaredFlow, template: Template | BuiltIn | Refusal, machines: References, unread: Unread | None = None
+) -> Iterator[Problem]:
+    """What a workflow refers to that is not there; `unread` are names of documents that are wrong."""
+    unread = unread or Unread()
+    wanted, machine = declared.template_ref, declared.hardware_ref
+    if isinstance(template, Refusal) and wanted not in unread.templates:
+        yield declared.problem(f"template {wanted} not found", "spec.templateRef")
+    if machine and machine not in unread.machines and machines.named(declared.namespace, machine) is None:
+        yield declared.problem(f"hardware {machine} is neither known nor in these files", "spec.hardwareRef")
+
+
+def _pruned_away(declared: DeclaredFlow, machines: Iterable[str]) -> list[Problem]:
+    """That a workflow needs machines, by their names, which would be deleted."""
+    return [
+        declared.problem(
+            f"machine {each} would be pruned, and this workflow needs it: give its document as well, or have --prune select others",
+            "spec",
         )
+        for each in machines
+    ]
 
 
-def _told(declared: DeclaredFlow, refusal: Refusal) -> list[Problem]:
-    """Why a workflow cannot be made; what stands in its template has its line there."""
+def _told(declared: DeclaredFlow, refusal: Refusal, *, reasons: bool = True) -> list[Problem]:
+    """Why a workflow cannot be made; what stands in its template has its line there.  `reasons` as in `Wish`."""
+    if not reasons:
+        return [declared.problem(NOT_SHOWN, "spec.templateRef")]
     listed = refusal.problems if isinstance(refusal, Invalid) else ()
     if not listed:
         return [declared.problem(str(refusal), "spec")]
@@ -529,7 +698,7 @@ def _ready(
 
 
 def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None) -> _Surplus:
-    """What a selector selects and no document declares; machines that are out of service stay on record."""
+    """What a selector selects and no document declares, in the order of names; machines that are out of service stay on record."""
     if selector is None:
         return _Surplus()
     declared = {each.hardware.id for each in documents.machines}
@@ -539,10 +708,12 @@ def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None)
         for each in tables.hardware.all()
         if each.hardware.id not in declared and each.retired is None and selector.matches(each.hardware.labels)
     ]
+    machines.sort(key=lambda each: natural(called(each)))
     rollouts = tables.rollouts.waiting_in([each.id for each in machines])
+    templates = [each for each in tables.templates.all() if each.name not in named and selector.matches(each.labels)]
     return _Surplus(
         machines=[(each, _why_kept(tables.workflows.needing(each.id), rollouts.get(each.id, ""))) for each in machines],
-        templates=[each for each in tables.templates.all() if each.name not in named and selector.matches(each.labels)],
+        templates=sorted(templates, key=lambda each: natural(each.name)),
     )
 
 
@@ -568,3 +739,8 @@ def _why_kept(needing: Sequence[str], rollout: str) -> str:
             f"`tinkbox workflow cancel {needing[0][:8]}` ends it"
         )
     return f"it waits in rollout {rollout[:8]}: `tinkbox rollout get {rollout[:8]}` shows that" if rollout else ""
+
+
+def _claimed_of(hardware: Hardware) -> tuple[object, ...]:
+    """What no other machine may have."""
+    return hardware.interfaces, hardware.name

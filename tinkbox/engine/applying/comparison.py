@@ -8,10 +8,11 @@ from typing import Generic, TypeVar
 from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
 from tinkbox.engine.applying.reading import Declared, DeclaredFlow, DeclaredMachine, DeclaredTemplate, Documents
 from tinkbox.engine.machines.machines import claims
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware, called, kept_id
 from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
 
@@ -35,7 +36,8 @@ class Stored:
 
     Machines by id, templates by name, workflows by name, newest last; `holders` are the other machines that have a MAC,
     address or agent id of a declared one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that
-    workflows allow to netboot, `template_ids` the ids of the templates that workflows refer to.
+    workflows allow to netboot, `template_ids` the ids of the templates that workflows refer to, `waiting` the rollouts in
+    which machines wait.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Stored:
     needing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     let_netboot: Collection[str] = ()
     template_ids: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ class Decision(Generic[D]):
     """What becomes of one document; `id` is empty for what is new.
 
     `labels` are those that it has then, None: they stay as they are.  `why` says what is in the way of a refused one.
+    `retires` is the new reason for which a machine is out of service, None: nothing changes of that.
     """
 
     declared: D
@@ -61,13 +65,14 @@ class Decision(Generic[D]):
     id: str = ""
     labels: Labels | None = None
     why: str = ""
+    retires: str | None = None
 
     @property
     def content_changes(self) -> bool:
-        """Whether more than labels changes."""
+        """Whether more than labels changes, and whether a machine is in service."""
         if self.outcome is not Outcome.CONFIGURED or self.old is None:
             return self.outcome is Outcome.CREATED
-        return _without_labels(self.old) != _without_labels(self.new)
+        return _content(self.old) != _content(self.new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +120,10 @@ def _as_it_will_be(declared: DeclaredMachine, stored: Stored, netbooting: Collec
 
 def _machine(declared: DeclaredMachine, stored: Stored, netbooting: Collection[str]) -> Decision[DeclaredMachine]:
     wanted, record = _as_it_will_be(declared, stored, netbooting), stored.machines.get(declared.hardware.id)
-    new = machine_manifest(wanted, wanted.labels)
-    old = machine_manifest(record.hardware, record.hardware.labels) if record else None
+    before = record.retired.reason if record and record.retired else None
+    retired = declared.retired if declared.retired is not None else before
+    new = machine_manifest(wanted, wanted.labels, retired)
+    old = machine_manifest(record.hardware, record.hardware.labels, before) if record else None
     return Decision(
         declared=declared,
         outcome=_outcome(old, new),
@@ -124,6 +131,7 @@ def _machine(declared: DeclaredMachine, stored: Stored, netbooting: Collection[s
         new=new,
         id=record.hardware.id if record else "",
         labels=declared.labels,
+        retires=retired if retired != before else None,
     )
 
 
@@ -166,7 +174,9 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
             let_netboot=lets,
         ),
     )
-    labels = declared.labels if declared.labels is not None else flow.labels if flow else NO_LABELS
+    kept = flow.labels if flow else NO_LABELS
+    own = {LABEL: kept[LABEL]} if LABEL in kept else {}  # no document says or changes it
+    labels = kept if declared.labels is None else {**declared.labels, **own}
     new = flow_manifest(wanted, declared.template_ref, labels)
     if flow is None or (not flow.id and _changed(flow, declared, stored)):
         return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
@@ -182,7 +192,7 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
         return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
     same = not flow.id or labels == flow.labels
     outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
-    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=declared.labels)
+    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
 
 
 def _changed(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
@@ -211,7 +221,7 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
         return
     declared, wanted = decision.declared, decision.declared.hardware
     for claim, holder in stored.holders.get(wanted.id, ()):
-        if holder.id not in ours:
+        if holder.id not in ours or claim == holder.id:
             name = called(holder)
             text = f"{claim} belongs to machine {name} already: `tinkbox hardware get {name}` shows it"
             yield declared.problem(text)
@@ -229,6 +239,23 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
             f"workflow {needing[0][:8]} is not over and knows machine {called(record.hardware)} by its MACs and addresses: "
             "wait for it or cancel it before you change them"
         )
+    if record is not None and record.retired is None and decision.retires is not None:
+        yield from _still_needed(declared, needing, stored.waiting.get(wanted.id, ""))
+
+
+def _still_needed(declared: DeclaredMachine, needing: Sequence[str], rollout: str) -> Iterable[Problem]:
+    """Why a machine cannot be taken out of service yet."""
+    name = declared.name
+    if needing:
+        yield declared.problem(
+            f"workflow {needing[0][:8]} is not over and needs machine {name}, which is to be retired: wait for it, or "
+            f"`tinkbox hardware retire {name} --force` cancels it first"
+        )
+    elif rollout:
+        yield declared.problem(
+            f"machine {name} is to be retired and waits in rollout {rollout[:8]}: `tinkbox hardware retire {name} --force` has "
+            "the rollout go on without it"
+        )
 
 
 def _outcome(old: Manifest | None, new: Manifest) -> Outcome:
@@ -237,7 +264,10 @@ def _outcome(old: Manifest | None, new: Manifest) -> Outcome:
     return Outcome.UNCHANGED if old == new else Outcome.CONFIGURED
 
 
-def _without_labels(manifest: Manifest) -> Manifest:
+def _content(manifest: Manifest) -> Manifest:
+    """Without labels, and what it says of a machine's being out of service."""
+    if manifest.get("kind") in (None, "Hardware"):
+        manifest = with_retirement(manifest, None)
     metadata = manifest.get("metadata")
     if manifest.get("kind") is None:
         return {name: value for name, value in manifest.items() if name != "labels"}

@@ -10,14 +10,17 @@ from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_m
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import DeclaredWorkflow
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import called
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
 
 
@@ -75,17 +78,38 @@ class Exporting:
             self._machines.known.find(each.key).hardware.id for each in asked if each.kind is Kind.HARDWARE and each.key
         }
 
-        def question(tables: Tables) -> tuple[list[Exported], list[Problem]]:
-            notes: list[Problem] = []
-            kinds = {each.kind for each in asked if not each.key}
-            found = [
-                *_machines(tables, named, selector, notes, whole=Kind.HARDWARE in kinds),
+        kinds = {each.kind for each in asked if not each.key}
+        machines, notes = await self._machine_documents(named, selector, whole=Kind.HARDWARE in kinds)
+
+        def question(tables: Tables) -> list[Exported]:
+            return [
                 *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, whole=Kind.TEMPLATE in kinds),
                 *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
             ]
-            return found, notes
 
-        return await self._store.read(question)
+        return [*machines, *await self._store.read(question)], notes
+
+    async def _machine_documents(
+        self, named: set[str], selector: Selector | None, *, whole: bool
+    ) -> tuple[list[Exported], list[Problem]]:
+        notes: list[Problem] = []
+        records = [
+            each
+            for each in self._machines.known.all()
+            if (whole or each.hardware.id in named) and _fits(selector, each.hardware.labels)
+        ]
+        retired = {each.hardware.id for each in records if each.retired is not None} - named
+        if retired:
+            notes.append(
+                Problem(text=f"{counted(len(retired), 'machine')} out of service left out: name what you want of them")
+            )
+        kept = [each for each in records if each.hardware.id not in retired]
+        noted = await self._store.read(lambda tables: len(tables.notes.of_many(each.hardware.id for each in kept)))
+        if noted:
+            notes.append(Problem(text=f"{counted(noted, 'machine')} with notes: notes are in no document"))
+        exported = await in_slices(_machine, kept)
+        places = await in_slices(_order, exported)
+        return [exported[each] for each in sorted(range(len(exported)), key=places.__getitem__)], notes
 
 
 def _keys(asked: Iterable[Asked], kind: Kind) -> list[str]:
@@ -96,36 +120,10 @@ def _fits(selector: Selector | None, labels: Labels) -> bool:
     return selector is None or selector.matches(labels)
 
 
-def _machines(
-    tables: Tables, named: set[str], selector: Selector | None, notes: list[Problem], *, whole: bool
-) -> list[Exported]:
-    if not whole and not named:
-        return []
-    records = tables.hardware.all() if whole else tables.hardware.some(named)
-    retired = {each.hardware.id for each in records if each.retired is not None} - named
-    if retired:
-        notes.append(
-            Problem(text=f"{counted(len(retired), 'machine')} out of service left out: name what you want of them")
-        )
-    kept = [
-        each.hardware for each in records if each.hardware.id not in retired and _fits(selector, each.hardware.labels)
-    ]
-    ids = {each.id for each in kept}
-    back = sum(each.retired is not None and each.hardware.id in ids for each in records)
-    if back:
-        are, they = ("is", "it is") if back == 1 else ("are", "they are")
-        notes.append(
-            Problem(
-                text=f"{counted(back, 'machine')} {are} retired, and no document says so: applied elsewhere {they} in service"
-            )
-        )
-    noted = len(tables.notes.of_many(ids))
-    if noted:
-        notes.append(Problem(text=f"{counted(noted, 'machine')} with notes: notes are in no document"))
-    exported = [
-        Exported(kind=Kind.HARDWARE, name=called(each), manifest=machine_manifest(each, each.labels)) for each in kept
-    ]
-    return sorted(exported, key=_order)
+def _machine(record: MachineRecord) -> Exported:
+    hardware, retired = record.hardware, record.retired.reason if record.retired else None
+    manifest = machine_manifest(hardware, hardware.labels, retired)
+    return Exported(kind=Kind.HARDWARE, name=called(hardware), manifest=manifest)
 
 
 def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *, whole: bool) -> list[Exported]:
@@ -151,8 +149,8 @@ def _workflows(
     if whole:
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]
-    names = Counter((each.name, each.declaration.namespace if each.declaration else "") for each in selected)
-    alone = [each for each in selected if each.declaration is not None or names[each.name, ""] == 1]
+    names = Counter(map(_name_of, selected))
+    alone = [each for each in selected if each.declaration is not None or names[_name_of(each)] == 1]
     left = len(selected) - len(alone)
     if left:
         notes.append(
@@ -163,8 +161,13 @@ def _workflows(
         )
     templates = {each.id: each.name for each in tables.templates.all()}
     # Of those that were declared twice `apply` means the newest.
-    newest = {(each.name, each.declaration.namespace if each.declaration else ""): each for each in alone}
+    newest = {_name_of(each): each for each in alone}
     return sorted((_exported(each, templates) for each in newest.values()), key=_order)
+
+
+def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:
+    """By which a document of it is known."""
+    return flow.name, flow.declaration.namespace if flow.declaration else DEFAULT_NAMESPACE
 
 
 def _exported(flow: DeclaredWorkflow, templates: Mapping[str, str]) -> Exported:

@@ -6,10 +6,11 @@ Two that have the same manifest are the same.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.declaration import DeclaredWorkflow, with_retirement
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION
 from tinkbox.model.labels import Labels
+from tinkbox.model.rollout import LABEL
 
 Manifest = dict[str, Any]
 API: Final = f"{GROUP}/{VERSION}"
@@ -21,9 +22,12 @@ _SERVERS: Final = frozenset(
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def machine_manifest(hardware: Hardware, labels: Labels) -> Manifest:
-    """The document of a machine with these labels, in the format in which it was given."""
-    document = dict(hardware.document)
+def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = None) -> Manifest:
+    """The document of a machine with these labels, in the format in which it was given.
+
+    `retired` is why it is out of service, None: it is in service.
+    """
+    document = with_retirement(hardware.document, retired)
     if document.get("kind") != "Hardware":
         # What is called so and is no map was there before labels were, and means something else.
         if isinstance(document.get("labels"), Mapping) or labels:
@@ -41,7 +45,10 @@ def template_manifest(name: str, text: str, labels: Labels) -> Manifest:
 
 
 def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> Manifest:
-    """A workflow as what it was made from; one that was made by hand has the name of its template as `template_ref`."""
+    """A workflow as what it was made from; one that was made by hand has the name of its template as `template_ref`.
+
+    The label by which the appliance tells what belongs to a rollout is not in it.
+    """
     declared = flow.declaration
     spec: Manifest = {"templateRef": declared.template_ref if declared else template_ref}
     if declared is not None and declared.hardware_ref:
@@ -51,7 +58,8 @@ def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> 
     if declared is not None and declared.let_netboot:
         spec["bootOptions"] = {"toggleAllowNetboot": True}
     namespace = declared.namespace if declared else DEFAULT_NAMESPACE
-    metadata = _metadata({"name": flow.name, "namespace": namespace}, labels)
+    shown = {key: value for key, value in labels.items() if key != LABEL}
+    metadata = _metadata({"name": flow.name, "namespace": namespace}, shown)
     return {"apiVersion": API, "kind": "Workflow", "metadata": metadata, "spec": spec}
 
 

@@ -10,9 +10,11 @@ from typing import Final
 from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Everything, Object
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
+from tinkbox.model.declaration import declared_retirement, with_retirement
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, declared_labels, hardware_from_document
-from tinkbox.model.labels import Labels
+from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.rollout import labels_given
 
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
 _CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
@@ -41,9 +43,13 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredMachine(Declared):
-    """A machine as a document has it; its `labels` are those of `hardware` where it declares some."""
+    """A machine as a document has it; its `labels` are those of `hardware` where it declares some.
+
+    `retired` is why it is to be out of service, None: the document says nothing of that.
+    """
 
     hardware: Hardware
+    retired: str | None = None
 
     @property
     def name(self) -> str:
@@ -57,9 +63,9 @@ class DeclaredTemplate(Declared):
     name: str
     text: str
 
-    def text_problem(self, found: Problem, file_text: str) -> Problem:
-        """What is wrong in the template's text, with the line of the file where that is found."""
-        begin, lines = self.source.lines.get("spec.data", 0), file_text.splitlines()
+    def text_problem(self, found: Problem, lines: Sequence[str]) -> Problem:
+        """What is wrong in the template's text, with the line of the file, whose `lines` these are, where that is found."""
+        begin = self.source.lines.get("spec.data", 0)
         written = self.text.splitlines()
         at = begin + (found.line or 0)
         is_there = found.line and found.line <= len(written) and at <= len(lines)
@@ -81,11 +87,24 @@ class DeclaredFlow(Declared):
     toggles_netboot: bool
 
 
+@dataclass(slots=True)
+class Unread:
+    """What documents may declare that are wrong: machines and templates by their names.
+
+    Where not all have a name that is known, it may be any: `whole` is False.
+    """
+
+    machines: set[str] = field(default_factory=set)
+    templates: set[str] = field(default_factory=set)
+    whole: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
     """All that the files declare, in their order.
 
-    `problems` are of machines and templates as well as of workflows; while there are any nothing else is worth a look.
+    `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
+    are any.
     """
 
     machines: Sequence[DeclaredMachine] = ()
@@ -93,6 +112,7 @@ class Documents:
     flows: Sequence[DeclaredFlow] = ()
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
+    unread: Unread = field(default_factory=Unread)
 
     def __len__(self) -> int:
         return len(self.machines) + len(self.templates) + len(self.flows)
@@ -105,6 +125,7 @@ class _Found:
     flows: list[DeclaredFlow] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+    unread: Unread = field(default_factory=Unread)
 
 
 def in_file(file: str, problem: Problem) -> Problem:
@@ -120,6 +141,7 @@ def documents_of(read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
     for file, everything in read:
         found.problems += [in_file(file.name, each) for each in everything.problems]
         found.notes += [in_file(file.name, each) for each in everything.notes]
+        found.unread.whole &= everything.whole
         for each in everything.objects:
             _take(each, file, found)
     found.problems += [*_twice(found), *_claimed_twice(found.machines)]
@@ -129,6 +151,7 @@ def documents_of(read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
         flows=found.flows,
         problems=found.problems,
         notes=found.notes,
+        unread=found.unread,
     )
 
 
@@ -140,6 +163,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         "Workflow": _take_flow,
     }
     if not each.content:  # told already
+        _note_unread(each, found.unread)
         return
     try:
         readers[each.kind](each, file, found)
@@ -147,12 +171,30 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         listed = problems or [Problem(text=str(refusal))]
         found.problems += [in_file(file.name, each.problem(one.key, one.text)) for one in listed]
+        _note_unread(each, found.unread)
+
+
+def _note_unread(each: Object, unread: Unread) -> None:
+    """Keep by which names Workflows may mean what a document that is wrong declares."""
+    if each.kind == "Workflow":
+        return
+    if not each.name or not each.content:  # a machine can be meant by its hostname as well
+        unread.whole = False
+    elif each.kind == "Template":
+        unread.templates.add(each.name)
+    else:
+        interfaces = each.spec.get("interfaces")
+        dhcp = [one.get("dhcp") for one in interfaces or () if isinstance(one, dict)]
+        unread.machines |= {each.name, *(str(one.get("hostname") or "") for one in dhcp if isinstance(one, dict))}
 
 
 def _take_machine(each: Object, file: SourceFile, found: _Found) -> None:
-    hardware = hardware_from_document(each.content)
+    retired = declared_retirement(each.content)
+    hardware = hardware_from_document(with_retirement(each.content, None))
     labels = declared_labels(each.content)
-    found.machines.append(DeclaredMachine(source=each, file=file.name, labels=labels, hardware=hardware))
+    found.machines.append(
+        DeclaredMachine(source=each, file=file.name, labels=labels, hardware=hardware, retired=retired)
+    )
 
 
 def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
@@ -178,16 +220,21 @@ def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
     if not each.spec.get("templateRef"):
         problems.append(Problem(key="spec.templateRef", text="the name of a template is required"))
     try:
-        check_size(each.name, devices)
+        check_size(devices)
     except Invalid as refusal:
         problems.append(Problem(key="spec", text=str(refusal)))
+    labels = each.declared_labels
+    try:
+        labels_given(labels or NO_LABELS)
+    except Invalid as refusal:
+        problems.append(Problem(key="metadata.labels", text=str(refusal)))
     if problems:
         raise Invalid("", problems)
     options = each.spec.get("bootOptions") or {}
     flow = DeclaredFlow(
         source=each,
         file=file.name,
-        labels=each.declared_labels,
+        labels=labels,
         name=each.name,
         namespace=each.namespace,
         template_ref=each.spec["templateRef"],

@@ -169,7 +169,10 @@ def left_out(case: Case) -> Iterator[Finding]:
 def not_permitted(case: Case) -> Iterator[Finding]:
     """It is known, and has nothing to boot for."""
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
-    if case.interface is None or not asked or of(case.last, Stage.OFFERED, Stage.LEASED):
+    if case.interface is None:
+        return
+    # Who asks about a retired machine is told so, whatever it did before it was retired.
+    if (case.retired is None or case.surveyed) and (not asked or of(case.last, Stage.OFFERED, Stage.LEASED)):
         return
     if case.retired is not None:
         said = f": {quoted(case.retired.reason)}" if case.retired.reason else ""
@@ -195,7 +198,7 @@ def not_permitted(case: Case) -> Iterator[Finding]:
     yield Finding(
         gravity=Gravity.SUSPECT,
         cause=f"The machine is known, and may not boot now: {why}.",
-        evidence=(line(asked[-1]), why),
+        evidence=(*(line(each) for each in asked[-1:]), why),
         remedy=remedy,
     )
 

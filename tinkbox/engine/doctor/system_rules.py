@@ -9,6 +9,7 @@ from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import INSTALLED, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
 
@@ -51,31 +52,40 @@ def no_osie(case: Case) -> Iterator[Finding]:
         return
     if case.surveyed and not case.osie:
         return  # as it is said of the appliance
-    wanted = case.interface.architecture if case.interface else ""
+    if case.interface is None:
+        return
+    wanted = case.interface.architecture
     if not case.ticket or wanted in {each.architecture for each in case.osie}:
         return
     if wanted in _OSIES:
-        remedy = f"Run `tinkbox osie build --architecture {wanted}` on the appliance, or correct arch in its hardware document."
+        change = "correct" if case.interface.architecture_told else "set"
+        remedy = f"Run `tinkbox osie build --architecture {wanted}` on the appliance, or {change} arch in its hardware document."
     else:
         asked = next((f" (it asked as {name})" for name in _OSIES if architecture(case.last) in _NAMES[name]), "")
         remedy = f"Set arch to {' or '.join(_OSIES)} in its hardware document{asked} and push it again."
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"There is no OSIE for {wanted}, which is the machine's architecture.",
-        evidence=(f"its hardware document says arch: {wanted}", evidence),
+        evidence=(_document(case.interface), evidence),
         remedy=remedy,
     )
 
 
 def wrong_architecture(case: Case) -> Iterator[Finding]:
     """A hardware document that names another processor than the machine has."""
-    told = case.interface.architecture if case.interface else ""
+    if case.interface is None:
+        return
+    told = case.interface.architecture
     asked, expected = architecture(case.last), _NAMES.get(told)
     if expected is not None and asked in X86 | ARM and asked not in expected:
+        says = "says" if case.interface.architecture_told else "without arch means"
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"The machine is no {told}, as its hardware document says, so it is given a kernel that it cannot start.",
-            evidence=(f"{moment(case.last[0].at)} it asked as architecture {asked}", f"its document says arch: {told}"),
+            cause=f"The machine is no {told}, as its hardware document {says}, so it is given a kernel that it cannot start.",
+            evidence=(
+                f"{moment(case.last[0].at)} it asked as architecture {asked}",
+                _document(case.interface),
+            ),
             remedy=f"Set arch to {'aarch64' if asked in ARM else 'x86_64'} in its hardware document and push it again.",
         )
 
@@ -256,6 +266,12 @@ def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
         told = of(boot, Stage.LOCAL_DISK)
         if told and not of(boot, *_OWN_SYSTEM) and following[0].at - told[-1].at <= BACK_WITHIN:
             yield told[-1], following[0]
+
+
+def _document(interface: Interface) -> str:
+    """What the hardware document says of the processor."""
+    told = interface.architecture
+    return f"its hardware document says {f'arch: {told}' if interface.architecture_told else f'no arch, which means {told}'}"
 
 
 def _memory(case: Case) -> tuple[int, str]:

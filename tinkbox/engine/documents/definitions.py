@@ -15,6 +15,7 @@ from tinkbox.model.disk_selection import parse_selection
 from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import Metadata
+from tinkbox.model.names import check_name
 from tinkbox.model.services import Service
 from tinkbox.model.template import (
     ACTION_KEYS,
@@ -74,13 +75,22 @@ class _DefinitionReader(ContainerReader):
         names = [task.name for task in tasks]
         self.unique(names, fields.get("tasks"), "tasks", "two tasks in a template cannot have same name")
         return Definition(
-            name=self.name(fields, node, ""),
+            name=self._own_name(fields, node),
             tasks=tasks,
             services=self._services(fields.get("services")),
             global_timeout=self._seconds(fields, "global_timeout", ""),
             breakpoints=self._breakpoints(fields["breakpoint"], tasks) if "breakpoint" in fields else Breakpoints(),
             metadata=self._metadata(fields.get("metadata")),
         )
+
+    def _own_name(self, fields: Mapping[str, Node], node: Node) -> str:
+        """The template's, which its workflows have too."""
+        name = self.name(fields, node, "")
+        try:
+            check_name(name or "none", "workflow")  # that there is none is told already
+        except Invalid as refusal:
+            self.refuse(fields["name"], "name", str(refusal))
+        return name
 
     def _metadata(self, node: Node | None) -> Metadata:
         reader = MetadataReader()

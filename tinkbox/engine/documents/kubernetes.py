@@ -6,18 +6,20 @@ refused with every problem at once, and what is not honoured is named.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.model.applying import MAX_FILE
+from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.json_text import MAX_DEPTH, read_document
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
 from tinkbox.model.labels import Labels, parse_labels
+from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import NodeReader, compose, is_null, line_of, path
 
@@ -43,6 +45,10 @@ _TASKS: Final = re.compile(r"^tasks:\s", re.MULTILINE)
 _A_TEMPLATE: Final = (
     "a template by itself: `tinkbox template create --file FILE` takes it, or make it the spec.data of a kind: Template"
 )
+PART: Final = 64 * 1024  # letters of documents that are read at a time
+_MARK: Final = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)  # it begins a document wherever it stands
+_DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)  # it stands before the mark of its document
+_BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
 
 
@@ -85,12 +91,22 @@ class Object:
 class Everything:
     """Every document of a file that means something here, what is wrong in it, and what there is to say of the rest.
 
-    A hardware document of 2020 is a HARDWARE_2020 without a name.
+    A hardware document of 2020 is a HARDWARE_2020 without a name.  Where it is not `whole`, there are documents among the
+    problems of which it is not known what they declare.
     """
 
     objects: tuple[Object, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Some documents of a text; `lines` are before them."""
+
+    text: str
+    lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,26 +149,64 @@ def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
     return machines, taken.notes
 
 
+def parts_of(text: str) -> Iterator[Part]:
+    """The documents of a text in their order, some at a time: the memory that reading takes does not grow with the text."""
+    if len(text) <= PART or text.lstrip().startswith(("{", "[")) or _DIRECTIVE.search(text):
+        yield Part(text=text)
+        return
+    begin, lines, last = 0, 0, 0
+    for mark in chain((each.start() for each in _MARK.finditer(text)), (len(text),)):
+        if mark - begin > PART and last > begin:
+            yield Part(text=text[begin:last], lines=lines)
+            lines += len(_BREAK.findall(text, begin, last))
+            begin = last
+        last = mark
+    yield Part(text=text[begin:], lines=lines)
+
+
+def read_part(part: Part) -> Everything:
+    """All documents of a part, as `read_all`, with the lines of the whole text."""
+    found = read_all(part.text)
+    if not part.lines:
+        return found
+    return replace(
+        found,
+        objects=tuple(
+            replace(each, lines={key: line + part.lines for key, line in each.lines.items()}) for each in found.objects
+        ),
+        problems=tuple(_moved(each, part.lines) for each in found.problems),
+        notes=tuple(_moved(each, part.lines) for each in found.notes),
+    )
+
+
+def _moved(problem: Problem, lines: int) -> Problem:
+    return problem if problem.line is None else replace(problem, line=problem.line + lines)
+
+
 def read_all(text: str) -> Everything:
     """All documents of a file, of any kind; what is wrong is among its problems."""
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
     if _TASKS.search(text) and not any(head.search(text) for head in _HEADS):  # its placeholders may be no YAML
-        return Everything(problems=(Problem(text=_A_TEMPLATE),))
+        return Everything(problems=(Problem(text=_A_TEMPLATE),), whole=False)
+    whole = True
     try:
         for node, plain in _nodes_of(text):
-            _take_any(node, plain, objects, problems, notes)
+            whole &= _take_any(node, plain, objects, problems, notes)
     except (Invalid, TooLarge) as refusal:
         found = refusal.problems if isinstance(refusal, Invalid) else ()
         problems += found or [Problem(text=str(refusal))]
-    return Everything(objects=tuple(objects), problems=tuple(problems), notes=tuple(notes))
+        whole = False
+    return Everything(objects=tuple(objects), problems=tuple(problems), notes=tuple(notes), whole=whole)
 
 
 def _nodes_of(text: str) -> Iterator[tuple[Node, Any]]:
     """Every document of a text; beside it what JSON has there, None in YAML."""
-    if len(text) > MAX_FILE:
-        raise TooLarge(f"more than {MAX_FILE // 1024} KiB of documents: split them over several files")
+    if len(text) > MAX_DOCUMENT:
+        raise TooLarge(
+            f"more than {MAX_DOCUMENT // 1024} KiB in one document, or in one file of JSON: make several of it"
+        )
     if not text.lstrip().startswith(("{", "[")):
         yield from ((node, None) for node in _documents(compose(text)))
         return
@@ -172,13 +226,14 @@ def _json_problem(told: str) -> Problem:
     return Problem(line=int(where[1]) if where else None, text=f"invalid json: {told}")
 
 
-def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem]) -> None:
+def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem]) -> bool:
+    """Take a document; returns whether it is known what it is."""
     head, entries = _head(node), _entries(node)
     if "kind" not in head and "apiVersion" not in head:
         if not {"id", "network"} <= set(entries):
             text = "neither a Kubernetes document, which has apiVersion and kind, nor hardware of 2020, with id and network"
             problems.append(Problem(line=line_of(node), text=text))
-            return
+            return False
         reader = NodeReader()
         content = plain if plain is not None else reader.plain(node, "")
         problems += reader.problems
@@ -200,6 +255,8 @@ def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Prob
         problems.append(
             Problem(line=line_of(node), text=f"{what} is unknown here; known of {GROUP}/{VERSION}: {known}")
         )
+        return False
+    return True
 
 
 def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
@@ -220,8 +277,8 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
-    if len(text) > MAX_FILE:
-        raise TooLarge(f"more than {MAX_FILE // 1024} KiB of documents: split them over several files")
+    if len(text) > MAX_DOCUMENT:
+        raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB of documents: split them over several files")
     if text.lstrip().startswith("{"):
         _check_json(text)
     for node in _documents(compose(text)):
@@ -305,10 +362,21 @@ class _ObjectReader(NodeReader):
             self._lines[""] = line_of(node)
         else:
             content = self._value(node, SHAPES[self._kind], "") or {}
-        if "name" not in head and self._kind != "Hardware":  # whose own rules ask for it
-            self.refuse(node, "metadata.name", "a name is required")
-        name, namespace = head.get("name", ""), head.get("namespace", DEFAULT_NAMESPACE)
+        name, namespace = head.get("name", ""), head.get("namespace") or DEFAULT_NAMESPACE
+        metadata = _entries(_entries(node).get("metadata", node))
+        if not name and self._kind != "Hardware":  # whose own rules ask for it
+            self.refuse(metadata.get("name", node), "metadata.name", "a name is required")
+        if name and self._kind != "Template":  # which have rules of their own
+            self._check(metadata["name"], "metadata.name", lambda: check_name(name, self._kind))
+        if "namespace" in head:
+            self._check(metadata["namespace"], "metadata.namespace", lambda: check_namespace(namespace))
         return Object(name=name, namespace=namespace, content=content, lines=self._lines, kind=self._kind)
+
+    def _check(self, node: Node, key: str, check: Callable[[], None]) -> None:
+        try:
+            check()
+        except Invalid as refusal:
+            self.refuse(node, key, str(refusal))
 
     def _value(self, node: Node, shape: Any, key: str) -> Any:
         self._lines[key] = line_of(node)

@@ -9,6 +9,7 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
@@ -46,7 +47,7 @@ class Seen:
 
     async def all(self) -> list[SeenMachine]:
         """Every MAC that was seen, those seen last first."""
-        return [await self._machine(each) for each in self._machines.timeline.machines()]
+        return await in_slices(self._machine, self._machines.timeline.machines())
 
     async def which(self, key: str) -> tuple[str, tuple[MacAddress, ...]]:
         """The id of a machine, empty when nobody knows it, and its MACs; raises as `story`."""
@@ -67,7 +68,7 @@ class Seen:
         newest = [each for each in map(self._machines.timeline.newest, macs) if each is not None]
         if not newest:
             raise NotFound(f"nothing was seen of machine {key} yet")
-        return await self._machine(max(newest, key=lambda each: each.at))
+        return self._machine(max(newest, key=lambda each: each.at))
 
     async def story(self, key: str, lines: int = SHOWN_LINES) -> list[Sighting]:
         """The timeline with the attempts at the machine's actions and the newest syslog lines, oldest first.
@@ -82,9 +83,10 @@ class Seen:
         sightings += [_of_line(each) for each in await self._syslog.of(macs, lines)]
         return sorted(sightings, key=lambda each: each.at)
 
-    async def _machine(self, newest: Sighting) -> SeenMachine:
+    def _machine(self, newest: Sighting) -> SeenMachine:
         hardware_id = self._machines.known.holder(newest.mac)
-        interface = (await self._machines.get(hardware_id)).hardware.interface(newest.mac) if hardware_id else None
+        record = self._machines.known.get(hardware_id)
+        interface = record.hardware.interface(newest.mac) if record else None
         return SeenMachine(
             newest=newest,
             hardware_id=hardware_id,

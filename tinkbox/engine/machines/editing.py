@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from tinkbox.engine.machines.hardware_document import Reservation, check_name
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, MacAddress, hardware_from_document, primary
+from tinkbox.model.hardware import (
+    ID_ANNOTATION,
+    Hardware,
+    MacAddress,
+    declares_labels,
+    hardware_from_document,
+    primary,
+)
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.machine_lists import check_card
 
@@ -52,8 +59,8 @@ def edited(hardware: Hardware, edit: Edit) -> Hardware:
     if edit.ssh_keys is not None:
         _instance(document)["ssh_keys"] = list(edit.ssh_keys)
     labels = edit.labels.applied_to(hardware.labels)
-    if is_object and (labels or "labels" in document["metadata"]):
-        document["metadata"]["labels"] = labels
+    if declares_labels(document) or (is_object and labels):
+        (document["metadata"] if is_object else document)["labels"] = labels
     return replace(hardware_from_document(document), labels=labels)
 
 

@@ -17,7 +17,7 @@ from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
 from tinkbox.engine.machines.machines import Machines, claims
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called, primary
+from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
 from tinkbox.model.notes import MAX_NOTES
@@ -107,7 +107,11 @@ class Imports:
             answering |= (found := await self._occupied([each for each in given if each not in silent]))
             silent |= set(given) - found
             if not found and (stored := await self._commit(listed, who, answering, given, update, skip_invalid)):
-                return stored
+                # What an update would have done is not worked out again while the writer is held.
+                return [
+                    replace(each, why=then.why) if each.outcome is ImportOutcome.DIFFERENT is then.outcome else each
+                    for each, then in zip(stored, planned, strict=True)
+                ]
         raise too_many_answering(answering)
 
     async def _commit(
@@ -123,7 +127,7 @@ class Imports:
         picture = self._picture()
 
         def use_case(tables: Tables) -> list[Imported] | None:
-            planned = self._plan(listed, update, answering, picture, tables)
+            planned = self._judged(listed, update, answering, _Known.of(tables, picture, listed), tables)
             _refuse(planned, skip_invalid=skip_invalid)
             if _given(planned) != given:
                 return None
@@ -170,7 +174,28 @@ class Imports:
         picture: Mapping[str, MachineRecord],
         tables: Tables,
     ) -> list[Imported]:
-        known, network = _Known.of(tables, picture, listed), self._additions.network()
+        """What becomes of each; of what is left alone also why it would be refused if it were to be updated."""
+        known = _Known.of(tables, picture, listed)
+        planned = self._judged(listed, update, answering, known, tables)
+        if all(each.outcome is not ImportOutcome.DIFFERENT for each in planned):
+            return planned
+        updated = self._judged(listed, True, answering, known, tables)
+        return [
+            replace(each, why=f"an update would be refused: {then.why}")
+            if each.outcome is ImportOutcome.DIFFERENT and then.outcome is ImportOutcome.REFUSED
+            else each
+            for each, then in zip(planned, updated, strict=True)
+        ]
+
+    def _judged(
+        self,
+        listed: Sequence[ListedMachine],
+        update: bool,
+        answering: Collection[IPv4Address],
+        known: _Known,
+        tables: Tables,
+    ) -> list[Imported]:
+        network = self._additions.network()
         without = {each.address for each in listed if each.address is not None} | set(answering)
         free = self._additions.free(tables, network, without) if network else iter(())
         planned: list[Imported] = []
@@ -214,23 +239,15 @@ class Imports:
         if not changes:
             return Imported(listed=listed, outcome=ImportOutcome.UNCHANGED, hardware=hardware)
         if not update:
-            why = self._obstacle(listed, hardware)
-            return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes, why=why)
+            return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
         target = edited(hardware, self._edit(listed, hardware))
         needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
         if needing:
-            raise Conflict(f"workflow {needing[0]} is not over and needs it as it is: {'; '.join(changes)}")
+            changed = ", ".join(dict.fromkeys(each.split(" ", 1)[0] for each in changes))
+            raise Conflict(f"workflow {needing[0]} is not over and needs it as it is, without another {changed}")
         if len(noted) + len(notes) > MAX_NOTES:
             raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
         return Imported(listed=listed, outcome=ImportOutcome.UPDATED, hardware=target, changes=changes, notes=notes)
-
-    def _obstacle(self, listed: ListedMachine, hardware: Hardware) -> str:
-        """Why a machine cannot become as it is listed; empty: it can."""
-        try:
-            edited(hardware, self._edit(listed, hardware))
-        except (Invalid, Conflict) as refusal:
-            return f"an update is refused: {_said(refusal)}"
-        return ""
 
     def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
         shown = primary(hardware)
@@ -295,13 +312,23 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
         own = list(_claims(each.hardware))
         rival = next((claim for claim in own if claim in holders), None)
         former = known.hardware.get(each.hardware.id) if each.outcome is ImportOutcome.MADE else None
-        if rival is not None:
+        namesake = next(
+            (name for name in names_of(each.hardware) if _is_id_of_another(name, each.hardware, known)), None
+        )
+        if namesake is not None:
+            owner = known.hardware[namesake.lower()]
+            found[number] = _refused(each.listed, f"the name {namesake} is the id of machine {called(owner)}")
+        elif rival is not None:
             found[number] = _refused(each.listed, f"{rival} belongs to {holders[rival]} already")
         elif former is not None:
-            found[number] = _refused(
-                each.listed,
-                f"machine {called(former)} was called {each.hardware.name} before: choose another name",
+            name = each.hardware.name
+            has_it = former.name == name  # and is to change by this list, so that it is no rival yet
+            why = (
+                f"the name {name} stays with machine {name}, also when that gets another"
+                if has_it
+                else f"machine {called(former)} was called {name} before"
             )
+            found[number] = _refused(each.listed, f"{why}: choose another name")
         else:
             place = f"line {each.listed.line} of the list" if each.listed.line else f"{each.listed.key} of the list"
             holders |= dict.fromkeys(own, place)
@@ -335,11 +362,11 @@ def _claims(hardware: Hardware) -> Iterator[str]:
         yield str(each.mac)
         if each.address is not None:
             yield str(each.address)
-    yield from dict.fromkeys(f"the name {each}" for each in (hardware.name, *_hostnames(hardware)) if each)
+    yield from (f"the name {each}" for each in names_of(hardware))
 
 
-def _hostnames(hardware: Hardware) -> list[str]:
-    return [each.hostname for each in hardware.interfaces]
+def _is_id_of_another(name: str, hardware: Hardware, known: _Known) -> bool:
+    return name.lower() in known.hardware and name.lower() != hardware.id
 
 
 def _refused(listed: ListedMachine, why: str) -> Imported:

@@ -1,19 +1,19 @@
-"""The one picture of the known machines in memory: their records by id, MAC, address and name."""
+"""The one picture of the known machines in memory: their records by id, MAC, address, agent id and name."""
 
-import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Address
-from typing import Final
+from typing import Any
 
-from tinkbox.engine.lookup import only
+from tinkbox.engine.lookup import only_machine
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import MacAddress, name_of, names_of
 from tinkbox.model.labels import Selector
+from tinkbox.model.machine_keys import meant
+from tinkbox.model.text import natural
 from tinkbox.store.hardware import MachineRecord
-
-_BEGINNING: Final = re.compile(r"[0-9A-Fa-f-]{1,36}")  # of an id: for what is none, not all of them are looked through
 
 
 class KnownMachines:
@@ -26,6 +26,7 @@ class KnownMachines:
         self._records: dict[str, MachineRecord] = {}
         self._by_mac: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
+        self._by_agent: dict[str, str] = {}
         self._by_name: dict[str, dict[str, None]] = {}  # names and hostnames, which several may have
 
     def all(self) -> Collection[MachineRecord]:
@@ -36,21 +37,42 @@ class KnownMachines:
         """The record of the machine with exactly this id."""
         return self._records.get(hardware_id)
 
+    def name(self, hardware_id: str) -> str:
+        """What people call the machine of exactly this id; empty where it has no name, or there is none."""
+        record = self._records.get(hardware_id)
+        return name_of(record.hardware) if record else ""
+
     def having(self, mac: MacAddress) -> MachineRecord | None:
         """The record of the machine that has a MAC."""
         return self._records.get(self._by_mac.get(mac, ""))
 
     def find(self, key: str) -> MachineRecord:
         """The record that a key, as `Machines` takes it, means.  Raises NotFound, or Conflict when it fits several."""
-        exact = key.lower() if key.lower() in self._records else self._by_address.get(key, "")
+        return self._records[only_machine(meant(self, key), key)]
+
+    def has(self, hardware_id: str) -> bool:
+        """Whether there is a machine with exactly this id."""
+        return hardware_id in self._records
+
+    def at(self, address: str) -> str:
+        """The id of the machine that has this MAC, however it is spelled, IPv4 address or agent id; empty: none has."""
+        holder = self._by_address.get(address, "") or self._by_agent.get(address, "")
         with suppress(Invalid):
-            exact = exact or self.holder(MacAddress(key))
-        if exact:
-            return self._records[exact]
-        found = [self._records[each] for each in self._by_name.get(key, ())]
-        if not found and _BEGINNING.fullmatch(key):
-            found = [record for identity, record in self._records.items() if identity.startswith(key.lower())]
-        return only(found, "hardware", key)
+            holder = holder or self.holder(MacAddress(address))
+        return holder
+
+    def named(self, name: str) -> list[str]:
+        """The ids of the machines that have this name, or an interface with this hostname."""
+        return list(self._by_name.get(name, ()))
+
+    def beginning(self, letters: str) -> list[str]:
+        """The ids that begin with these small letters."""
+        return [identity for identity in self._records if identity.startswith(letters)]
+
+    async def by_name(self) -> list[str]:
+        """The ids of all machines, in the order in which people sort their names; those without one last."""
+        places = await in_slices(_place, self._records.values())
+        return [identity for _, identity in sorted(places, key=lambda each: each[0])]
 
     def selected(self, selector: Selector) -> list[MachineRecord]:
         """The records of the machines with labels that it selects, oldest first; without those that are retired."""
@@ -131,7 +153,9 @@ class KnownMachines:
             self._by_mac[interface.mac] = identity
             if interface.address is not None:
                 self._by_address[str(interface.address)] = identity
-        for name in _names(record):
+        if record.hardware.agent_id:
+            self._by_agent[record.hardware.agent_id] = identity
+        for name in names_of(record.hardware):
             self._by_name.setdefault(name, {})[identity] = None
 
     def _unlink(self, hardware_id: str) -> None:
@@ -145,14 +169,16 @@ class KnownMachines:
                 del self._by_mac[interface.mac]
             if self._by_address.get(str(interface.address)) == hardware_id:
                 del self._by_address[str(interface.address)]
-        for name in _names(record):
+        if self._by_agent.get(record.hardware.agent_id) == hardware_id:
+            del self._by_agent[record.hardware.agent_id]
+        for name in names_of(record.hardware):
             so_called = self._by_name.get(name, {})
             so_called.pop(hardware_id, None)
             if not so_called:
                 self._by_name.pop(name, None)
 
 
-def _names(record: MachineRecord) -> set[str]:
-    """What a machine is called: its name, and the hostnames of its interfaces."""
-    hardware = record.hardware
-    return {hardware.name, *(each.hostname for each in hardware.interfaces)} - {""}
+def _place(record: MachineRecord) -> tuple[Any, str]:
+    """What sorts a machine by its name, and its id."""
+    name = name_of(record.hardware)
+    return (not name, natural(name)), record.hardware.id

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.engine.machines.absences import Absences
@@ -14,17 +14,18 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id
-from tinkbox.model.labels import LabelChange, LabelKind
-from tinkbox.model.machine_state import MachineState, state_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id, names_of
+from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
+from tinkbox.model.machine_state import Doing, MachineState, state_of
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
 from tinkbox.model.text import one_line
-from tinkbox.model.workflow import ListedWorkflow
+from tinkbox.model.workflow import ListedWorkflow, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.wire.messages.worker import Credential
@@ -64,6 +65,7 @@ class MachineStatus:
     tpm_accepted: str = ""
     retired: Retirement | None = None
     failure: Failure | None = None
+    doing: Doing | None = None
 
     @property
     def state(self) -> MachineState:
@@ -76,6 +78,7 @@ class MachineStatus:
             stage=self.stage,
             retired=self.retired is not None,
             failed=self.failure is not None,
+            doing=self.doing,
         )
 
 
@@ -84,7 +87,7 @@ class Machines:
 
     `known` is the one picture in memory, `boot_facts` what booting machines are answered from, `progress` what is noted
     of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
-    Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, a hostname or a name.
+    Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, an agent id, a hostname or a name.
     `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot; `tpm_rule` is what the
     TPM of a machine counts for.
     """
@@ -170,12 +173,16 @@ class Machines:
         await self._store.read(lambda tables: _refuse_known(tables, hardware))
 
     def take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
-        """Store machines, or replace those with their ids; raises Conflict for a MAC, address or agent id of another."""
-        now = self._clock()
+        """Store machines, or replace those with their ids; raises Conflict for a MAC, address, agent id or id of another."""
+        now, ids = self._clock(), {each.id for each in machines}
         before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
         for hardware in machines:
             for claim, holder in tables.hardware.holders(hardware):
-                raise Conflict(f"conflicting hardware {_claimed(hardware, claim)}: machine {holder} has it already")
+                raise Conflict(
+                    f"conflicting hardware {_claimed(hardware, claim, holder)}: machine {holder} has it already"
+                )
+            for name in ids.intersection(each.lower() for each in names_of(hardware)) - {hardware.id}:
+                raise Conflict(f"conflicting hardware {_claimed(hardware, name, name)}: machine {name} has it already")
             _refuse_renamed(before.get(hardware.id), hardware)
             tables.hardware.upsert(hardware, now)
             labels = declared_labels(hardware.document)
@@ -188,25 +195,32 @@ class Machines:
 
     async def all(self) -> list[MachineStatus]:
         """Every machine, oldest first."""
-        return [self._status(record) for record in self.known.all()]
+        return await in_slices(self._status, list(self.known.all()))
 
-    async def listed(self) -> list[MachineStatus]:
-        """Every machine, oldest first, also with how its workflow failed."""
-        failures = await self._failures()
-        return [replace(each, failure=failures.get(each.hardware.id)) for each in await self.all()]
+    async def listed(self, selector: Selector = ALL) -> list[MachineStatus]:
+        """Every machine with such labels, oldest first, also with what becomes of its workflow."""
+        work = await self._work()
+        wanted = [record for record in self.known.all() if selector.matches(record.hardware.labels)]
+        return await in_slices(lambda record: self._status(record, *work.get(record.hardware.id, ())), wanted)
 
     async def standing(self, key: str) -> MachineStatus:
-        """As `get`, also with how its workflow failed."""
-        status = await self.get(key)
-        return replace(status, failure=(await self._failures([status.hardware.id])).get(status.hardware.id))
+        """As `get`, also with what becomes of its workflow."""
+        record = self.known.find(key)
+        work = await self._work([record.hardware.id])
+        return self._status(record, *work.get(record.hardware.id, ()))
 
-    async def _failures(self, ids: Sequence[str] | None = None) -> dict[str, Failure]:
-        """Of those machines that have one, by their ids; of all, or of some."""
+    async def _work(self, ids: Sequence[str] | None = None) -> dict[str, tuple[Failure | None, Doing | None]]:
+        """How the work of machines failed, or what else it tells of where they stand; of all machines, or of some."""
 
-        def question(tables: Tables) -> dict[str, Failure]:
-            failed = tables.machine_work.failed(ids)
-            listed = {each.id: each for each in tables.workflows.listed(list(set(failed.values())))}
-            return {machine: _failure(listed[each]) for machine, each in failed.items() if each in listed}
+        def question(tables: Tables) -> dict[str, tuple[Failure | None, Doing | None]]:
+            notable = tables.machine_work.notable(ids)
+            failed = {each for each, state in notable.values() if state in (State.FAILED, State.TIMEOUT)}
+            failures = {each.id: _failure(each) for each in tables.workflows.listed(list(failed))}
+            reached = tables.machine_work.reached({each for each, _ in notable.values()} - failed)
+            return {
+                machine: (failures.get(each), reached[each].tells(machine, state) if each in reached else None)
+                for machine, (each, state) in notable.items()
+            }
 
         return await self._store.read(question)
 
@@ -236,11 +250,16 @@ class Machines:
         """By id, the machines that unfinished workflows wait for, and since when."""
         return await self._store.read(lambda tables: tables.workflows.waited_for())
 
-    async def delete(self, key: str) -> str:
-        """Forget a machine; returns its id.  Raises Conflict while a workflow still needs it."""
+    async def delete(self, key: str, first: Callable[[Tables], None] | None = None) -> str:
+        """Forget a machine; returns its id.  `first` is done in the same transaction.  Raises Conflict while a workflow still needs it."""
         hardware_id = self.known.find(key).hardware.id
 
-        await self._store.write(lambda tables: self.leave_out(tables, hardware_id))
+        def use_case(tables: Tables) -> None:
+            if first is not None:
+                first(tables)
+            self.leave_out(tables, hardware_id)
+
+        await self._store.write(use_case)
         await self.left_out([hardware_id])
         return hardware_id
 
@@ -313,7 +332,9 @@ class Machines:
         self.boot_facts.name_workflow(workflow_name, ids)
         self.progress.begin_anew(ids)
 
-    def _status(self, record: MachineRecord) -> MachineStatus:
+    def _status(
+        self, record: MachineRecord, failure: Failure | None = None, doing: Doing | None = None
+    ) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
         newest = self.timeline.newest(mac)
         # It may have been seen before anybody told of it; what others did about it is nowhere that it is.
@@ -334,6 +355,8 @@ class Machines:
             tpm=session.tpm if session else "",
             tpm_accepted=session.tpm_accepted if session else "",
             retired=record.retired,
+            failure=failure,
+            doing=doing,
         )
 
 
@@ -395,6 +418,8 @@ def claims(hardware: Hardware) -> set[tuple[str, str]]:
     return {(each.mac, str(each.address or "")) for each in hardware.interfaces}
 
 
-def _claimed(hardware: Hardware, claim: str) -> str:
+def _claimed(hardware: Hardware, claim: str, holder: str) -> str:
+    if claim == holder:
+        return f"name {claim}, which is an id"
     what = "MAC address" if ":" in claim else "IP address"
     return f"agent id {claim}" if claim == hardware.agent_id else f"{what} {claim}"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -67,11 +67,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A machine that is meant and cannot begin; without an id where its key means no machine."""
+    """A machine that is meant and cannot begin; without an id where its key means no machine.
+
+    Where it is `rendered`, the reason may have what the template made of the machine's document.
+    """
 
     name: str
     machine: str
     why: str
+    rendered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,7 @@ class Plan:
     """The machines in the order in which they begin, and what is done with them.
 
     Each of them is the template's `device`; `parameters` are the rest of the `-r` map.
-    `wipes` counts the machines by the disks that the template has wiped there; `images` are those of actions and services,
+    `wiped` are the disks that the template has wiped there, by the machines' ids; `images` are those of actions and services,
     of any machine.
     """
 
@@ -100,8 +104,18 @@ class Plan:
     machines: tuple[Chosen, ...]
     refused: tuple[Refused, ...]
     steps: tuple[Step, ...]
-    wipes: Mapping[str, int]
+    wiped: Mapping[str, frozenset[str]]
     images: tuple[str, ...]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What people call the machines, by their ids."""
+        return {each.hardware.id: each.name for each in self.machines}
+
+    @property
+    def wipes(self) -> dict[str, int]:
+        """How many of the machines have a disk wiped, by disks; those that are refused keep theirs."""
+        return Counter(disk for each in self.machines for disk in self.wiped[each.hardware.id])
 
 
 async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
@@ -125,8 +139,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         if record.retired is None:
             found.setdefault(machine.hardware.id, machine)
         else:
-            why = f"it is retired: `tinkbox hardware return {machine.name}` takes it back into service"
-            refused.append(Refused(name=machine.name, machine=machine.hardware.id, why=why))
+            refused.append(Refused(name=machine.name, machine=machine.hardware.id, why=_retired(machine.name)))
     if wanted.selector is not None:
         selected = [_chosen(each.hardware) for each in known.selected(wanted.selector)]
         for each in sorted(selected, key=lambda one: natural(one.name)):
@@ -140,6 +153,10 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
     if len(found) + len(refused) > MAX_MACHINES:
         raise _too_many(len(found) + len(refused))
     return list(found.values()), refused
+
+
+def _retired(name: str) -> str:
+    return f"it is retired: `tinkbox hardware return {name}` takes it back into service"
 
 
 def _too_many(number: int) -> Invalid:
@@ -179,11 +196,11 @@ async def planned(
     text = template.data
     device = device_of(text, names, wanted.parameters)
     parameters = with_appliance(text, names, wanted.parameters)
-    check_size("", {device: "", **parameters})
+    check_size({device: "", **parameters})
     fit: list[Chosen] = []
     refused: list[Refused] = []
     steps: tuple[Step, ...] = ()
-    wipes: Counter[str] = Counter()
+    wiped: dict[str, frozenset[str]] = {}
     images: dict[str, None] = {}
     for piece in _pieces(machines, AT_ONCE):
         data = [rendering_data({device: str(each.mac), **parameters}, each.hardware) for each in piece]
@@ -197,12 +214,12 @@ async def planned(
 
         for each, result, why in zip(piece, rendered, await in_thread(turn, judge), strict=True):
             if why or isinstance(result, Invalid):
-                refused.append(Refused(name=each.name, machine=each.hardware.id, why=why))
+                refused.append(Refused(name=each.name, machine=each.hardware.id, why=why, rendered=True))
                 continue
             fit.append(each)
             its_steps = _steps(result.definition)
             steps = steps or its_steps
-            wipes.update({disk for step in its_steps for disk in step.wipes})
+            wiped[each.hardware.id] = frozenset(disk for step in its_steps for disk in step.wipes)
             images |= dict.fromkeys(
                 [*(step.image for step in its_steps), *(one.image for one in result.definition.services)]
             )
@@ -213,24 +230,31 @@ async def planned(
         machines=tuple(fit),
         refused=tuple(refused),
         steps=steps,
-        wipes=wipes,
+        wiped=wiped,
         images=tuple(images),
     )
 
 
-def engaged(tables: Tables, machines: Sequence[Chosen]) -> dict[str, str]:
-    """Why machines cannot begin, by their ids: what they are in already."""
-    ids = [each.hardware.id for each in machines]
+def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -> dict[str, str]:
+    """Why machines, names by ids, cannot begin, by their ids: what they are in already, or that they are out of service.
+
+    What the rollout `apart_from` has them for does not count.
+    """
+    ids = list(machines)
     busy = {
         machine: f"workflow {each.workflow_id[:8]} ({each.name}) is not over: `tinkbox workflow watch {each.workflow_id[:8]}` "
         f"follows it, `tinkbox workflow cancel {each.workflow_id[:8]}` ends it"
-        for machine, each in tables.rollouts.busy(ids).items()
+        for machine, each in tables.rollouts.busy(ids, apart_from).items()
     }
     waiting = {
         machine: f"it waits in rollout {rollout_id[:8]}: `tinkbox rollout get {rollout_id[:8]}` shows that"
-        for machine, rollout_id in tables.rollouts.waiting_in(ids).items()
+        for machine, rollout_id in tables.rollouts.waiting_in(ids, apart_from).items()
     }
-    return waiting | busy
+    gone = {
+        machine: "it was deleted meanwhile" if deleted else _retired(machines[machine])
+        for machine, deleted in tables.rollouts.out_of_service(ids).items()
+    }
+    return waiting | busy | gone
 
 
 def hardware_at(known: KnownMachines) -> HardwareAt:
@@ -306,10 +330,6 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[begin : begin + size]
 
 
-def refused_in(machines: Iterable[Chosen], why: Mapping[str, str]) -> list[Refused]:
-    """The machines that are engaged, with the reasons of `engaged`."""
-    return [
-        Refused(name=each.name, machine=each.hardware.id, why=why[each.hardware.id])
-        for each in machines
-        if each.hardware.id in why
-    ]
+def refused_in(machines: Mapping[str, str], why: Mapping[str, str]) -> list[Refused]:
+    """Of machines, names by ids, those that are engaged, with the reasons of `engaged`."""
+    return [Refused(name=name, machine=each, why=why[each]) for each, name in machines.items() if each in why]

@@ -15,14 +15,14 @@ from typing import Final, NoReturn
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.planning import told
 from tinkbox.engine.rollouts.rules import room
-from tinkbox.engine.rollouts.settling import begin, settle
+from tinkbox.engine.rollouts.settling import begin, is_unsettled, settle
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
 from tinkbox.model.hardware import Hardware, primary
-from tinkbox.model.rollout import LABEL, Member, Place, Rollout, RolloutState
+from tinkbox.model.rollout import LABEL, UNDER_WAY, Counts, Member, Place, Rollout, RolloutState
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
@@ -34,6 +34,10 @@ _log = logging.getLogger(__name__)
 
 class _NotNow(Conflict):
     """A machine may not begin, for what happened since it was looked at."""
+
+
+class _Departed(Conflict):
+    """A machine is not the one that its workflow was made for."""
 
 
 class Progression:
@@ -75,7 +79,14 @@ class Progression:
 
     async def _go_on(self, rollout_id: str) -> bool:
         now = self._clock()
-        rollout, counts = await self._store.write(lambda tables: settle(tables, rollout_id, now))
+
+        def question(tables: Tables) -> tuple[Rollout | None, Counts, bool]:
+            found, counts = tables.rollouts.get(rollout_id), tables.rollouts.counts([rollout_id])[rollout_id]
+            return found, counts, found is not None and is_unsettled(tables, found, counts)
+
+        rollout, counts, unsettled = await self._store.read(question)
+        if unsettled:
+            rollout, counts = await self._store.write(lambda tables: settle(tables, rollout_id, now))
         if rollout is None:
             return False
         if rollout.state is RolloutState.STOPPING and rollout.stop_into is RolloutState.CANCELED:
@@ -92,9 +103,10 @@ class Progression:
         some = await self._store.read(question)
         for each in some:
             try:
-                await self._workflows.cancel(each.workflow_id, rollout.who)
+                await self._workflows.cancel(each.workflow_id, _name(rollout))
             except (Conflict, NotFound):
                 continue  # it ended meanwhile, and that was noted with it
+            _say(rollout, "canceled", each.workflow_id)
         return len(some) == AT_ONCE
 
     async def _begin_some(self, rollout: Rollout, most: int) -> bool:
@@ -134,6 +146,9 @@ class Progression:
                 await self._create(rollout, template, member, record.hardware)
         except (_NotNow, Unavailable):
             raise
+        except _Departed as refusal:
+            await self._end_unbegun(rollout, member, Place.CANCELED, str(refusal))
+            return False
         except (Invalid, NotFound, Conflict) as refusal:
             await self._end_unbegun(rollout, member, Place.FAILED, told(refusal))
             return False
@@ -152,18 +167,27 @@ class Progression:
             labels={**rollout.labels, LABEL: rollout.short},
             as_id=workflow_id,
         )
+        _say(rollout, "created", workflow_id)
 
     async def _retried(self, rollout: Rollout, member: Member) -> bool:
-        """Retry the workflow that a machine had before; False when it was deleted."""
+        """Retry the workflow that a machine had before; False when it was deleted.  Raises _Departed."""
+        mark = self._mark(rollout, member, member.workflow_id)
+
+        def first(tables: Tables) -> None:
+            if tables.hardware.left(member.workflow_id, [member.machine]):
+                raise _Departed("the machine was deleted and registered anew before its turn")
+            mark(tables)
+
         try:
             await self._workflows.retry(
                 member.workflow_id,
                 confirm_wipe=rollout.wipe_confirmed,
-                who=rollout.who,
-                first=self._mark(rollout, member, member.workflow_id),
+                who=_name(rollout),
+                first=first,
             )
         except NotFound:
             return False
+        _say(rollout, "retried", member.workflow_id)
         return True
 
     def _mark(self, rollout: Rollout, member: Member, workflow_id: str) -> Callable[[Tables], None]:
@@ -174,8 +198,8 @@ class Progression:
             newest, there = tables.rollouts.get(rollout.id), tables.rollouts.member(rollout.id, member.position)
             if newest is None or there is None or there.place is not Place.WAITING:
                 raise _NotNow(f"{member.name} does not wait any more")
-            counts, failed = tables.rollouts.counts([rollout.id])[rollout.id], tables.rollouts.has_failed(rollout.id)
-            if not room(newest, counts, failed=failed) or tables.workflows.needing(member.machine):
+            failed = tables.rollouts.has_failed(rollout.id)
+            if not _has_room(tables, newest, failed=failed) or tables.workflows.needing(member.machine):
                 raise _NotNow(f"{member.name} has to wait")
             begin(tables, newest, now)
             tables.rollouts.begin(rollout.id, member.position, workflow_id)
@@ -188,12 +212,27 @@ class Progression:
 
         def use_case(tables: Tables) -> None:
             newest = tables.rollouts.get(rollout.id)
-            if newest is not None and room(newest, tables.rollouts.counts([newest.id])[newest.id], failed=False):
+            if newest is not None and _has_room(tables, newest, failed=False):
                 begin(tables, newest, now)
                 tables.rollouts.end_unbegun(rollout.id, member.position, place, message)
 
         await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
+
+
+def _name(rollout: Rollout) -> str:
+    """Who cancels and retries its workflows: who canceled or retried the rollout may be another person than made it."""
+    return f"rollout {rollout.short}"
+
+
+def _say(rollout: Rollout, what: str, workflow_id: str) -> None:
+    _log.info("workflow %s by %s: %s", what, _name(rollout), workflow_id, extra={"action": "rollouts.workflow"})
+
+
+def _has_room(tables: Tables, rollout: Rollout, *, failed: bool) -> bool:
+    """Whether a machine that waits may begin: this holds the writer, so that no more are counted than needed."""
+    under_way = tables.rollouts.counts([rollout.id], UNDER_WAY)[rollout.id] if rollout.max_parallel else Counts()
+    return bool(room(rollout, Counts(by_place={**under_way.by_place, Place.WAITING: 1}), failed=failed))
 
 
 def _armed(kept: Breakpoints) -> Change | None:

@@ -22,6 +22,7 @@ from tinkbox.engine.rollouts.rules import Happening, advance
 from tinkbox.engine.rollouts.settling import explained, note
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
+from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -29,8 +30,10 @@ from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, Problem
+from tinkbox.model.keys import meant
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.rollout import (
+    HOLDING,
     KEPT,
     KEPT_MACHINES,
     LABEL,
@@ -57,7 +60,7 @@ class Standing:
     """A rollout with where its machines stand.
 
     Of those that did not succeed or were left out, are under way and wait, only the first are listed; `workflows` are those of the machines under
-    way, by their ids.
+    way, by their ids.  `refused` are those that it has just gone on without.
     """
 
     rollout: Rollout
@@ -66,12 +69,13 @@ class Standing:
     under_way: Sequence[Member] = ()
     waiting: Sequence[Member] = ()
     workflows: Sequence[ListedWorkflow] = ()
+    refused: Sequence[Refused] = ()
 
 
 class Rollouts:
     """Make, show, pause, resume, cancel, retry and delete rollouts.
 
-    Wherever a `key` is asked, it is an id, a unique beginning of one, or a template's name, whose newest rollout is meant.
+    Wherever a `key` is asked, it is an id, a template's name, whose newest rollout is meant, or a unique beginning of an id.
     """
 
     def __init__(
@@ -103,8 +107,8 @@ class Rollouts:
         machines, unknown = await chosen_machines(self._machines.known, wanted)
         with self._renderings.place(who) as turn:
             plan = await planned(template, machines, wanted, self._names, hardware_at(self._machines.known), turn)
-        why = await self._store.read(lambda tables: engaged(tables, machines))
-        busy = refused_in(plan.machines, why)
+        why = await self._store.read(lambda tables: engaged(tables, plan.names))
+        busy = refused_in(plan.names, why)
         return replace(
             plan,
             machines=tuple(each for each in plan.machines if each.hardware.id not in why),
@@ -112,9 +116,13 @@ class Rollouts:
         )
 
     def warnings(self, plan: Plan, osie: Collection[str]) -> list[str]:
-        """What would keep its machines from beginning; `osie` are the architectures of the OSIEs that there are."""
+        """What would keep its machines from beginning, and parameters that are given in vain.
+
+        `osie` are the architectures of the OSIEs that there are.
+        """
         machines = [each.hardware for each in plan.machines]
-        return [*boot_obstacles(machines, osie), *missing_images(plan.images, self._digest_of)]
+        in_vain = needless(plan.template.name, plan.template.data, list(plan.parameters))
+        return [*in_vain, *boot_obstacles(machines, osie), *missing_images(plan.images, self._digest_of)]
 
     async def create(self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False) -> Standing:
         """Make a rollout, which begins at once.
@@ -143,16 +151,17 @@ class Rollouts:
         LabelChange(set=((LABEL, rollout.short),)).applied_to(wanted.labels)
 
         def use_case(tables: Tables) -> None:
-            busy = refused_in(plan.machines, engaged(tables, plan.machines))
-            if busy:  # since they were looked at
-                raise _refused(busy, len(plan.machines) - len(busy))
+            why = engaged(tables, plan.names)  # since they were looked at
+            machines = [each for each in plan.machines if each.hardware.id not in why]
+            if why and not (skip_refused and machines):
+                raise _refused(refused_in(plan.names, why), len(machines))
             if tables.rollouts.unfinished() >= MAX_UNFINISHED:
                 raise Conflict(
                     f"{MAX_UNFINISHED} rollouts are not over, and there are no more at a time: `tinkbox rollout list` shows them"
                 )
             members = [
                 Member(position=position, machine=each.hardware.id, name=each.name)
-                for position, each in enumerate(plan.machines)
+                for position, each in enumerate(machines)
             ]
             tables.rollouts.insert(rollout, plan.template.data, members)
             tables.rollouts.forget_surplus(KEPT, KEPT_MACHINES)
@@ -198,18 +207,20 @@ class Rollouts:
         """Have no further machine begin; those under way go on.  Raises Conflict for one that is over or stops."""
         return await self._change(key, Happening.PAUSED)
 
-    async def resume(self, key: str) -> Standing:
+    async def resume(self, key: str, *, skip_refused: bool = False) -> Standing:
         """Have the machines that wait begin, whatever stopped that; those that failed stay as they are.
 
-        Raises Conflict for a rollout that goes on already, and where none waits.
+        Raises Conflict for a rollout that goes on already, and where none waits, and Invalid as `create` for machines that
+        others took meanwhile; with `skip_refused` these are canceled, where another is left.
         """
 
-        def check(tables: Tables, rollout: Rollout) -> None:
+        def check(tables: Tables, rollout: Rollout) -> Sequence[Refused]:
             if not tables.rollouts.counts([rollout.id])[rollout.id].waiting and rollout.state in OVER:
                 raise Conflict(
                     f"rollout {rollout.short} is {rollout.state} and no machine waits: `tinkbox rollout retry {rollout.short}` "
                     "tries those again that did not succeed"
                 )
+            return _apart(tables, rollout, _unheld(tables, rollout), skip_refused=skip_refused)
 
         return await self._change(key, Happening.RESUMED, check)
 
@@ -217,20 +228,26 @@ class Rollouts:
         """Have no further machine begin, and cancel the workflows of those under way.  Raises Conflict when it is over."""
         return await self._change(key, Happening.STOPPED, stop_into=RolloutState.CANCELED)
 
-    async def retry(self, key: str) -> Standing:
+    async def retry(self, key: str, *, skip_refused: bool = False) -> Standing:
         """Have every machine wait again that did not succeed, and go on.
 
         Its workflow is resumed then where it failed, or made anew if it was deleted.  Where it was canceled when all of its
-        actions were done, the machine has succeeded.  Machines that are retired or deleted are left out, and keep why they
-        did not succeed.  Raises Conflict when there is none.
+        actions were done, the machine has succeeded.  Machines that are retired, or were deleted, be they registered anew
+        since, are left out, and keep why they did not succeed.  Raises Conflict when there is none, and Invalid as
+        `resume`; with `skip_refused` those that did not succeed stay as they are.
         """
 
-        def check(tables: Tables, rollout: Rollout) -> None:
+        def check(tables: Tables, rollout: Rollout) -> Sequence[Refused]:
             note(tables, rollout)
             # There is nothing left to resume of what was stopped behind its last action.
             concerned = tables.rollouts.take_as_done(rollout.id) + tables.rollouts.leave_out(rollout.id)
-            if not tables.rollouts.put_back(rollout.id) and not concerned:
+            again = tables.rollouts.in_service(rollout.id, UNSUCCESSFUL | {Place.LEFT})
+            if not again and not concerned:
                 raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
+            refused = _apart(tables, rollout, [*again, *_unheld(tables, rollout)], skip_refused=skip_refused)
+            apart = {each.machine for each in refused}
+            tables.rollouts.put_back(rollout.id, [each.position for each in again if each.machine not in apart])
+            return refused
 
         return await self._change(key, Happening.RETRIED, check)
 
@@ -255,27 +272,48 @@ class Rollouts:
         self,
         key: str,
         happening: Happening,
-        check: Callable[[Tables, Rollout], None] = lambda _, __: None,
+        check: Callable[[Tables, Rollout], Sequence[Refused]] = lambda _, __: (),
         stop_into: RolloutState | None = None,
     ) -> Standing:
-        """Let a person's word count, if the table has it and `check` does not raise."""
+        """Let a person's word count, if the table has it and `check` does not raise, which returns what is left out."""
         now = self._clock()
 
-        def use_case(tables: Tables) -> str:
+        def use_case(tables: Tables) -> tuple[str, Sequence[Refused]]:
             rollout = find_rollout(tables, key)
             state = advance(rollout, happening)
-            check(tables, rollout)
+            refused = check(tables, rollout)
             tables.rollouts.set_state(rollout.id, state, now, stop_into)
-            return rollout.id
+            return rollout.id, refused
 
-        rollout_id = await self._store.write(use_case)
+        rollout_id, refused = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
-        return await self.get(rollout_id)
+        return replace(await self.get(rollout_id), refused=refused)
 
 
 def find_rollout(tables: Tables, key: str) -> Rollout:
     """The one rollout that `key` means; raises NotFound or Conflict."""
-    return only(tables.rollouts.matching(key), "rollout", key)
+    return only(meant(tables.rollouts, key), "rollout", key)
+
+
+def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
+    """The machines that wait, where it is so that others could take them meanwhile."""
+    return [] if rollout.state in HOLDING else tables.rollouts.in_service(rollout.id, {Place.WAITING})
+
+
+def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_refused: bool) -> list[Refused]:
+    """Those of the machines that something else has by now: the rollout cannot go on with them.
+
+    Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
+    """
+    names = {each.machine: each.name for each in members}
+    refused = refused_in(names, engaged(tables, names, rollout.id))
+    if refused and not (skip_refused and len(refused) < len(names)):
+        raise _refused(refused, len(names) - len(refused))
+    why = {each.machine: each.why for each in refused}
+    for each in members:
+        if each.machine in why and each.place is Place.WAITING:
+            tables.rollouts.end_unbegun(rollout.id, each.position, Place.CANCELED, f"left out: {why[each.machine]}")
+    return refused
 
 
 def _refused(refused: Sequence[Refused], left: int) -> Invalid:

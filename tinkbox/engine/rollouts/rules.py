@@ -54,11 +54,18 @@ TABLE: Mapping[tuple[RolloutState, Happening], RolloutState] = {
     (RolloutState.CANCELED, Happening.RETRIED): RolloutState.RUNNING,
     (RolloutState.CANCELED, Happening.SUCCEEDED): RolloutState.SUCCESS,
 }
+_AGAIN: Mapping[Happening, str] = {Happening.RESUMED: "resume", Happening.RETRIED: "retry"}
 BEGINNING = frozenset({RolloutState.WAITING, RolloutState.RUNNING})
 
 
 def advance(rollout: Rollout, happening: Happening) -> RolloutState:
     """The state after a happening; raises Conflict when that may not happen now."""
+    again = _AGAIN.get(happening)
+    if again and rollout.state is RolloutState.STOPPING and rollout.stop_into is RolloutState.CANCELED:
+        raise Conflict(
+            f"rollout {rollout.short} is being canceled: `tinkbox rollout watch {rollout.short}` tells when it is over; {again} "
+            "it then"
+        )
     try:
         return TABLE[rollout.state, happening]
     except KeyError:
@@ -74,6 +81,8 @@ def follows(rollout: Rollout, counts: Counts, *, failed: bool) -> Happening | No
         return Happening.SUCCEEDED
     if failed and rollout.on_failure is OnFailure.STOP and state in BEGINNING | {RolloutState.PAUSED}:
         return Happening.STOPPED
+    if state is RolloutState.WAITING and counts.total and not counts.waiting:
+        return Happening.BEGUN  # its machines were taken out of service before
     if counts.under_way:
         return None
     if state is RolloutState.STOPPING:

@@ -16,6 +16,12 @@ TOLD: Final = 500  # letters of a message
 _log = logging.getLogger(__name__)
 
 
+def is_unsettled(tables: Tables, rollout: Rollout, counts: Counts) -> bool:
+    """Whether `settle` has anything to note or to change: a look at a rollout in which nothing happens needs no writer."""
+    failed = tables.rollouts.has_failed(rollout.id)
+    return tables.rollouts.has_ended(rollout.id) or follows(rollout, counts, failed=failed) is not None
+
+
 def settle(tables: Tables, rollout_id: str, now: datetime) -> tuple[Rollout | None, Counts]:
     """Take note of the machines that ended, and of what that means for their rollout."""
     rollout = tables.rollouts.get(rollout_id)

@@ -24,6 +24,7 @@ from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.image import pinned
+from tinkbox.model.keys import meant
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -347,7 +348,7 @@ def _find_service(tables: Tables, key: str) -> list[ServiceRun]:
         return tables.services.runs(newest, key)
     # Either name may have slashes of its own.
     for of, _, name in dict.fromkeys((key.partition("/"), key.rpartition("/"))):
-        fitting = tables.workflows.matching(of)
+        fitting = meant(tables.workflows, of)
         having = [each for each in fitting if any(service.service.spec.name == name for service in each.services)]
         if having:
             return tables.services.runs(only(having, "workflow", of).id, name)

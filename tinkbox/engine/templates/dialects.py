@@ -34,6 +34,8 @@ _DEVICE = re.compile(
     r"""\bworker["']?\s*:\s*["']?\{\{[-+]?\s*\.?(?P<worker>[A-Za-z_]\w*)|\{\{[-+]?\s*\.?(?P<device>device_\d+)\b"""
 )
 _GO_NAME = re.compile(r"(?:-\s)?\s*\.(?P<name>[A-Za-z_]\w*)\s*(?:\s-)?\Z")
+_QUOTED = re.compile(r"""\"[^"\n]*\"|'[^'\n]*'|`[^`]*`""")
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
 _JINJA_NAME = re.compile(r"[-+]?\s*(?P<name>[A-Za-z_]\w*)\s*-?\Z")
 
 
@@ -134,6 +136,12 @@ def unmentioned(text: str, names: Collection[str]) -> list[str]:
     """Those of these names that stand nowhere between braces: a template makes nothing of them."""
     inside = "\n".join(each for _, _, each in _sections(text))
     return [each for each in names if not re.search(rf"(?<!\w){re.escape(each)}(?!\w)", inside)]
+
+
+def words(text: str) -> list[str]:
+    """What stands between braces and may be the name of a parameter."""
+    inside = "\n".join(each for _, _, each in _sections(text))
+    return [each for each in dict.fromkeys(_WORD.findall(_QUOTED.sub("", inside))) if each not in GO_KEYWORDS | NEITHER]
 
 
 def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:

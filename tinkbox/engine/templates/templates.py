@@ -16,19 +16,21 @@ from tinkbox.engine.turns import Turns, in_thread
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
+from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 
 T = TypeVar("T")
 NO_TEMPLATE_LABELS: Final[Mapping[str, Labels]] = MappingProxyType({})
-_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,199}\Z")
+# None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
+_NAME = re.compile(r"(?!-|\.{1,2}\Z)[a-zA-Z0-9_.-]{1,199}\Z")
 
 
 class Templates:
     """Create, show, change and delete templates.
 
-    Wherever a `key` is asked, it is an id, a unique beginning of one, or a name.  `who` is the person whose place in the
+    Wherever a `key` is asked, it is an id, a name, or a unique beginning of an id.  `who` is the person whose place in the
     queue of renderings it takes; beyond theirs TooMany is raised.
     """
 
@@ -79,7 +81,7 @@ class Templates:
     def take_in(self, tables: Tables, name: str, data: str) -> Template:
         """Store a checked text under a name, in place of the template that has it."""
         now = self._clock()
-        stored = next((each for each in tables.templates.matching(name) if each.name == name), None)
+        stored = next(iter(tables.templates.named(name)), None)
         if stored is None:
             stored = Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
         template = replace(stored, data=data, updated_at=now)
@@ -164,31 +166,34 @@ class Templates:
 
 def find_template(tables: Tables, key: str) -> Template | BuiltIn:
     """The one template that `key` means, a stored one before that of the program; raises NotFound or Conflict."""
-    found = tables.templates.matching(key)
-    if key in catalogue() and key not in [each.name for each in found]:
+    found = exactly(tables.templates, key)
+    if not found and key in catalogue():
         return catalogue()[key]
-    return only(found, "template", key)
+    return only(found or beginning(tables.templates, key), "template", key)
 
 
 def _stored(tables: Tables, key: str) -> Template:
     """The one stored template that `key` means; raises NotFound or Conflict."""
-    found = tables.templates.matching(key)
+    found = exactly(tables.templates, key)
     if not found and key in catalogue():
         raise Conflict(
             f"template {key} is built in and stays as it is: store your own of that name with `tinkbox template create -n "
             f"{key}`, and it is used instead"
         )
-    return only(found, "template", key)
+    return only(found or beginning(tables.templates, key), "template", key)
 
 
 def check_template_name(name: str) -> None:
     """Raise Invalid for what is no name of a template."""
     if not _NAME.match(name):
-        raise Invalid(f"invalid template name {name[:80]!r}: letters, digits, dot, dash and underscore, at most 199")
+        raise Invalid(
+            f"invalid template name {name[:80]!r}: letters, digits, dot, dash and underscore, at most 199, no dash at "
+            "its beginning, and neither . nor .. alone"
+        )
 
 
 def _refuse_taken(tables: Tables, template: Template) -> None:
-    taken = [each for each in tables.templates.matching(template.name) if each.name == template.name]
+    taken = tables.templates.named(template.name)
     if any(each.id != template.id for each in taken):
         raise Conflict(
             f"there is a template named {template.name} already ({taken[0].id}): update it, or choose another name"

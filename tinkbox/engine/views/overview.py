@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.hardware import primary
+from tinkbox.model.hardware import name_of, primary
 from tinkbox.model.journal import summary
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
@@ -72,7 +73,7 @@ class Overview:
     async def snapshot(self, version: str) -> Snapshot:
         """Every machine, and the workflows that are not over or ended last; `version` is the appliance's."""
         machines = await self._machines.all()
-        hostnames = {each.hardware.id: primary(each.hardware).hostname for each in machines}
+        hostnames = {each.hardware.id: name_of(each.hardware) for each in machines}
 
         def question(tables: Tables) -> tuple[list[str], Mapping[str, Sequence[LostWork]], Mapping[str, LostWork]]:
             return tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables), untold(tables)
@@ -84,7 +85,7 @@ class Overview:
         return Snapshot(
             now=self._clock(),
             version=version,
-            machines=tuple(machine_line(each, lost.get(each.hardware.id)) for each in machines),
+            machines=tuple(await in_slices(lambda each: machine_line(each, lost.get(each.hardware.id)), machines)),
             workflows=tuple(lines),
             strangers=stranger_lines(self._machines, self._clock()),
             disk=disk_line(await self._disk()),

@@ -7,12 +7,13 @@ them.  While nothing changes, only actions that run and machines that may stall 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 
-from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.machines.machines import Failure, Machines, MachineStatus
 from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
 from tinkbox.engine.wakeups import Wakeups
@@ -20,8 +21,10 @@ from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage, Stored
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.errors import Refusal
+from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.journal import summary
+from tinkbox.model.machine_state import Doing
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import ServiceStatus
 from tinkbox.model.sightings import Sighting
@@ -29,6 +32,7 @@ from tinkbox.model.text import shortened
 from tinkbox.model.workflow import BEGUN, ActionStatus, ListedWorkflow, Outcome, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
+from tinkbox.store.machine_work import Reached
 from tinkbox.wire.messages.status import (
     HealthLine,
     LimitLine,
@@ -40,6 +44,7 @@ from tinkbox.wire.messages.status import (
 )
 
 MACHINES_AT_ONCE: Final = 250  # booting machines are answered in between
+MANY_CHANGES: Final = 1000
 WORKFLOWS_AT_ONCE: Final = 50
 KEPT_GONE: Final = 1_000  # machines that were deleted; a view that looked before that is told everything anew
 LONGEST_MESSAGE: Final = 400
@@ -64,10 +69,11 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """A workflow as lines show it, with the action that it stands at."""
+    """A workflow as lines show it, with the action that it stands at; one without actions has `reached` none."""
 
     line: WorkLine
     current: ActionStatus | None
+    reached: Reached | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +150,13 @@ class StatusChanges:
         self._in_rollouts: Mapping[str, str] = {}
         self._sent: _Sent | None = None
 
+    async def run(self) -> None:
+        """Have the lines ready before a view asks first: of thousands of machines that takes seconds."""
+        with suppress(Refusal):  # who asks is told
+            async with self._one_at_a_time:
+                await self._look()
+        await asyncio.Event().wait()  # parts of the appliance never end
+
     async def after(self, place: str, version: str, limits: Sequence[LimitLine], faults: Sequence[str]) -> str:
         """What changed behind a place that was told before, encoded; everything for a place that is unknown or empty.
 
@@ -168,6 +181,10 @@ class StatusChanges:
             )
         return encode_changes(change, told)
 
+    def tells_much(self, place: str) -> bool:
+        """Whether so much changed behind a place that it takes long to tell."""
+        return self._number - self._behind(place) > MANY_CHANGES
+
     def _behind(self, place: str) -> int:
         """The change that a place is behind; 0: everything is to be told."""
         life, _, number = place.partition("/")
@@ -179,11 +196,11 @@ class StatusChanges:
         """Bring the lines up to now."""
         woken = self._wakeups.changes
         if woken == self._woken:
-            self._tell(self._stalled() | self._progressed())
+            await self._tell(self._stalled() | self._progressed())
             return
         await self._look_at_machines()
         await self._look_at_work()
-        self._tell(self._touched | self._stalled() | self._progressed())
+        await self._tell(self._touched | self._stalled() | self._progressed())
         self._touched.clear()
         self._woken = woken
 
@@ -204,6 +221,8 @@ class StatusChanges:
                 self._kept[machine] = _Kept(record=record, newest=newest, status=status)
                 self._new.add(machine)
             else:
+                if kept.record.created_at != record.created_at:
+                    self._new.add(machine)  # it was deleted, and registered again
                 kept.record, kept.newest, kept.status = record, newest, status
             if newest is not None and newest.stage in PATIENCE:
                 self._may_stall.add(machine)
@@ -316,9 +335,11 @@ class StatusChanges:
             and self._progress(work.current) != line.work.progress
         }
 
-    def _tell(self, machines: Collection[str]) -> None:
+    async def _tell(self, machines: Collection[str]) -> None:
         """Make the lines of these machines anew."""
-        for machine in machines:
+        for index, machine in enumerate(machines):
+            if index % MACHINES_AT_ONCE == MACHINES_AT_ONCE - 1:
+                await asyncio.sleep(0)
             kept = self._kept.get(machine)
             if kept is None:
                 continue
@@ -332,9 +353,11 @@ class StatusChanges:
         work = self._work.get(self._shown.get(hardware.id, ""))
         is_begun = work is not None and work.current is not None and work.current.state in BEGUN
         (self._under_way.add if is_begun else self._under_way.discard)(hardware.id)
+        stuck = STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else ""
         return replace(
             machine_line(kept.status, self._untold.get(hardware.id)),
-            stalled=STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else "",
+            stalled=stuck,
+            state=replace(kept.status, stalled=stuck, failure=_failure(work), doing=_doing(hardware.id, work)).state,
             name=hardware.name,
             labels=dict(hardware.labels),
             work=self._work_line(hardware.id, work) if work is not None else None,
@@ -344,7 +367,7 @@ class StatusChanges:
     def _work_line(self, machine: str, work: _Work) -> WorkLine:
         line, worker = work.line, work.current.action.worker if work.current else machine
         other = self._machines.known.get(worker) if worker != machine else None
-        elsewhere = (primary(other.hardware).hostname or other.hardware.name or worker) if other else ""
+        elsewhere = called(other.hardware) if other else ""
         lost = self._waiting.get(line.id, ())
         line = replace(line, progress=self._progress(work.current), elsewhere=elsewhere)
         if not lost:
@@ -362,14 +385,30 @@ class StatusChanges:
         return self._sent.rate if self._sent else None
 
 
+def _failure(work: _Work | None) -> Failure | None:
+    """How the work that is shown of a machine failed, if it did."""
+    if work is None or work.line.state not in (State.FAILED, State.TIMEOUT):
+        return None
+    return Failure(workflow_id=work.line.id, reason=work.line.reason, message=work.line.message)
+
+
+def _doing(machine: str, work: _Work | None) -> Doing | None:
+    """What else the work that is shown of a machine tells of where it stands."""
+    if work is None or work.reached is None:
+        return None
+    return work.reached.tells(machine, work.line.state)
+
+
 def _works(tables: Tables, workflow_ids: Sequence[str]) -> dict[str, _Work]:
     listed, templates = tables.workflows.listed(workflow_ids), tables.machine_work.templates()
     pending = [each.id for each in listed if each.state is State.PENDING]
     services = tables.services.of(pending) if pending else {}
+    reached = tables.machine_work.reached([each.id for each in listed])
     return {
         each.id: _Work(
             line=_work_line(tables, each, templates.get(each.template_id, each.template_id), services.get(each.id, ())),
             current=each.current(),
+            reached=reached.get(each.id),
         )
         for each in listed
     }
@@ -394,6 +433,7 @@ def _work_line(tables: Tables, workflow: ListedWorkflow, template: str, services
         since=_since(workflow, current),
         action=current.action.spec.name,
         number=current.action.index + 1,
+        done=workflow.done,
         total=workflow.total,
         reason=ended.reason,
         message=shortened(ended.message, LONGEST_MESSAGE),

@@ -7,8 +7,9 @@ from typing import Final
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.templates.templates import Templates
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.key_kinds import MOST_SUGGESTED, KeyKind, SuggestedName
+from tinkbox.model.text import natural
 from tinkbox.store.database import Store
 from tinkbox.store.workflow_names import NamedWorkflow
 
@@ -30,6 +31,8 @@ class SuggestedNames:
         match kind:
             case KeyKind.MACHINE:
                 found: Iterable[SuggestedName] = await self._machines(prefix)
+            case KeyKind.RETIRED_MACHINE:
+                found = await self._machines(prefix, retired=True)
             case KeyKind.TEMPLATE:
                 found = await self._all_templates()
             case KeyKind.WORKFLOW:
@@ -46,24 +49,28 @@ class SuggestedNames:
                 found = ()
         return first_of(found, prefix)
 
-    async def _machines(self, prefix: str) -> Sequence[SuggestedName]:
-        """Each by the first of its names that begins so, beside the others."""
+    async def _machines(self, prefix: str, *, retired: bool = False) -> Sequence[SuggestedName]:
+        """Each by the first of its names that begins so, beside the others; only those that are `retired`, or all.
+
+        They are in the order of these names.
+        """
         found: list[SuggestedName] = []
         for number, record in enumerate(tuple(self._known.all())):
             if number % PAGE == PAGE - 1:
                 await asyncio.sleep(0)
+            if retired and record.retired is None:
+                continue
             names = names_of(record.hardware)
             fitting = next((each for each in names if each.startswith(prefix)), "")
             if fitting:
                 found.append(SuggestedName(fitting, " ".join(each for each in names[:-1] if each != fitting)))
-            if len(found) == MOST_SUGGESTED:
-                break
-        return found
+        return sorted(found, key=lambda each: natural(each.name))
 
     async def _all_templates(self) -> list[SuggestedName]:
         stored = [SuggestedName(each.name, each.id[:SHORT]) for each in await self._templates.all()]
         built_in = await self._templates.catalogue()
-        return [*stored, *(SuggestedName(each.name, each.about) for each, instead in built_in if not instead)]
+        found = [*stored, *(SuggestedName(each.name, each.about) for each, instead in built_in if not instead)]
+        return sorted(found, key=lambda each: natural(each.name))
 
     def _workflows(self, newest: Iterable[NamedWorkflow], prefix: str) -> Iterator[SuggestedName]:
         """By the machine, which means its newest, and by the beginning of the id that lists show."""
@@ -76,7 +83,7 @@ class SuggestedNames:
 
 def names_of(hardware: Hardware) -> list[str]:
     """All that a machine may be called, the name that people know first and its id last."""
-    hostnames = (primary(hardware).hostname, hardware.name, *(each.hostname for each in hardware.interfaces))
+    hostnames = (name_of(hardware), *(each.hostname for each in hardware.interfaces))
     macs = (str(each.mac) for each in hardware.interfaces)
     addresses = (str(each.address) for each in hardware.interfaces if each.address is not None)
     return [name for name in dict.fromkeys((*hostnames, *macs, *addresses, hardware.id)) if name]

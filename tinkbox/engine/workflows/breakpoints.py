@@ -20,11 +20,12 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
 from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_action, resume
-from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.engine.workflows.workflows import UNFINISHED, find_only_workflow, find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
@@ -34,6 +35,7 @@ __all__ = ["Breakpoints", "Change", "Standing"]
 
 TOUCH_EVERY = timedelta(seconds=10)
 CONTAINER = "the container"
+ANY = WorkflowListing()
 T = TypeVar("T")
 
 
@@ -100,11 +102,15 @@ class Breakpoints:
         """What is armed and held of a workflow."""
         return await self._store.read(lambda tables: _standing(tables, find_workflow(tables, key)))
 
-    async def all(self) -> list[Standing]:
-        """The same of every workflow that is not over and has something armed or held, oldest first."""
+    async def all(self, wanted: WorkflowListing = ANY) -> list[Standing]:
+        """The same of every workflow that is wanted, is not over and has something armed or held, oldest first."""
 
         def question(tables: Tables) -> list[Standing]:
-            return [_standing(tables, each) for each in tables.workflows.some(tables.holds.concerned())]
+            ids = tables.holds.concerned()
+            if ids and wanted != ANY:
+                selected = set(tables.workflows.listed_ids(replace(wanted, states=tuple(UNFINISHED)))[0])
+                ids = [each for each in ids if each in selected]
+            return [_standing(tables, each) for each in tables.workflows.some(ids)]
 
         standings = await self._store.read(question)
         return [each for each in standings if each.hold is not None or each.breakpoints.anything]
@@ -112,8 +118,8 @@ class Breakpoints:
     async def resolve(self, key: str, verdict: Verdict) -> Hold:
         """Decide what becomes of the held action; returns its hold, with the verdict as it counts.
 
-        Raises Conflict when nothing is held, when somebody decided already (it names them), or when the verb is none
-        for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
+        Raises Conflict when nothing is held, when somebody decided already (it names them), when several workflows that
+        are not over have this name, or when the verb is none for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
         """
 
         def use_case(tables: Tables) -> tuple[Hold, list[str]]:
@@ -280,7 +286,7 @@ def _standing(tables: Tables, workflow: Workflow) -> Standing:
 
 def _open(tables: Tables, key: str) -> Hold:
     """The hold that a workflow is in and that nobody decided about yet."""
-    standing = _standing(tables, find_workflow(tables, key))
+    standing = _standing(tables, find_only_workflow(tables, key, UNFINISHED))
     identity, hold = standing.workflow.id, standing.hold
     if hold is None:
         newest = f" any more: {decided(standing.holds[-1])}" if standing.holds else ": tinkbox breakpoint list"

@@ -5,21 +5,25 @@ It is told nothing when it boots, not even its address, and no workflow is creat
 what it has begun.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
 from tinkbox.engine.machines.machines import Machines, MachineStatus, refuse_deleted
-from tinkbox.engine.workflows.stopping import way_out
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import Hardware, called
-from tinkbox.model.notes import MAX_NOTE, Retirement, note_text
+from tinkbox.model.notes import MAX_NOTE, MAX_NOTES, Retirement, note_text
 from tinkbox.model.text import shortened
+from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, Tables
 
 FORCE = "--force cancels it first"
+Told = Callable[[str], None]
+
+
+def _to_no_one(_: str) -> None: ...
 
 
 class Departures:
@@ -27,6 +31,7 @@ class Departures:
 
     Without `force` a machine that an unfinished workflow needs, or that waits in a rollout, is refused with Conflict; with it,
     its workflows are cancelled first, on whatever other machines they have as well, and the rollout goes on without it.
+    `told` hears of each workflow that is cancelled, also where the machine stays after all.
     """
 
     def __init__(self, store: Store, machines: Machines, workflows: Workflows, clock: Callable[[], datetime]) -> None:
@@ -36,7 +41,7 @@ class Departures:
         self._clock = clock
 
     async def retire(
-        self, key: str, who: str, reason: str = "", *, force: bool = False
+        self, key: str, who: str, reason: str = "", *, force: bool = False, told: Told = _to_no_one
     ) -> tuple[MachineStatus, list[str]]:
         """Take a machine out of service; returns it and the ids of the workflows that were cancelled.
 
@@ -44,7 +49,7 @@ class Departures:
         """
         hardware = self._machines.known.find(key).hardware
         said = note_text(reason, "the reason") if reason.strip() else ""
-        canceled = await self._cancel(hardware, who) if force else []
+        canceled = await self._cancel(hardware, who, told) if force else []
 
         def use_case(tables: Tables) -> None:
             refuse_deleted(tables, hardware.id)
@@ -57,8 +62,7 @@ class Departures:
             # What was told to stop with force ends by itself; what came meanwhile is decided about by a person.
             if set(needing) - set(canceled):
                 raise self._needed(hardware, needing, FORCE)
-            if not force:
-                _refuse_awaited(tables, hardware)
+            (_end_waiting if force else _refuse_awaited)(tables, hardware, "retired")
             tables.retirements.put(hardware.id, Retirement(at=self._clock(), who=who, reason=said))
             self._machines.sessions.void(tables, hardware.id)
 
@@ -67,13 +71,23 @@ class Departures:
         return await self._machines.get(hardware.id), canceled
 
     async def give_back(self, key: str, who: str) -> MachineStatus:
-        """Take a retired machine back into service; a note keeps that it was retired.  Raises Conflict for one that is not."""
+        """Take a retired machine back into service; a note keeps that it was retired.
+
+        Raises Conflict for one that is not, and for one that has MAX_NOTES already: no note of a person is thrown away.
+        """
         hardware = self._machines.known.find(key).hardware
 
         def use_case(tables: Tables) -> None:
             before = tables.retirements.of(hardware.id)
             if before is None:
                 raise Conflict(f"machine {called(hardware)} is not retired")
+            notes = tables.notes.of(hardware.id)
+            if len(notes) >= MAX_NOTES:
+                first = notes[0].number
+                raise Conflict(
+                    f"machine {called(hardware)} has {MAX_NOTES} notes, and its return is noted as well: remove one first, such "
+                    f"as with `tinkbox hardware note {called(hardware)} --remove {first}`"
+                )
             tables.retirements.remove(hardware.id)
             reason = f": {before.reason}" if before.reason else ""
             text = f"returned to service; was retired from {before.at:%Y-%m-%d} by {before.who}{reason}"
@@ -83,7 +97,9 @@ class Departures:
         await self._machines.taken_in([hardware.id], ())
         return await self._machines.get(hardware.id)
 
-    async def delete(self, key: str, who: str, *, force: bool = False) -> tuple[Hardware, list[str]]:
+    async def delete(
+        self, key: str, who: str, *, force: bool = False, told: Told = _to_no_one
+    ) -> tuple[Hardware, list[str]]:
         """Forget a machine; returns what it was and the ids of the workflows that were cancelled.
 
         Raises Conflict also with `force` while a workflow of it is still being stopped.
@@ -92,33 +108,43 @@ class Departures:
         needing = [] if force else await self._machines.needed_by(hardware.id)
         if needing:
             raise self._needed(hardware, needing, FORCE)
-        if not force:
-            await self._store.read(partial(_refuse_awaited, hardware=hardware))
-        canceled = await self._cancel(hardware, who) if force else []
+        canceled = await self._cancel(hardware, who, told) if force else []
         for each in await self._machines.needed_by(hardware.id):
             raise self._needed(hardware, [each], await self._store.read(partial(self._way_out, each)))
-        await self._machines.delete(hardware.id)
+        awaited = _end_waiting if force else _refuse_awaited
+        await self._machines.delete(hardware.id, partial(awaited, hardware=hardware, what="deleted"))
         return hardware, canceled
 
-    async def _cancel(self, hardware: Hardware, who: str) -> list[str]:
+    async def _cancel(self, hardware: Hardware, who: str, told: Told) -> list[str]:
         canceled = []
         for workflow_id in await self._machines.needed_by(hardware.id):
             with suppress(Conflict):  # it ended meanwhile
                 canceled.append(await self._workflows.cancel(workflow_id, who))
+                told(workflow_id)
         return canceled
 
+    async def stopping(self, workflow_ids: Sequence[str]) -> list[str]:
+        """Those of these workflows, which were cancelled, whose machine was told to stop what runs, and has not answered."""
+        found = await self._store.read(lambda tables: tables.workflows.listed(workflow_ids))
+        return [each.id for each in found if each.state is State.STOPPING]
+
     def _way_out(self, workflow_id: str, tables: Tables) -> str:
-        return way_out(tables, tables.workflows.get(workflow_id), self._clock())
+        return self._workflows.way_out(tables, tables.workflows.get(workflow_id))
 
     @staticmethod
     def _needed(hardware: Hardware, needing: list[str], then: str) -> Conflict:
         return Conflict(f"workflow {needing[0]} is not over and needs machine {called(hardware)}: {then}")
 
 
-def _refuse_awaited(tables: Tables, hardware: Hardware) -> None:
-    """Raise Conflict for a machine that waits in a rollout."""
+def _end_waiting(tables: Tables, hardware: Hardware, what: str) -> None:
+    """Have the rollouts in which a machine waits go on without it, also where it comes back before its turn."""
+    tables.rollouts.end_waiting(hardware.id, f"the machine was {what} before its turn")
+
+
+def _refuse_awaited(tables: Tables, hardware: Hardware, what: str) -> None:
+    """Raise Conflict for a machine that waits in a rollout and is not to be `what`."""
     for rollout in tables.rollouts.waiting_in([hardware.id]).values():
         raise Conflict(
             f"machine {called(hardware)} waits in rollout {rollout[:8]}: `tinkbox rollout get {rollout[:8]}` shows that; with "
-            "--force the rollout goes on without it"
+            f"--force it is {what}, and the rollout goes on without it"
         )

@@ -1,4 +1,4 @@
-"""Deleting workflows that have been over for long, so that an appliance that is left alone has room.
+"""Deleting workflows and rollouts that have been over for long, so that an appliance that is left alone has room.
 
 A few in each transaction, and of a large one a few megabytes: machines that boot wait for none of it.
 """
@@ -75,6 +75,7 @@ class Retainer:
         """
         now = self._clock()
         deleted = await self._delete(now - self._retention.workflows, self._retention.newest)
+        await self._forget_rollouts(now - self._retention.workflows)
         early = await self._delete(now, ALWAYS_KEPT, early=True) if self._is_to_be_early(now) else 0
         for forget in self._surplus:
             more = True
@@ -126,6 +127,20 @@ class Retainer:
                 _log.info("workflows deleted: %s", told, extra={"action": "retention.workflows"})
             if piece.is_last or (early and deleted == AT_ONCE):
                 return deleted
+            await asyncio.sleep(PAUSE)
+
+    async def _forget_rollouts(self, before: datetime) -> None:
+        """Those that are too old by now and of which no workflow is left."""
+
+        def use_case(tables: Tables, rollout_id: str) -> bool:
+            if rollout_id not in tables.rollouts.outlived(before):
+                return False  # a person has it go on
+            tables.rollouts.delete(rollout_id)
+            return True
+
+        for each in await self._store.read(lambda tables: tables.rollouts.outlived(before)):
+            if await self._store.write(partial(use_case, rollout_id=each)):
+                _log.info("rollout %s is deleted, which ended long ago", each, extra={"action": "retention.rollouts"})
             await asyncio.sleep(PAUSE)
 
     async def _give_room_back(self, spare: int) -> None:

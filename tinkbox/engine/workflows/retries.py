@@ -9,6 +9,7 @@ from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_first_boot
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again
 from tinkbox.model import history
+from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import called
 from tinkbox.model.workflow import DONE, State, Workflow
 from tinkbox.store.database import Tables
@@ -40,6 +41,30 @@ def take_up_again(
     ready = tables.workflows.get(workflow.id)
     tables.hardware.grant_ticket(awaited(ready))
     return ready
+
+
+def refuse_departed(tables: Tables, workflow: Workflow) -> None:
+    """Raise Conflict, which says what to do, where a machine of a workflow was deleted, be it registered anew since."""
+    addresses = {each.action.worker: each.action.address for each in workflow.actions}
+    for machine, deleted in tables.hardware.left(workflow.id, workflow.workers()).items():
+        known = next((each.hardware for each in tables.hardware.some([machine])), None)
+        name = called(known, addresses[machine])
+        what = "was deleted" if deleted else "was deleted and registered anew since"
+        raise Conflict(
+            f"workflow {workflow.id} is not retried, for its machine {name} {what}: make a new workflow, with "
+            "`tinkbox workflow create`"
+        )
+
+
+def refuse_in_turn(tables: Tables, workflow: Workflow) -> None:
+    """Raise Conflict, which names the rollout, where a machine of a workflow that is over waits for its turn in one that goes on."""
+    waiting = tables.rollouts.waiting_in(workflow.workers())
+    for record in tables.hardware.some(list(waiting)):
+        rollout = waiting[record.hardware.id][:8]
+        raise Conflict(
+            f"workflow {workflow.id} is not retried, for machine {called(record.hardware)} waits in rollout {rollout}: `tinkbox "
+            f"rollout get {rollout}` shows that, `tinkbox rollout cancel {rollout}` ends it for all its machines"
+        )
 
 
 def awaited(workflow: Workflow) -> list[str]:

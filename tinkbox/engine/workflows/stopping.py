@@ -22,10 +22,9 @@ def being_stopped(tables: Tables, workflow_id: str) -> UnderWay | None:
     return found if found is not None and found.state is State.STOPPING and found.attempt is not None else None
 
 
-def ends_by_itself(stopped: UnderWay, now: datetime) -> str:
-    """When that ends without its machine's word, as `in 58s`."""
-    since = stopped.stopped_at or now
-    following = due(stopped, since)
+def ends_by_itself(stopped: UnderWay, now: datetime, listening_since: datetime) -> str:
+    """When that ends without its machine's word, as `in 58s`: machines have a while to report to a new appliance."""
+    following = due(stopped, listening_since)
     left = (following[0] - now).total_seconds() if following is not None else 0.0
     return f"in {show_duration(left)}" if left >= 1 else "in a moment"
 
@@ -39,13 +38,13 @@ def end_unconfirmed(tables: Tables, stopped: UnderWay, who: str, now: datetime) 
     return end_attempt(tables, stopped.attempt, Outcome(state=into, reason=reason, message=told), now)
 
 
-def way_out(tables: Tables, workflow: Workflow, now: datetime) -> str:
+def way_out(tables: Tables, workflow: Workflow, now: datetime, listening_since: datetime) -> str:
     """What a person can do about a workflow that is under way and stands in the way of something."""
     short = workflow.id[:8]
     stopped = being_stopped(tables, workflow.id)
     if stopped is None:
         return f"`tinkbox workflow cancel {short}` ends it"
     return (
-        f"it was told to stop, and ends by itself {ends_by_itself(stopped, now)} at the latest; `tinkbox workflow cancel --force "
-        f"{short}` ends it now if its machine does not answer"
+        f"it was told to stop, and ends by itself {ends_by_itself(stopped, now, listening_since)} at the latest; "
+        f"`tinkbox workflow cancel --force {short}` ends it now if its machine does not answer"
     )

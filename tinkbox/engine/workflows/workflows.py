@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tinkbox.engine.lookup import only
+from tinkbox.engine.lookup import only, only_machine
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
@@ -20,9 +20,9 @@ from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, de
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
-from tinkbox.engine.workflows.retries import awaited, end_if_up, take_up_again
+from tinkbox.engine.workflows.retries import awaited, end_if_up, refuse_departed, refuse_in_turn, take_up_again
 from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
-from tinkbox.model import history
+from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.declaration import Declaration
@@ -32,6 +32,8 @@ from tinkbox.model.journal import summary
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
+from tinkbox.model.names import check_name
+from tinkbox.model.rollout import labels_given
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import MAX_NAME, MAX_TEXT
@@ -167,7 +169,9 @@ class Workflows:
         as_id: str = "",
     ) -> Prepared:
         """The first half of `create`, which stores nothing: what it makes a workflow of."""
-        check_size(name, devices)
+        if name:
+            check_name(name, "workflow")
+        check_size(devices)
 
         def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
             found = find_template(tables, template_key) if isinstance(template_key, str) else template_key
@@ -257,7 +261,8 @@ class Workflows:
         return {each.id: each for each in await self._store.read(lambda tables: tables.workflows.listed(ids))}
 
     async def label(self, key: str, change: LabelChange) -> str:
-        """Change a workflow's labels; returns its id.  Raises Invalid for too many."""
+        """Change a workflow's labels; returns its id.  Raises Invalid for too many, and for the appliance's own."""
+        labels_given({**dict(change.set), **dict.fromkeys(change.removed, "")})
 
         def use_case(tables: Tables) -> str:
             workflow_id = find_workflow(tables, key).id
@@ -309,6 +314,10 @@ class Workflows:
             await self._end_unconfirmed(workflow_id, who or OPERATOR)
         return workflow_id
 
+    def way_out(self, tables: Tables, workflow: Workflow) -> str:
+        """What a person can do about a workflow that is under way and stands in the way of something."""
+        return way_out(tables, workflow, self._clock(), self._listening_since)
+
     async def _end_unconfirmed(self, workflow_id: str, who: str) -> None:
         """End a workflow that is being stopped, and whose machine stays silent."""
         time = asyncio.get_running_loop().time
@@ -323,7 +332,7 @@ class Workflows:
             if self._machines.progress.heard_since(stopped.attempt.worker, stopped.stopped_at):
                 raise Conflict(
                     f"workflow {workflow_id} is not ended by force: its machine answers, and stops what runs there. It ends by itself "
-                    f"{ends_by_itself(stopped, now)} at the latest"
+                    f"{ends_by_itself(stopped, now, self._listening_since)} at the latest"
                 )
             if time() < patience and silent < SILENCE:
                 return [], False
@@ -351,8 +360,9 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, or when its
-        machines did more after its end than the store knows; NotFound when there is none so called.
+        `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, when its machines did more after its
+        end than the store knows, or, unless there is a `first`, when one of them waits in a rollout; NotFound when there is
+        none so called.
         """
         now = self._clock()
 
@@ -365,6 +375,8 @@ class Workflows:
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
                     f"first: {later[0].hint}"
                 )
+            if workflow.state in FINAL and first is None:  # what a rollout takes up is what its machines wait for
+                refuse_in_turn(tables, workflow)
             if self._discard(tables, workflow.id, State.FAILED, who):
                 workflow = tables.workflows.get(workflow.id)
                 if workflow.state not in FINAL and from_action is None:
@@ -372,6 +384,7 @@ class Workflows:
             elif workflow.state not in FINAL:
                 refuse_behind(tables, workflow.id)
             refuse_retired(tables, workflow.workers())
+            refuse_departed(tables, workflow)
             retried = take_up_again(
                 tables,
                 workflow,
@@ -404,7 +417,7 @@ class Workflows:
             if workflow.state in {State.RUNNING, State.STOPPING}:
                 raise Conflict(
                     f"workflow {workflow.id} is {workflow.state.lower()}, and can be deleted when it is over: "
-                    f"{way_out(tables, workflow, self._clock())}"
+                    f"{self.way_out(tables, workflow)}"
                 )
             tables.declarations.release(workflow.id)
             begin_deletion(tables, workflow)
@@ -420,7 +433,7 @@ class Workflows:
         """What happened to a workflow, in order."""
         return await self._store.read(lambda tables: tables.events.of(find_workflow(tables, key).id))
 
-    async def events_after(self, sequence: int, limit: int = 500) -> list[tuple[int, Event]]:
+    async def events_after(self, sequence: int, limit: int) -> list[tuple[int, Event]]:
         """The next events of any workflow, each with its place in the whole."""
         return await self._store.read(lambda tables: tables.events.after(sequence, limit))
 
@@ -474,22 +487,37 @@ class Workflows:
         return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
 
 
-def find_workflow(tables: Tables, key: str) -> Workflow:
-    """The one workflow that `key` means, else the newest of the machine that it means; raises NotFound or Conflict."""
-    found = tables.workflows.matching(key)
-    if not found and (machines := tables.hardware.matching(key)):
-        found = tables.workflows.newest_of(only(machines, "hardware", key))
-        if not found:
-            raise NotFound(
-                f"machine {key[:80]} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
-            )
+def find_workflow(tables: Tables, key: str, *, to_change: bool = False) -> Workflow:
+    """The one workflow that `key` means, or the newest of the machine that it means; raises NotFound or Conflict.
+
+    Its whole id and its name come first, then a machine's, an id's beginning last, as for all keys.  For what changes it a
+    machine's name means no workflow from before the machine was registered.
+    """
+    found = keys.exactly(tables.workflows, key)
+    if not found and (machines := machine_keys.exactly(tables.hardware, key)):
+        return _newest_of(tables, only_machine(machines, key), key, to_change=to_change)
+    if not found and not (found := keys.beginning(tables.workflows, key)):
+        machines = machine_keys.beginning(tables.hardware, key)
+        return _newest_of(tables, only(machines, "workflow", key), key, to_change=to_change)
     return only(found, "workflow", key)
+
+
+def _newest_of(tables: Tables, machine: str, key: str, *, to_change: bool) -> Workflow:
+    """The newest workflow of the machine that a key means; raises NotFound."""
+    earlier = ""
+    for workflow in tables.workflows.newest_of(machine):
+        if not to_change or machine not in tables.hardware.left(workflow.id, [machine]):
+            return workflow
+        earlier = f", which was deleted and registered anew since workflow {workflow.id[:8]},"
+    raise NotFound(
+        f"machine {key[:80]}{earlier} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
+    )
 
 
 def find_only_workflow(tables: Tables, key: str, states: Collection[State] = tuple(State)) -> Workflow:
     """As `find_workflow`, for what changes it: raises Conflict for a name that several workflows in these states have."""
-    workflow = find_workflow(tables, key)
-    by_name = workflow.name == key and not workflow.id.startswith(key)
+    workflow = find_workflow(tables, key, to_change=True)
+    by_name = key == workflow.name != workflow.id
     number = sum(each in states for each in tables.workflows.called(key)) if by_name else 0
     if number > 1:
         which = "workflows that are not over" if states is UNFINISHED else "workflows"
@@ -500,16 +528,15 @@ def find_only_workflow(tables: Tables, key: str, states: Collection[State] = tup
     return workflow
 
 
-def check_size(name: str, devices: Mapping[str, str]) -> None:
+def check_size(devices: Mapping[str, str]) -> None:
     """Raise Invalid for what a person says so much of that lists would be long."""
     if len(devices) > MAX_DEVICES:
         raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
-    for what, named in (("workflow", [name]), ("device", devices)):
-        for each in named:
-            if len(each.encode(errors="replace")) >= MAX_NAME:
-                raise Invalid(
-                    f"the name of a {what}, {quoted(each)}, has more than {MAX_NAME - 1} bytes: choose a shorter one"
-                )
+    for each in devices:
+        if len(each.encode(errors="replace")) >= MAX_NAME:
+            raise Invalid(
+                f"the name of a device, {quoted(each)}, has more than {MAX_NAME - 1} bytes: choose a shorter one"
+            )
     if sum(len(each.encode(errors="replace")) for each in devices.values()) > MAX_TEXT:
         raise Invalid(
             f"the values of all devices have more than {show_size(MAX_TEXT)}, and so much a rendered template may have"

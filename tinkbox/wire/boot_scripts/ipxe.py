@@ -11,6 +11,7 @@ from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.firmware_traits import LocalBoot
+from tinkbox.model.text import printable
 from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
 
 RETRIES: Final = 3
@@ -96,7 +97,7 @@ def _from_bytes(text: str) -> str:
     """Text out of hexadecimal bytes; what is none is taken as it is."""
     with suppress(ValueError):
         text = bytes.fromhex(text).decode(errors="replace")
-    return "".join(each for each in text if each.isprintable()).strip()[:MAX_FACT]
+    return printable(text).strip()[:MAX_FACT]
 
 
 def _osie(files: BootFiles, why: str) -> list[list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tinkbox.model.boot import Asker, Client
-from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, printable
+from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, shown
 from tinkbox.wire.dhcp.relay_agent import relay_agent, relay_port
 
 # Processor architectures in the IANA registry (RFC 4578 §2.1) of which we know what to do.
@@ -29,8 +29,8 @@ def identify(packet: Packet) -> Client:
         mac=packet.mac,
         asker=_asker(packet, architecture),
         architecture=architecture,
-        vendor_class=printable(packet.options.get(Option.CLASS_ID, b"")),
-        hostname=printable(packet.options.get(Option.HOSTNAME, b""), _MAX_HOSTNAME),
+        vendor_class=shown(packet.options.get(Option.CLASS_ID, b"")),
+        hostname=shown(packet.options.get(Option.HOSTNAME, b""), _MAX_HOSTNAME),
         # RFC 3527 §3: the link beats giaddr where the network is chosen; without a relay, nobody may say it.
         relay=agent.link if agent.link is not None and relay != NOWHERE else relay,
         circuit=agent.port,

@@ -14,6 +14,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.text import printable
 
 SERVER_PORT: Final = 67
 CLIENT_PORT: Final = 68
@@ -262,12 +263,9 @@ def read_suboptions(area: bytes) -> dict[int, bytes]:
     return found
 
 
-def printable(octets: bytes, limit: int = 64) -> str:
+def shown(octets: bytes, limit: int = 64) -> str:
     """Text of a packet, for people: at most `limit` characters, and none that does something to a terminal."""
-    text = octets.decode(errors="replace")
-    if not text.isprintable():
-        text = "".join(character for character in text if character.isprintable())
-    return text[:limit]
+    return printable(octets.decode(errors="replace"))[:limit]
 
 
 def _option(code: int, value: bytes) -> bytes:

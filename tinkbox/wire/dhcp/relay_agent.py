@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address
 
-from tinkbox.wire.dhcp.packets import NOWHERE, Option, Packet, printable, read_suboptions
+from tinkbox.wire.dhcp.packets import NOWHERE, Option, Packet, read_suboptions, shown
 
 
 class RelayOption(IntEnum):
@@ -63,5 +63,5 @@ def _address(value: bytes) -> IPv4Address | None:
 
 def _shown(value: bytes) -> str:
     """Some switches write text, others numbers in a layout of their own."""
-    text = printable(value)
+    text = shown(value)
     return text if text.isascii() and len(text) == min(len(value), 64) else f"0x{value[:32].hex()}"

@@ -12,7 +12,7 @@ from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine, listed_machine, parse_address
 from tinkbox.model.notes import MAX_NOTE
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import condensed, counted, quoted
 
 TAGGED: Final = "yes"  # the value of a label that is a tag elsewhere
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -243,7 +243,7 @@ def own_labels(values: Mapping[str, str], tags: Iterable[str] = ()) -> dict[str,
 
 def own_note(text: str) -> tuple[str, ...]:
     """A description as one line, if there is any."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:MAX_NOTE]
+    line = condensed(text, 4 * MAX_NOTE)[:MAX_NOTE]
     return (line,) if line else ()
 
 

@@ -18,7 +18,8 @@ from tinkbox.model.text import counted
 from tinkbox.wire.machine_lists.csv_lists import rows
 from tinkbox.wire.machine_lists.listing import Gathered, own_labels, own_note, shown, some
 
-_MACS: Final = ("primary mac", "mac address", "mac addresses")
+_MACS: Final = ("primary mac", "primary mac address", "mac address", "mac addresses")
+_FOR_MANAGEMENT: Final = ("management only", "mgmt only")
 _ADDRESSES: Final = ("ipv4 address", "ip address")
 _LABELS: Final = ("site", "location", "rack", "role", "platform", "tenant", "status")
 _OF_DEVICES: Final = frozenset({"site", "role", "manufacturer", "device role", "rack"})
@@ -115,7 +116,8 @@ def gather(tables: Tables) -> None:
 
 
 def _names(header: Sequence[str]) -> list[str]:
-    return [each.strip().lower() for each in header]
+    """The headings of its tables, or the names of its fields, such as `mac_address`."""
+    return [each.strip().lower().replace("_", " ") for each in header]
 
 
 def _value(told: Cells, name: str) -> str:
@@ -124,7 +126,7 @@ def _value(told: Cells, name: str) -> str:
 
 def _is_card(cells: Cells) -> bool:
     kind = cells.get("type", "").lower()
-    for_management = cells.get("management only", "").lower() in _YES
+    for_management = any(cells.get(each, "").lower() in _YES for each in _FOR_MANAGEMENT)
     return any(_macs(cells)) and not kind.startswith(_NO_CARDS) and not for_management
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Device, Disk, Inventory
+from tinkbox.model.text import condensed
 from tinkbox.wire.messages.json_fields import fields_of, flag, number, read_object, text, write
 
 MAX_INVENTORY = 256 * 1024  # bytes of the message
@@ -148,8 +149,7 @@ def _matching(entry: Mapping[str, Any], name: str, pattern: re.Pattern[str]) -> 
 
 
 def _stripped(entry: Mapping[str, Any], name: str) -> str:
-    shown = "".join(letter if letter.isprintable() else " " for letter in text(entry, name, "")[: 4 * MAX_TEXT])
-    return " ".join(shown.split())[:MAX_TEXT]
+    return condensed(text(entry, name, ""), 4 * MAX_TEXT)[:MAX_TEXT]
 
 
 def _amount(entry: Mapping[str, Any], name: str) -> int:

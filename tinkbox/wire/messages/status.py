@@ -23,7 +23,8 @@ from tinkbox.model.workflow import State
 class WorkLine:
     """What is done with a machine: the workflow under way on it, else the next in its queue, else its newest.
 
-    `action` is the one it stands at, the `number`th of `total`; `since` is when that began, or when the workflow ended.
+    `action` is the one it stands at, the `number`th of `total`, of which `done` are over well; `since` is when that began, or
+    when the workflow ended.
     `template` is a name, or the id of a template that is gone.  `reason`, `message` and `hint` say why it ended badly, is
     held, or waits for a person; `lost` tells that its machine did what the store does not know.
     `held` is where the action is held, until `deadline`, when `on_expiry` becomes of it; `decided` tells that a verdict is
@@ -39,6 +40,7 @@ class WorkLine:
     template: str = ""
     action: str = ""
     number: int = 0
+    done: int = 0
     total: int = 0
     progress: Progress | None = None
     reason: str = ""
@@ -62,7 +64,8 @@ class MachineLine:
 
     `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
     unfinished workflow waits for a decision about that, and `lost_hint` what to do then.  `name` is that of its document,
-    `work` what is done with it, `rollout` the id of one in which it waits for its turn; these for those who ask for changes.
+    `work` what is done with it, `rollout` the id of one in which it waits for its turn, `state` its word in lists of machines
+    (`model.machine_state`); these for those who ask for changes.
     """
 
     id: str
@@ -82,6 +85,7 @@ class MachineLine:
     labels: Labels = field(default_factory=dict)
     work: WorkLine | None = None
     rollout: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,21 +305,34 @@ class Snapshot:
 
 # What a view of an earlier release does not know, and would refuse.
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
-_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout")
+_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout", "state")
 T = TypeVar("T")
 
 
-def encode_snapshot(snapshot: Snapshot) -> str:
-    """The whole of it as JSON, times in ISO 8601, without what only those are told who ask for changes."""
-    document = asdict(snapshot)
-    for name in _NEW_OF_SNAPSHOT:
+def encode_snapshot(snapshot: Snapshot, machines: Iterable[str], workflows: Iterable[str]) -> str:
+    """The whole of it as JSON, times in ISO 8601, without what only those are told who ask for changes.
+
+    Its machines and workflows come encoded, each by itself: there may be so many that others need their turn in between.
+    """
+    document = asdict(replace(snapshot, machines=(), workflows=()))
+    for name in (*_NEW_OF_SNAPSHOT, "machines", "workflows"):
         del document[name]
-    for machine in document["machines"]:
-        for name in _NEW_OF_MACHINE:
-            del machine[name]
-    for running in filter(None, (each["running"] for each in document["workflows"])):
-        if running["progress"] is None:
-            del running["progress"]  # a view of before there was progress knows no such field
+    return f'{_json(document)[:-1]}, "machines": [{", ".join(machines)}], "workflows": [{", ".join(workflows)}]}}'
+
+
+def encode_snapshot_machine(machine: MachineLine) -> str:
+    """One machine of a snapshot, as JSON."""
+    document = asdict(machine)
+    for name in _NEW_OF_MACHINE:
+        del document[name]
+    return _json(document)
+
+
+def encode_snapshot_workflow(workflow: WorkflowLine) -> str:
+    """One workflow of a snapshot, as JSON."""
+    document = asdict(workflow)
+    if document["running"] is not None and document["running"]["progress"] is None:
+        del document["running"]["progress"]  # a view of before there was progress knows no such field
     return _json(document)
 
 

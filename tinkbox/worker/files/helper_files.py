@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
+from tinkbox.model.text import one_line
 from tinkbox.model.workflow import Outcome
 from tinkbox.runtime.folders import remove
 from tinkbox.wire.messages.json_fields import flag, member, read_object, text
@@ -174,8 +175,7 @@ class HelperFiles:
 
     def answer(self, request: str, ok: bool, words: str) -> None:
         """Tell whoever waits for the answer to this request, and prints it."""
-        line = "".join(letter if letter.isprintable() else " " for letter in words)[:MAX_ANSWER]
-        self._write("answer", f"{request} {'ok' if ok else 'refused'} {line}\n")
+        self._write("answer", f"{request} {'ok' if ok else 'refused'} {one_line(words, MAX_ANSWER)}\n")
 
     def describe(self, offer: Offer, kind: Kind, outcome: Outcome | None) -> None:
         """Tell those who look into the container where they are."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from tinkbox.model.breakpoint import Kind, Verb, verdicts
+from tinkbox.model.text import clean_block
 from tinkbox.model.workflow import Outcome, PlannedAction
 from tinkbox.wire.messages.worker import Offer
 
@@ -60,5 +61,4 @@ def _ended(outcome: Outcome) -> str:
 
 
 def _steerless(text: str) -> str:
-    text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text)
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)
+    return clean_block(re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text))

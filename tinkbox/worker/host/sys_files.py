@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from tinkbox.model.text import printable
+
 LONGEST: Final = 64  # of what a device says of itself
 
 
@@ -38,4 +40,4 @@ def entries(folder: Path) -> list[Path]:
 def clean(content: bytes) -> str:
     """What a device says of itself, as a line that can be shown."""
     words = " ".join(content.replace(b"\0", b" ").decode(errors="replace").split())
-    return "".join(letter for letter in words if letter.isprintable())[:LONGEST].strip()
+    return printable(words)[:LONGEST].strip()

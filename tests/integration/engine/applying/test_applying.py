@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ from tests.integration.engine.applying.documents import (
     template,
 )
 from tinkbox.engine.applying.applying import Wish
+from tinkbox.engine.applying.exporting import Asked, Kind
+from tinkbox.engine.documents import kubernetes
+from tinkbox.engine.rollouts.planning import Wanted
+from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
+from tinkbox.store import declarations
 
 STORED = Wish()
 DRY = Wish(rehearsal=True)
@@ -45,9 +51,9 @@ async def forget(box: Appliance) -> None:
     await Retainer(box.store, box.wakeups, box.machines, box.clock, at_once, forgotten, lambda: 2**40).look()
 
 
-async def problems(box: Appliance, *texts: str) -> list[str]:
+async def problems(box: Appliance, *texts: str, wish: Wish = STORED) -> list[str]:
     with pytest.raises(Invalid) as refused:
-        await apply(box, *texts)
+        await apply(box, *texts, wish=wish)
     return [str(each) for each in refused.value.problems]
 
 
@@ -87,6 +93,25 @@ async def test_a_workflow_that_is_forgotten_for_its_age_is_not_run_again(box: Ap
     assert await apply(box, flow(1)) == {"workflow/install-1": "refused"}
     await box.workflows.delete("install-1")
     assert await apply(box, flow(1)) == {"workflow/install-1": "created"}
+
+
+async def test_of_workflows_that_are_forgotten_those_that_ended_last_are_known(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declarations, "MOST_FORGOTTEN", 2)
+    await apply(box, site(4))
+    for number in (3, 1, 4, 2):
+        box.clock.forward(60)
+        await box.finish((await box.workflows.get(f"install-{number}")).workers()[0])
+    await forget(box)
+    assert not await box.workflows.all()
+    again = await apply(box, site(4))
+    assert {number: again[f"workflow/install-{number}"] for number in (3, 1, 4, 2)} == {
+        3: "created",
+        1: "created",
+        4: "unchanged",
+        2: "unchanged",
+    }
 
 
 async def test_a_workflow_that_a_person_deletes_is_run_again(box: Appliance) -> None:
@@ -223,11 +248,31 @@ async def test_references_to_nothing_are_told_each_at_its_place(box: Appliance) 
     found = await problems(box, machine(1), flow(2), flow(1).replace("templateRef: hello", "templateRef: nope"))
     assert found == [
         "1.yaml:5, spec.templateRef: template hello not found",
+        "1.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files",
         "2.yaml:5, spec.templateRef: template nope not found",
     ]
     found = await problems(box, template(), flow(2))
     assert found[0] == "1.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files"
     assert not await box.templates.all()
+
+
+async def test_what_is_referred_to_and_missing_is_told_beside_what_is_wrong(box: Appliance) -> None:
+    broken, known = machine(1).replace("mac: 08", "mac: zz"), template()
+    wrong = "0.yaml:8, spec.interfaces[0].dhcp.mac"
+    missing = "2.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files"
+    found = await problems(box, broken, known, flow(2), flow(1))
+    assert [found[0].split(": ")[0], *found[1:]] == [wrong, missing], "what is wrong is declared all the same"
+    found = await problems(box, broken.replace("hostname: node1", "hostname: node2"), known, flow(2))
+    assert len(found) == 1, "it is meant by its hostname"
+    found = await problems(box, broken, template(text=""), flow(1), flow(2, labels="rollout: x"))
+    assert [each.split(": ")[0] for each in found] == [wrong, "1.yaml:5, spec.data", "3.yaml:3, metadata.labels"]
+    for other in ("a: [", "kind: Hardwar\napiVersion: x/y\n", of_2020(2).replace('"mac": "08', '"mac": "zz')):
+        found = await problems(box, other, known, flow(2))
+        assert "neither known nor" not in "".join(found), "it may be there"
+    await apply(box, machine(2), template())
+    assert len(await problems(box, broken, flow(2))) == 1
+    found = await problems(box, machine(3, card=2), flow(4))
+    assert [each.split(": ")[0] for each in found] == ["0.yaml:1", "1.yaml:6, spec.hardwareRef"]
 
 
 async def test_a_workflow_that_no_machine_is_there_for_undoes_everything(box: Appliance) -> None:
@@ -301,8 +346,43 @@ async def test_a_workflow_that_is_deleted_meanwhile_is_made_after_all(
         return ready
 
     monkeypatch.setattr(box.applying, "_prepared", prepared_before)
-    assert (await apply(box, site(1)))["workflow/install-1"] == "created"
+    assert (await apply(box, site(1), machine(2)))["workflow/install-1"] == "created"
     assert [len(each) for each in times] == [0, 1]
+
+
+async def test_what_changes_nothing_waits_for_no_writer(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    await apply(box, site(2), machine(5))
+
+    async def written(_: object) -> None:
+        raise AssertionError("nothing is to be written")
+
+    with monkeypatch.context() as context:
+        context.setattr(box.store, "write", written)
+        assert set((await apply(box, site(2))).values()) == {"unchanged"}
+        rehearsed = await apply(box, site(3), template("new"), wish=replace(pruning("rack=r1"), rehearsal=True))
+        with pytest.raises(AssertionError):
+            await apply(box, site(3))
+    changed = {"hardware/node3", "workflow/install-3", "template/new"}
+    assert {name for name, outcome in rehearsed.items() if outcome == "created"} == changed
+    assert rehearsed["hardware/node5"] == "pruned"
+    assert await apply(box, site(3), template("new"), wish=pruning("rack=r1")) == rehearsed
+
+
+async def test_a_rehearsal_refuses_what_would_be_refused(box: Appliance) -> None:
+    """Of machines that retire, leave, or give their card away, whether their documents are among those or not."""
+    await apply(box, template(), machine(1), machine(2), machine(3))
+    await box.departures.retire("node1", "ann")
+    documents = (machine(2, card=4), machine(1, card=2), flow(1, device=2), flow(2, "moved", 4), flow(3, "gone", 1))
+    rehearsed = await problems(box, *documents, wish=DRY)
+    assert rehearsed == await problems(box, *documents)
+    assert len(rehearsed) == 2
+    assert "machine node1 is retired since" in rehearsed[0]
+    assert "hardware mentioned with reference 08:00:27:00:00:01 not found" in rehearsed[1]
+    selected = replace(pruning("rack=r1"), rehearsal=True)
+    told = await problems(box, template(), machine(1), flow(3), wish=selected)
+    assert "hardware node3 is neither known nor in these files" not in told[0]
+    assert "machine node3 would be pruned, and this workflow needs it" in told[0]
+    assert told == await problems(box, template(), machine(1), flow(3), wish=pruning("rack=r1"))
 
 
 async def test_pruning_deletes_what_is_selected_and_in_no_file(box: Appliance) -> None:
@@ -313,6 +393,39 @@ async def test_pruning_deletes_what_is_selected_and_in_no_file(box: Appliance) -
     assert applied == {"hardware/node1": "unchanged", "hardware/node2": "pruned", "template/old": "pruned"}
     assert sorted(each.hardware.name for each in box.machines.known.all()) == ["node1", "node3"]
     assert [each.name for each in await box.templates.all()] == ["other"]
+
+
+async def test_what_is_pruned_is_told_in_the_order_of_names(box: Appliance) -> None:
+    await apply(box, "---\n".join(map(machine, (10, 2, 1, 3))))
+    for name in ("t10", "t9"):
+        await apply(box, template(name, labels="rack: r1"))
+    applied = await apply(box, machine(1), wish=replace(pruning("rack=r1"), rehearsal=True))
+    assert list(applied)[1:] == ["hardware/node2", "hardware/node3", "hardware/node10", "template/t9", "template/t10"]
+
+
+async def test_a_large_file_is_read_in_parts_and_its_problems_have_their_lines(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes, "PART", 500)
+    monkeypatch.setattr(kubernetes, "MAX_DOCUMENT", 600)
+    text = "---\n" + site(9)
+    assert len(text) > 8 * 600
+    broken = text.replace("mac: 08:00:27:00:00:08", "mac: zz").replace("imag", "imeg")
+    lines = broken.splitlines()
+    found = await problems(box, broken)
+    places = [int(each.partition(",")[0].removeprefix("0.yaml:")) for each in found]
+    assert [lines[place - 1].strip() for place in places][:3] == [
+        "mac: zz",
+        '- name: "hello_world"',
+        "imege: hello-world",
+    ]
+    assert set((await apply(box, text)).values()) == {"created"}
+    assert set((await apply(box, text)).values()) == {"unchanged"}
+    found = await problems(box, text, template("big", HELLO + "#" * 600), machine(5))
+    assert "1 KiB" in found[0] or "in one document" in found[0]
+    assert found[-1].endswith(
+        f"the first is at 0.yaml:{lines.index('metadata: {name: node5, labels: {rack: r1}}') - 1}"
+    )
 
 
 async def test_pruning_keeps_a_machine_that_is_in_use_and_says_so(box: Appliance) -> None:
@@ -338,6 +451,20 @@ async def test_a_pruned_machine_leaves_its_card_to_a_new_one(box: Appliance) -> 
         "hardware/node1": "pruned",
     }
     assert box.machines.known.find(mac(1)).hardware.name == "node2"
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+async def test_a_workflow_for_a_machine_that_would_be_pruned_is_refused_with_the_reason(
+    box: Appliance, rehearsal: bool
+) -> None:
+    await apply(box, machine(1), template())
+    (found,) = await problems(box, template(), flow(1), wish=replace(pruning("rack=r1"), rehearsal=rehearsal))
+    assert found == (
+        "1.yaml:5, spec: machine node1 would be pruned, and this workflow needs it: give its document as well, or have "
+        "--prune select others"
+    )
+    assert box.machines.known.find("node1")
+    assert await box.workflows.all() == []
 
 
 async def test_a_pruned_machine_comes_back_when_another_problem_refuses_all(box: Appliance) -> None:
@@ -382,3 +509,123 @@ async def test_a_document_of_a_renamed_machines_old_name_is_refused(box: Applian
 async def test_only_documents_of_others_are_no_documents(box: Appliance) -> None:
     with pytest.raises(Invalid, match="no documents"):
         await apply(box, "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", wish=pruning("rack=r1"))
+
+
+def retired(text: str, reason: str = "no disk") -> str:
+    """The document of a machine that is out of service."""
+    if text.startswith("{"):
+        return json.dumps({**json.loads(text), "retired": reason})
+    return text.replace("metadata: {", f"metadata: {{annotations: {{tinkbox.internal/retired: '{reason}'}}, ")
+
+
+async def test_documents_retire_machines_and_leave_them_retired(box: Appliance) -> None:
+    await apply(box, machine(1), of_2020(2), machine(4))
+    await box.machines.label("node4", LabelChange(set=(("gpu", "a100"),)))
+    gone = (
+        retired(machine(1)),
+        retired(of_2020(2), ""),
+        retired(machine(3)),
+        retired(machine(4), "old").replace(", labels: {rack: r1}", ""),
+    )
+    assert await apply(box, *gone, wish=DRY) == await apply(box, *gone)
+    standing = [(each.hardware.id, each.retired) for each in await box.machines.all()]
+    assert sorted(each.reason for _, each in standing if each) == ["", "no disk", "no disk", "old"]
+    assert {each.who for _, each in standing if each} == {"ann"}
+    assert box.machines.known.find("node4").hardware.labels == {"rack": "r1", "gpu": "a100"}
+    assert set((await apply(box, *gone)).values()) == {"unchanged"}
+    silent = (machine(1), of_2020(2), machine(3), machine(4).replace("{rack: r1}", "{rack: r1, gpu: a100}"))
+    assert set((await apply(box, *silent)).values()) == {"unchanged"}
+    assert [(each.hardware.id, each.retired) for each in await box.machines.all()] == standing
+    assert await apply(box, retired(machine(1), "sold")) == {"hardware/node1": "configured"}
+    record = box.machines.known.find("node1")
+    before = dict(standing)[record.hardware.id]
+    assert before is not None
+    assert record.retired == replace(before, reason="sold")
+    await box.departures.give_back("node1", "bob")
+    assert await apply(box, machine(1)) == {"hardware/node1": "unchanged"}
+    assert box.machines.known.find("node1").retired is None
+
+
+async def test_a_machine_that_is_needed_is_not_retired_by_its_document(box: Appliance) -> None:
+    await apply(box, site(1), machine(2))
+    for wish in (DRY, STORED):
+        (told,) = await problems(box, retired(machine(1)), wish=wish)
+        assert "0.yaml:1: workflow" in told
+        assert "needs machine node1, which is to be retired" in told
+        (told,) = await problems(box, retired(machine(2)), flow(2), wish=wish)
+        assert "machine node2 is retired" in told
+    assert not any(each.retired for each in await box.machines.all())
+    (told,) = await problems(box, retired(machine(2), "x" * 1001))
+    assert "at most 1000 letters" in told
+
+
+async def test_a_machine_that_waits_in_a_rollout_is_not_retired_by_its_document(box: Appliance) -> None:
+    await apply(box, machine(1), machine(2), template())
+    wanted = Wanted(template="hello", machines=["node1", "node2"], max_parallel=1)
+    rollout = (await box.rollouts.create(wanted, "ann")).rollout.id
+    for wish in (DRY, STORED):
+        (told,) = await problems(box, retired(machine(2)), wish=wish)
+        assert told.startswith("0.yaml:1: machine node2 is to be retired and waits in rollout " + rollout[:8])
+        assert "`tinkbox hardware retire node2 --force`" in told
+    assert box.machines.known.find("node2").retired is None
+    await box.rollouts.cancel(rollout)
+    assert await apply(box, retired(machine(2))) == {"hardware/node2": "configured"}
+    assert box.machines.known.find("node2").retired is not None
+
+
+async def test_what_was_called_retired_before_means_something_else(box: Appliance) -> None:
+    document = json.dumps({**json.loads(of_2020(1)), "retired": False})
+    assert await apply(box, document) == {"hardware/machine-1": "created"}
+    assert await apply(box, document) == {"hardware/machine-1": "unchanged"}
+    assert box.machines.known.find("machine-1").hardware.document["retired"] is False
+    assert box.machines.known.find("machine-1").retired is None
+
+
+@pytest.mark.parametrize("name", [r"yam\0l", r"\e[2J", r"a\nb", "..", "-rf", " ", "", r"a\uD800b"])
+async def test_what_is_no_name_is_refused_and_nothing_is_run(box: Appliance, name: str) -> None:
+    """With a NUL in its name a workflow was not found again, and every apply ran another one."""
+    await apply(box, machine(1), template())
+    given = f'name: "{name}",'
+    for text in (
+        flow(1, f'"{name}"'),
+        flow(1).replace("{name: ", f'{{namespace: "{name or " "}", name: '),
+        machine(2).replace("name: node2,", given, 1),
+        template(f'"{name}"'),
+    ):
+        told = await problems(box, text)
+        assert told[0].startswith("0.yaml:3, metadata.name"), told
+        assert told[0].isprintable()
+    assert await box.workflows.all() == []
+
+
+async def test_a_workflow_of_an_odd_name_of_before_is_read_listed_and_deleted(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await apply(box, machine(1), template())
+    monkeypatch.setattr(workflows, "check_name", lambda name, what: None)
+    odd = await box.workflows.create("hello", {"device_1": mac(1)}, name="yam\0l")
+    assert (await box.workflows.get(odd)).name == "yam\0l"
+    assert [each.name for each in await box.workflows.all()] == ["yam\0l"]
+    found, _ = await box.exporting.export([Asked(Kind.WORKFLOW)], None)
+    assert [each.name for each in found] == ["yam\0l"]
+    await box.workflows.cancel(odd)
+    await box.workflows.delete(odd)
+    assert await box.workflows.all() == []
+
+
+async def test_a_name_of_kubernetes_length_is_run_once(box: Appliance) -> None:
+    long = flow(1, "x" * 253).replace("metadata: {", f"metadata: {{namespace: {'n' * 63}, ")
+    assert await apply(box, site(0), machine(1).replace("{name", f"{{namespace: {'n' * 63}, name"), long) == {
+        "hardware/node1": "created",
+        "template/hello": "created",
+        f"workflow/{'x' * 253}": "created",
+    }
+    assert (await apply(box, long)) == {f"workflow/{'x' * 253}": "unchanged"}
+
+
+async def test_no_document_gives_a_machine_the_id_of_another_as_its_name(box: Appliance) -> None:
+    await apply(box, machine(1))
+    first = (await box.machines.get("node1")).hardware.id
+    for wish in (DRY, STORED):
+        (found,) = await problems(box, machine(2).replace("node2", first), wish=wish)
+        assert f"{first} belongs to machine node1 already" in found

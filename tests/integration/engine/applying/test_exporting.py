@@ -9,6 +9,7 @@ from tests.integration.engine.applying.documents import files, flow, machine, of
 from tinkbox.cli.output.manifests import yaml_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, Exported, Kind, parse_asked
+from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.labels import LabelChange, parse_selector
 
@@ -43,6 +44,20 @@ async def test_an_export_makes_the_same_appliance_again(tmp_path: Path) -> None:
         assert box.machines.known.find("machine-50").hardware.labels == {"rack": "r5", "empty": ""}
         assert box.machines.known.find("machine-50").hardware.id == "00000000-0000-0000-0000-000000000032"
         assert not box.machines.known.find("node7").hardware.labels
+
+
+async def test_a_workflow_of_a_rollout_is_exported_without_its_label_and_keeps_it(box: Appliance) -> None:
+    await box.applying.apply(files(template(), machine(1)), Wish(), "ann")
+    made = (await box.rollouts.create(Wanted(template="hello", machines=["node1"], labels={"a": "b"}), "ann")).rollout
+    await box.progression.look()
+    found, _ = await exported(box, selector=f"rollout={made.short}")
+    assert found[0].manifest["metadata"]["labels"] == {"a": "b"}
+    written = yaml_documents(each.manifest for each in found)
+    assert set(outcomes(await box.applying.apply(files(written), Wish(), "bob")).values()) == {"unchanged"}
+    changed = written.replace("a: b", "a: c")
+    assert set(outcomes(await box.applying.apply(files(changed), Wish(), "bob")).values()) == {"configured"}
+    (workflow,) = await box.workflows.all()
+    assert await box.workflows.labels(workflow.id) == {"a": "c", "rollout": made.short}
 
 
 async def test_documents_come_by_kind_and_by_name_as_people_sort(box: Appliance) -> None:
@@ -99,6 +114,16 @@ async def test_workflows_by_hand_of_one_name_cannot_be_told_apart(box: Appliance
     assert notes[0].startswith("2 workflows left out: made by hand")
 
 
+async def test_only_what_is_selected_and_out_of_service_is_told(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+        await box.departures.retire(f"machine-{number}", "ann")
+    await box.machines.label("machine-1", LabelChange(set=(("rack", "r1"),)))
+    found, notes = await exported(box, Asked(Kind.HARDWARE), selector="rack=r1")
+    assert (named(found), notes) == ([], ["1 machine out of service left out: name what you want of them"])
+    assert await exported(box, Asked(Kind.HARDWARE), selector="rack=r2") == ([], [])
+
+
 async def test_what_no_document_has_is_told(box: Appliance) -> None:
     for number in (1, 2, 3):
         await box.machine(number)
@@ -112,5 +137,33 @@ async def test_what_no_document_has_is_told(box: Appliance) -> None:
     ]
     found, notes = await exported(box, Asked(Kind.HARDWARE, "machine-1"), Asked(Kind.HARDWARE, "machine-3"))
     assert named(found) == ["hardware/machine-1", "hardware/machine-3"]
-    assert notes == ["1 machine is retired, and no document says so: applied elsewhere it is in service"]
+    assert notes == []
+    assert [each.manifest.get("retired") for each in found] == ["no disk", None]
     assert (await exported(box, Asked(Kind.HARDWARE, "machine-3")))[1] == []
+
+
+async def test_a_retired_machine_is_retired_where_its_document_is_applied(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "one") as box:
+        given = machine(2).replace("metadata: {", "metadata: {annotations: {a: b}, ")
+        await box.applying.apply(files(of_2020(1), given), Wish(), "ann")
+        for key, reason in (("machine-1", "no disk"), ("node2", "")):
+            await box.departures.retire(key, "ann", reason)
+        asked = (Asked(Kind.HARDWARE, "machine-1"), Asked(Kind.HARDWARE, "node2"))
+        before = yaml_documents(each.manifest for each in (await exported(box, *asked))[0])
+        await box.departures.give_back("node2", "ann")
+        ((only,), _) = await exported(box, Asked(Kind.HARDWARE, "node2"))
+        assert only.manifest["metadata"]["annotations"] == {"a": "b"}
+    async with appliance(tmp_path / "two") as box:
+        await box.applying.apply(files(before), Wish(), "bob")
+        assert [each.retired.reason if each.retired else None for each in await box.machines.all()] == ["no disk", ""]
+        assert yaml_documents(each.manifest for each in (await exported(box, *asked))[0]) == before
+        assert set(outcomes(await box.applying.apply(files(before), Wish(), "bob")).values()) == {"unchanged"}
+
+
+async def test_a_workflow_by_hand_beside_one_of_a_file_of_its_name_is_left_out(box: Appliance) -> None:
+    """`apply` would take both documents for the same workflow."""
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": mac(1)}, name="install-1")
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert [each.manifest["spec"].get("hardwareRef") for each in found] == ["node1"]
+    assert "1 workflow left out: made by hand" in notes[0]

@@ -207,3 +207,44 @@ async def test_a_machine_is_found_by_the_name_that_it_has_now(box: Appliance) ->
         box.machines.known.find("twin")
     await box.machines.delete(mac(1))
     assert box.machines.known.find("twin").hardware.interface(mac(2)) is not None
+
+
+async def test_what_is_the_mac_of_one_machine_and_the_name_of_another_means_neither(box: Appliance) -> None:
+    first = await added(box, 7)
+    name = mac(7).replace(":", "-")
+    second = (await box.additions.add(Added(macs=(mac(8),), name=name), "172.30.0.8/24")).id
+    with pytest.raises(Conflict, match=f"ambiguous: it fits 2, name one by its id: {first}, {second}"):
+        await box.machines.delete(name)
+    with pytest.raises(Conflict, match=f"{first}, {second}"):
+        await box.workflows.retry(name)
+    assert [box.machines.known.find(each).hardware.id for each in (mac(7), mac(8))] == [first, second]
+    await box.machine_changes.change(second, Change(name="node8"))
+    await box.machines.delete(name)
+    assert [each.hardware.id for each in await box.machines.all()] == [second]
+
+
+async def test_a_machine_may_have_its_own_mac_or_id_as_its_name(box: Appliance) -> None:
+    name = mac(7).replace(":", "-")
+    machine = (await box.additions.add(Added(macs=(mac(7),), name=name), "172.30.0.7/24")).id
+    assert box.machines.known.find(name).hardware.id == machine
+    await box.machine_changes.change(machine, Change(name=machine))
+    assert box.machines.known.find(machine).hardware.id == machine
+
+
+async def test_no_machine_gets_the_id_of_another_as_its_name(box: Appliance) -> None:
+    first, second = await added(box, 7), await added(box, 8)
+    for change in (
+        box.machine_changes.change("node8", Change(name=first)),
+        box.additions.add(Added(macs=(mac(9),), name=first), "172.30.0.9/24"),
+    ):
+        with pytest.raises(Conflict, match=f"{first} belongs to machine node7 already"):
+            await change
+    document = hardware(9)
+    document["network"]["interfaces"][0]["dhcp"]["hostname"] = first.upper()
+    with pytest.raises(Conflict, match=f"conflicting hardware name {first}, which is an id: machine {first} has it"):
+        await box.machines.push(parse_hardware(json.dumps(document)))
+    document["network"]["interfaces"][0]["dhcp"]["hostname"] = hardware(10)["id"]
+    both = [parse_hardware(json.dumps(each)) for each in (document, hardware(10))]
+    with pytest.raises(Conflict, match=f"conflicting hardware name {hardware(10)['id']}"):
+        await box.machines.push(*both)
+    assert [each.hardware.id for each in await box.machines.all()] == [first, second]

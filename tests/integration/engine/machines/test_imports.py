@@ -120,11 +120,34 @@ async def test_what_an_update_would_refuse_is_told_before_it_is_asked_for(box: A
     elsewhere = listed(1, "10.9.0.11")
     reason = "no network known here has 10.9.0.11: give its prefix too, such as 10.9.0.11/24"
     for done in (await made.preview([elsewhere], update=False), await made.store([elsewhere], "ann")):
-        assert [(each.outcome, each.why) for each in done] == [(DIFFERENT, f"an update is refused: {reason}")]
+        assert [(each.outcome, each.why) for each in done] == [(DIFFERENT, f"an update would be refused: {reason}")]
     (refused,) = await made.preview([elsewhere], update=True)
     assert (refused.outcome, refused.why) == (REFUSED, reason)
     (moved,) = await made.preview([listed(1, "172.30.0.12")], update=False)
     assert (moved.outcome, moved.why) == (DIFFERENT, "")
+
+
+async def test_what_an_update_would_refuse_because_of_other_machines_is_told_too(box: Appliance) -> None:
+    await imports(box).store([listed(number, f"172.30.0.1{number}") for number in (1, 2, 3, 4)], "ann")
+    workflow = await box.workflow(device_1=4)
+    moved = [
+        listed(1, "172.30.0.12"),
+        listed(3, "172.30.0.13", name="node2"),
+        listed(4, "172.30.0.44"),
+        listed(5, "172.30.0.15"),
+    ]
+    before = [each.hardware for each in box.machines.known.all()]
+    for done in (await imports(box).preview(moved, update=False), await imports(box).store(moved, "ann")):
+        assert outcomes(done) == [DIFFERENT, DIFFERENT, DIFFERENT, MADE]
+        assert [each.why.partition(" and needs")[0] for each in done] == [
+            "an update would be refused: 172.30.0.12 belongs to node2 already",
+            "an update would be refused: the name node2 belongs to node2 already",
+            f"an update would be refused: workflow {workflow} is not over",
+            "",
+        ]
+    assert [each.hardware for each in box.machines.known.all()][:4] == before
+    swapped = [listed(1, "172.30.0.12", name="node2"), listed(2, "172.30.0.11", name="node1")]
+    assert [each.why for each in await imports(box).preview(swapped, update=False)] == ["", ""]
 
 
 async def test_machines_of_2020s_form_are_compared_and_updated_too(box: Appliance) -> None:
@@ -294,3 +317,23 @@ async def test_machines_that_wait_for_each_other_s_addresses_are_compared_once(
     assert {each.outcome for each in found} == {ImportOutcome.REFUSED}
     assert found[0].why == "172.30.7.2 belongs to imported2 already"
     assert asked < 4 * many
+
+
+async def test_a_list_gives_no_machine_the_id_of_another_as_its_name(box: Appliance) -> None:
+    one, _ = await imports(box).store([listed(1), listed(2)], "ann")
+    assert one.hardware is not None
+    wanted = [listed(2, name=one.hardware.id), listed(3, name=one.hardware.id)]
+    found = await imports(box).preview(wanted, update=True)
+    assert [each.why for each in found] == [f"the name {one.hardware.id} is the id of machine node1"] * 2
+    assert (await imports(box).store([listed(1, name=one.hardware.id)], "ann", update=True))[0].outcome is UPDATED
+
+
+async def test_a_name_that_its_machine_has_again_is_told_as_its_own(box: Appliance) -> None:
+    await imports(box).store([listed(1)], "ann")
+    for name in ("node1x", "node1"):
+        await imports(box).store([listed(1, name=name)], "ann", update=True)
+    (refused,) = await imports(box).preview([listed(2, name="node1")], update=False)
+    assert refused.why == "the name node1 belongs to node1 already"
+    wanted = [listed(2, name="node1"), listed(1, "172.30.0.77")]
+    refused, _ = await imports(box).preview(wanted, update=True)
+    assert refused.why == "the name node1 stays with machine node1, also when that gets another: choose another name"

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -249,6 +250,27 @@ async def test_a_cancel_ends_the_workflows_under_way(box: Appliance) -> None:
     await each_machine_once(box, ids)
 
 
+@pytest.mark.parametrize("again", ["resume", "retry"])
+async def test_nothing_goes_on_before_a_cancel_is_carried_out(box: Appliance, again: str) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await go_on(box)
+    offer = await box.offer(ids[0])
+    assert offer is not None
+    take_up = getattr(box.rollouts, again)
+    await box.rollouts.cancel(key)
+    way_out = rf"is being canceled: `tinkbox rollout watch {key[:8]}` tells when it is over; {again} it then"
+    with pytest.raises(Conflict, match=way_out):
+        await take_up(key)
+    await go_on(box)
+    with pytest.raises(Conflict, match=way_out):
+        await take_up(key)  # its machine was told to stop
+    await box.report(ids[0], offer, State.CANCELED)
+    await go_on(box)
+    assert (await standing(box, key)).counts.of(Place.CANCELED) == 1
+    assert (await take_up(key)).rollout.state is RolloutState.RUNNING
+
+
 async def test_a_retry_counts_what_was_canceled_behind_its_last_action_as_done(box: Appliance) -> None:
     ids = await prepared(box, 3)
     key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
@@ -267,6 +289,24 @@ async def test_a_retry_counts_what_was_canceled_behind_its_last_action_as_done(b
     end = await standing(box, key)
     assert (end.rollout.state, end.counts.succeeded) == (RolloutState.SUCCESS, 3)
     await each_machine_once(box, ids)
+
+
+async def test_the_log_says_what_a_rollout_did_with_a_workflow(
+    box: Appliance, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await prepared(box, 1)
+    made = (await box.rollouts.create(wanted(["machine-1"]), "ann")).rollout
+    await go_on(box)
+    (workflow,) = await unfinished(box)
+    await box.rollouts.cancel(made.id)
+    await go_on(box)
+    await go_on(box)
+    await box.rollouts.retry(made.id)
+    await go_on(box)
+    name = f"rollout {made.short}"
+    said = [each.getMessage() for each in caplog.records if each.name == progression.__name__]
+    assert said == [f"workflow {what} by {name}: {workflow.id}" for what in ("created", "canceled", "retried")]
 
 
 async def test_a_rollout_of_which_nothing_has_begun_is_canceled_at_once(box: Appliance) -> None:
@@ -528,6 +568,37 @@ async def test_a_machine_that_is_deleted_before_its_turn_is_canceled(box: Applia
     ]
 
 
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_machine_that_was_deleted_since_it_failed_is_left_out_of_a_retry(box: Appliance, anew: bool) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids)
+    await box.machines.delete(ids[1])
+    if anew:
+        assert await box.machine(2) == ids[1]
+    await box.rollouts.retry(key)
+    assert (await places(box, key))["machine-2"] is Place.LEFT
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded, len(await box.workflows.all())) == (RolloutState.SUCCESS, 1, 2)
+
+
+async def test_a_machine_that_was_deleted_and_registered_anew_before_it_is_tried_again_is_canceled(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids)
+    await box.rollouts.retry(key)
+    await box.machines.delete(ids[1])
+    await box.machine(2)
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert [(each.name, each.place, each.message) for each in end.unsuccessful] == [
+        ("machine-2", Place.CANCELED, "the machine was deleted and registered anew before its turn")
+    ]
+
+
 async def test_a_workflow_that_is_deleted_leaves_its_machine_canceled_and_a_retry_makes_another(box: Appliance) -> None:
     ids = await prepared(box, 2)
     key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
@@ -611,6 +682,26 @@ async def test_a_preview_makes_nothing_and_tells_what_would_be_wiped(box: Applia
     assert (plan.device, plan.machines[0].mac, plan.parameters) == ("device_1", mac(1), {})
     assert await box.workflows.all() == []
     assert await box.rollouts.all() == []
+
+
+async def test_disks_of_machines_that_are_refused_are_not_counted(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    await box.workflows.create("one", {"device_1": mac(2)})
+    await retire(box, ids[2])
+    plan = await box.rollouts.plan(wanted(ids))
+    assert ([each.name for each in plan.machines], len(plan.refused)) == (["machine-1", "machine-4"], 2)
+    assert plan.wipes == {"smallest": 2}
+
+
+async def test_a_parameter_that_the_template_does_not_use_is_told(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    box.registry |= {"x": "sha256:1", "y": "sha256:2"}
+    await box.templates.create("two", WITH_PARAMETER)
+    asked = Wanted(template="two", machines=ids, parameters={"image": "y", "imgae": "z"})
+    assert box.rollouts.warnings(await box.rollouts.plan(asked), ["x86_64"]) == [
+        "template two does not use the parameter imgae"
+    ]
+    assert box.rollouts.warnings(await box.rollouts.plan(replace(asked, parameters={"image": "y"})), ["x86_64"]) == []
 
 
 async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(box: Appliance) -> None:
@@ -766,6 +857,32 @@ async def test_the_part_goes_on_by_itself(box: Appliance, monkeypatch: pytest.Mo
         part.cancel()
 
 
+async def test_a_look_at_which_nothing_happened_needs_no_writer(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 4)
+    under_way = (await box.rollouts.create(wanted(ids[:2], max_parallel=1), "ann")).rollout.id
+    paused = (await box.rollouts.create(wanted(ids[2:]), "ann")).rollout.id
+    await box.rollouts.pause(paused)
+    await go_on(box)
+    written, write = 0, box.store.write
+
+    async def counted(use_case: Callable[[Tables], object]) -> object:
+        nonlocal written
+        written += 1
+        return await write(use_case)
+
+    monkeypatch.setattr(box.store, "write", counted)
+    for _ in range(3):
+        await go_on(box)
+    assert written == 0
+    monkeypatch.undo()
+    await box.finish(ids[0])
+    await go_on(box)
+    assert await places(box, under_way) == {"machine-1": Place.SUCCESS, "machine-2": Place.PENDING}
+    assert await places(box, paused) == {"machine-3": Place.WAITING, "machine-4": Place.WAITING}
+
+
 async def test_members_are_told_with_their_places(box: Appliance) -> None:
     await prepared(box, 2)
     key = (await box.rollouts.create(wanted([str(UUID(int=2)), str(UUID(int=1))]), "ann")).rollout.id
@@ -800,3 +917,123 @@ async def test_others_have_their_turn_while_names_are_looked_up(box: Appliance) 
         task.cancel()
     assert (found, len(refused)) == ([], 20 * KEYS_AT_ONCE)
     assert turns >= 19
+
+
+async def test_a_rollout_that_goes_on_again_takes_no_machine_of_another(box: Appliance) -> None:
+    ids = await prepared(box, 3)
+    first = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout
+    await go_on(box)
+    await box.rollouts.cancel(first.id)
+    await go_on(box)
+    await carry_out(box)
+    await go_on(box)
+    assert (await standing(box, first.id)).rollout.state is RolloutState.CANCELED
+    second = (await box.rollouts.create(wanted(ids[:2], max_parallel=1), "bob")).rollout
+    await go_on(box)
+    with pytest.raises(Invalid, match="1 machine of 2 cannot begin; --skip-refused") as refused:
+        await box.rollouts.resume(first.id)
+    (waiting,) = refused.value.problems
+    assert (waiting.key, waiting.text[:32]) == ("machine-2", f"it waits in rollout {second.short}: `t")
+    with pytest.raises(Invalid, match="2 machines of 3 cannot begin") as refused:
+        await box.rollouts.retry(first.id)
+    assert {each.key: "is not over" in each.text for each in refused.value.problems} == {
+        "machine-1": True,
+        "machine-2": False,
+    }
+    assert (await standing(box, first.id)).rollout.state is RolloutState.CANCELED
+    resumed = await box.rollouts.retry(first.id, skip_refused=True)
+    assert [each.name for each in resumed.refused] == ["machine-1", "machine-2"]
+    await to_its_end(box)
+    assert await places(box, first.id) == {
+        "machine-1": Place.CANCELED,
+        "machine-2": Place.CANCELED,
+        "machine-3": Place.SUCCESS,
+    }
+    told = {each.name: each.message for each in await box.rollouts.members(first.id)}
+    assert told["machine-2"].startswith(f"left out: it waits in rollout {second.short}")
+    done = [worker for each in await box.workflows.all() if each.state is State.SUCCESS for worker in each.workers()]
+    assert sorted(done) == sorted(ids)
+    # Another that is over holds them no more.
+    await box.rollouts.retry(first.id)
+
+
+async def test_an_earlier_workflow_is_not_retried_while_its_machine_waits_in_a_rollout(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    earlier = await box.workflows.create("one", {"device_1": mac(2)})
+    await carry_out(box, failing=ids)
+    made = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout
+    await go_on(box)
+    for key in (earlier, "machine-2"):
+        with pytest.raises(Conflict, match=f"machine-2 waits in rollout {made.short}: `tinkbox rollout get"):
+            await box.workflows.retry(key)
+    assert [each.id for each in await unfinished(box) if each.id == earlier] == []
+    await box.rollouts.cancel(made.id)
+    await carry_out(box)
+    await go_on(box)
+    assert await box.workflows.retry(earlier) == earlier
+
+
+async def test_a_rollout_that_holds_its_machines_is_resumed_and_retried_whatever_they_do_themselves(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await go_on(box)
+    await carry_out(box, failing=ids[:1])
+    await go_on(box)
+    await box.rollouts.pause(key)
+    await box.workflows.create("one", {"device_1": mac(3)})
+    await box.rollouts.retry(key)
+    await box.rollouts.resume(key)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_a_rollout_that_was_stopped_is_not_resumed_with_machines_that_another_workflow_has(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await box.workflows.create("one", {"device_1": mac(2)})
+    with pytest.raises(Invalid, match=r"1 machine of 1 cannot begin$") as refused:
+        await box.rollouts.resume(key, skip_refused=True)
+    assert "is not over: `tinkbox workflow watch" in refused.value.problems[0].text
+    await carry_out(box)
+    await box.rollouts.resume(key)
+
+
+@pytest.mark.parametrize("how", ["retired", "deleted"])
+@pytest.mark.parametrize("skip_refused", [False, True])
+async def test_a_machine_that_goes_out_of_service_while_a_rollout_is_made_gets_not_into_it(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch, how: str, skip_refused: bool
+) -> None:
+    ids = await prepared(box, 2)
+    plan = box.rollouts.plan
+
+    async def overtaken(*given: object) -> object:
+        made = await plan(*given)
+        await (box.departures.retire if how == "retired" else box.departures.delete)("machine-2", "bob")
+        return made
+
+    monkeypatch.setattr(box.rollouts, "plan", overtaken)
+    if skip_refused:
+        made = await box.rollouts.create(wanted(ids), "ann", skip_refused=True)
+        assert list(await places(box, made.rollout.id)) == ["machine-1"]
+        return
+    with pytest.raises(Invalid, match="1 machine of 2 cannot begin") as refused:
+        await box.rollouts.create(wanted(ids), "ann")
+    assert how in refused.value.problems[0].text
+    assert await box.rollouts.all() == []
+
+
+async def test_the_name_of_a_template_comes_before_the_beginning_of_an_id(box: Appliance) -> None:
+    ids = [await box.machine(number) for number in (1, 2)]
+    first = (await box.rollouts.create(wanted(ids[:1]), "ann")).rollout.id
+    await box.templates.create(first[:8], ONE)
+    assert (await box.rollouts.get(first[:8])).rollout.id == first, "there is no rollout of that template yet"
+    second = (await box.rollouts.create(replace(wanted(ids[1:]), template=first[:8]), "ann")).rollout.id
+    assert (await box.rollouts.pause(first[:8])).rollout.id == second
+    assert (await box.rollouts.get(first)).rollout.state is not RolloutState.PAUSED
+    with pytest.raises(NotFound):
+        await box.rollouts.get(first[:3])  # too few letters for an id

@@ -34,10 +34,25 @@ async def test_a_name_belongs_to_one_template(box: Appliance) -> None:
     assert [each.name for each in await box.templates.all()] == ["hello", "relay"]
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 200, "a\n", "ü"])
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 200, "a\n", "ü", ".", "..", "-", "-x"])
 async def test_a_name_that_no_command_line_could_say_is_refused(box: Appliance, name: str) -> None:
     with pytest.raises(Invalid, match="invalid template name"):
         await box.templates.create(name, HELLO)
+    stored = await box.templates.create("hello", HELLO)
+    with pytest.raises(Invalid, match="invalid template name"):
+        await box.templates.update(stored, name=name)
+
+
+@pytest.mark.parametrize("name", [".", "..", "-x"])
+async def test_a_name_of_an_earlier_release_is_readable_changeable_and_deletable(box: Appliance, name: str) -> None:
+    await box.store.write(lambda tables: box.templates.take_in(tables, name, HELLO))
+    (stored,) = await box.templates.all()
+    assert (await box.templates.get(stored.id)).name == name
+    await box.templates.update(stored.id, data=RELAY)
+    await box.templates.update(stored.id, name="better")
+    await box.templates.update("better", name="best")
+    await box.templates.delete(stored.id)
+    assert await box.templates.all() == []
     assert await box.templates.all() == []
 
 

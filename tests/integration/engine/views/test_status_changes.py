@@ -9,15 +9,21 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tests.integration.engine.held import hold
+from tinkbox.api.routes.breakpoints import FILTERS as BREAKPOINTS
+from tinkbox.api.routes.breakpoints import breakpoints_document
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import status_changes
 from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_ONCE
 from tinkbox.model.action_progress import Told
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange
+from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.machine_state import MachineState
 from tinkbox.model.workflow import State
+from tinkbox.view.standing import Standing, standing_of
 from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.status import MachineLine, Snapshot, WorkLine, decode_snapshot, merged
 
@@ -85,6 +91,7 @@ async def test_a_line_has_the_action_its_place_and_the_reason(box: Appliance) ->
     await view.look()
     work = view.work(1)
     assert (work.name, work.action, work.number, work.total) == ("hello_world_workflow", "hello_world", 1, 2)
+    assert work.done == 0
     assert work.template.startswith("t")
     offer = await box.offer(worker)
     assert offer is not None
@@ -94,6 +101,7 @@ async def test_a_line_has_the_action_its_place_and_the_reason(box: Appliance) ->
     assert offer is not None
     await view.look()
     assert (view.work(1).action, view.work(1).number, view.work(1).since) == ("second", 2, box.clock())
+    assert (view.work(1).done, view.work(1).total) == (1, 2), "as lists of workflows count"
     await box.report(worker, offer, State.FAILED, reason="DiskNotFound", message="no disk", exit_code=3)
     await view.look()
     work = view.work(1)
@@ -188,15 +196,35 @@ async def test_machines_that_come_and_go(box: Appliance) -> None:
     assert await view.look() == ["machine-1"]
 
 
-async def test_a_machine_that_is_pushed_again_has_its_work(box: Appliance) -> None:
+async def test_a_machine_that_comes_back_into_service_has_its_work(box: Appliance) -> None:
     view = Looking(box)
     await box.machine(1)
     workflow = await box.workflow(HELLO)
     await box.workflows.cancel(workflow)
     await view.look()
-    await box.machines.delete(mac(1))
+    await box.departures.retire(mac(1), "ann")
     await view.look()
+    await box.departures.give_back(mac(1), "ann")
+    await view.look()
+    assert view.work(1).id == workflow
+
+
+@pytest.mark.parametrize("looked_between", [True, False])
+async def test_a_machine_that_is_registered_again_has_none_of_the_work_of_the_deleted_one(
+    box: Appliance, looked_between: bool
+) -> None:
+    view = Looking(box)
     await box.machine(1)
+    await box.workflows.cancel(await box.workflow(HELLO))
+    await view.look()
+    await box.machines.delete(mac(1))
+    if looked_between:
+        await view.look()
+    box.clock.forward(1)
+    await box.machine(1)
+    await view.look()
+    assert view.line(1).work is None
+    workflow = await box.workflow(HELLO.replace("name: hello", "name: again"))
     await view.look()
     assert view.work(1).id == workflow
 
@@ -247,6 +275,31 @@ async def test_more_machines_and_workflows_than_are_looked_at_at_once(box: Appli
     assert len(await view.look()) == number
     assert view.now is not None
     assert sum(each.work is not None for each in view.now.machines) == WORKFLOWS_AT_ONCE + 2
+
+
+async def test_others_have_their_turn_while_many_lines_are_made(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await push_many(box, MACHINES_AT_ONCE + 3)
+    turns, seen = 0, set[int]()
+    encode = status_changes.encode_machine
+
+    def encoded(line: MachineLine) -> str:
+        seen.add(turns)
+        return encode(line)
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(status_changes, "encode_machine", encoded)
+    async with asyncio.TaskGroup() as group:
+        other = group.create_task(take_turns())
+        await Looking(box).look()
+        other.cancel()
+    assert len(seen) > 1
 
 
 async def test_progress_and_stalls_are_told_though_nothing_else_happens(box: Appliance) -> None:
@@ -357,3 +410,122 @@ async def test_what_was_found_before_looking_failed_is_told_by_the_next_look(
 
 def _fails(*_: object, **__: object) -> None:
     raise Unavailable("the disk is away")
+
+
+async def test_a_line_has_the_state_of_its_machine_in_lists(box: Appliance) -> None:
+    view = Looking(box)
+    worker = await box.machine(1)
+    await box.machine(2)
+
+    async def agrees() -> str:
+        await view.look()
+        listed = {each.hardware.id: each.state for each in await box.machines.listed()}
+        assert {each.id: each.state for each in view.now.machines} == listed  # type: ignore[union-attr]
+        return view.line(1).state
+
+    assert await agrees() == "idle"
+    workflow = await box.workflow(HELLO)
+    assert await agrees() == "waiting"
+    offer = await box.offer(worker)
+    assert offer is not None
+    assert await agrees() == "working", "however its worker came to begin"
+    await box.report(worker, offer, State.FAILED, reason="DiskNotFound", message="no disk", exit_code=3)
+    assert await agrees() == "failed"
+    await box.workflows.retry(workflow)
+    assert await agrees() == "waiting"
+    await box.finish(worker)
+    assert await agrees() == "installed"
+    await box.workflows.cancel(await box.workflow(HELLO))
+    assert await agrees() == "installed", "nothing of it had begun"
+    await hold(box, worker)
+    assert await agrees() == "held"
+    workflow = view.work(1).id
+    await box.workflows.cancel(workflow)
+    await agrees()
+    box.clock.forward(6)
+    await box.workflows.cancel(workflow, force=True)
+    assert await agrees() == "idle", "it was broken off"
+
+
+async def test_a_machine_that_has_its_turn_later_still_waits(box: Appliance) -> None:
+    worker = await box.machine(1)
+    await box.machine(2)
+    await box.workflow(RELAY, a=1, b=2)
+    await box.offer(worker)
+    assert [each.state for each in await box.machines.listed()] == ["working", "waiting"]
+
+
+async def test_a_machine_that_did_its_part_works_and_the_next_waits_until_it_begins(box: Appliance) -> None:
+    first, second = await box.machine(1), await box.machine(2)
+    parts = "- {name: %s, worker: '{{.%s}}', actions: [{name: one, image: x}]}"
+    await box.workflow(f"version: '0.1'\nname: two\ntasks:\n{parts % ('t', 'a')}\n{parts % ('u', 'b')}\n", a=1, b=2)
+    view = Looking(box)
+
+    async def states() -> list[str]:
+        await view.look()
+        listed = [str(each.state) for each in await box.machines.listed()]
+        assert [view.line(1).state, view.line(2).state] == listed
+        return listed
+
+    offer = await box.offer(first)
+    assert offer is not None
+    await box.report(first, offer, State.SUCCESS)
+    assert await states() == ["working", "waiting"], "the second was never seen"
+    offer = await box.offer(second)
+    assert offer is not None
+    assert await states() == ["working", "working"]
+    await box.report(second, offer, State.SUCCESS)
+    assert await states() == ["installed", "installed"]
+
+
+@pytest.mark.parametrize("how", ["decided", "stopped"])
+async def test_held_is_everywhere_what_waits_for_a_verdict(box: Appliance, how: str) -> None:
+    view = Looking(box)
+    offer = await hold(box, await box.machine(1))
+
+    async def held() -> list[bool]:
+        await view.look()
+        line = view.line(1)
+        _, workflows = await box.workflows.found(WorkflowListing(states=(State.HELD,)))
+        (standing,) = await box.breakpoints.all()
+        return [
+            [each.id async for page in workflows for each in page] == [offer.workflow_id],
+            (await box.machines.listed())[0].state is MachineState.HELD,
+            line.state == MachineState.HELD,
+            standing_of(line) is Standing.HELD,
+            "HELD" in BREAKPOINTS["state"](breakpoints_document(standing)),
+        ]
+
+    assert await held() == [True] * 5
+    if how == "decided":
+        await box.breakpoints.resolve(offer.workflow_id, Verdict(verb=Verb.RETRY, who="ann"))
+    else:
+        await box.workflows.cancel(offer.workflow_id)
+    assert await held() == [False] * 5
+    assert view.line(1).state == "working"
+    assert standing_of(view.line(1)) is (Standing.RUNNING if how == "decided" else Standing.STOPPING)
+
+
+async def test_lines_are_ready_before_a_view_asks_first(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    await box.machine(1)
+    await box.workflow(HELLO)
+    read, is_read = status_changes._works, asyncio.Event()
+
+    def reading(*arguments: object, **named: object) -> object:
+        asyncio.run_coroutine_threadsafe(noted(), loop)
+        return read(*arguments, **named)  # type: ignore[arg-type]
+
+    async def noted() -> None:
+        is_read.set()
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(status_changes, "_works", reading)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(box.status_changes.run())
+        async with asyncio.timeout(20):
+            await is_read.wait()
+        assert await Looking(box).look() == ["machine-1"]
+        monkeypatch.setattr(status_changes, "_works", None)
+        assert await Looking(box).look() == ["machine-1"], "nothing is read again"
+        assert not running.done(), "a part of the appliance never ends"
+        running.cancel()

@@ -1,5 +1,6 @@
 """Names that begin with what was typed, of a running engine."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -8,6 +9,7 @@ from tests.integration.engine.appliance import HELLO, Appliance
 from tinkbox.engine.views import suggested_names
 from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.notes import Retirement
 
 
 @pytest.fixture
@@ -27,6 +29,15 @@ async def test_a_machine_is_suggested_by_the_name_that_was_begun(box: Appliance,
     assert await found(names, KeyKind.MACHINE, "172.30.0.11") == {"172.30.0.11": "machine-1 08:00:27:00:00:01"}
     assert list(await found(names, KeyKind.MACHINE, str(UUID(int=2)))) == [str(UUID(int=2))]
     assert await found(names, KeyKind.MACHINE, "nothing") == {}
+
+
+async def test_those_out_of_service_are_suggested_to_who_takes_them_back(box: Appliance, names: SuggestedNames) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    record = box.machines.known.find("machine-2")
+    box.machines.known.note(replace(record, retired=Retirement(at=box.clock(), who="ann", reason="")))
+    assert list(await found(names, KeyKind.RETIRED_MACHINE)) == ["machine-2"]
+    assert list(await found(names, KeyKind.MACHINE)) == ["machine-1", "machine-2"]
 
 
 async def test_a_workflow_is_suggested_by_its_id_and_by_its_machine(box: Appliance, names: SuggestedNames) -> None:

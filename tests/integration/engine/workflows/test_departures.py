@@ -12,6 +12,8 @@ from tinkbox.model.boot import Asker, Boot, Client, Silence
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.labels import LabelChange, parse_selector
 from tinkbox.model.machine_state import MachineState
+from tinkbox.model.notes import MAX_NOTES
+from tinkbox.model.rollout import Place, RolloutState
 from tinkbox.model.workflow import State
 
 
@@ -110,10 +112,12 @@ async def test_a_worker_may_end_what_it_has_begun_on_a_machine_that_is_retired_w
     workflow = await box.workflow()
     offer = await box.offer(worker)
     assert offer is not None
-    await box.departures.retire("machine-1", "ann", force=True)
+    _, canceled = await box.departures.retire("machine-1", "ann", force=True)
     assert await state_of(box, workflow) is State.STOPPING
+    assert await box.departures.stopping(canceled) == canceled == [workflow]
     await box.report(worker, offer, State.CANCELED)
     assert await state_of(box, workflow) is State.CANCELED
+    assert await box.departures.stopping(canceled) == []
     assert await box.offer(worker) is None
 
 
@@ -156,9 +160,140 @@ async def test_a_machine_that_waits_in_a_rollout_leaves_only_with_force(box: App
     await leave("machine-2", "ann", force=True)
 
 
+async def test_a_machine_that_comes_back_before_its_turn_stays_out_of_the_rollout_that_it_waited_in(
+    box: Appliance,
+) -> None:
+    ids = [await box.machine(number) for number in (1, 2, 3)]
+    await box.templates.create("hello", HELLO)
+    rollout = (await box.rollouts.create(Wanted(template="hello", machines=ids, max_parallel=1), "ann")).rollout.id
+    while await box.progression.look():
+        pass
+    await box.departures.retire("machine-2", "ann", force=True)
+    await box.departures.delete("machine-3", "ann", force=True)
+    assert [(each.name, each.place, each.message) for each in await box.rollouts.members(rollout)][1:] == [
+        ("machine-2", Place.CANCELED, "the machine was retired before its turn"),
+        ("machine-3", Place.CANCELED, "the machine was deleted before its turn"),
+    ]
+    await box.departures.give_back("machine-2", "ann")
+    (workflow,) = await box.workflows.all()
+    await box.workflows.cancel(workflow.id)
+    while await box.progression.look():
+        pass
+    assert [each.id for each in await box.workflows.all()] == [workflow.id], "it is not installed after all"
+    assert (await box.rollouts.get(rollout)).rollout.state is RolloutState.FAILED
+    await box.rollouts.retry(rollout)
+    while await box.progression.look():
+        pass
+    places = {each.name: each.place for each in await box.rollouts.members(rollout)}
+    assert places == {"machine-1": Place.PENDING, "machine-2": Place.WAITING, "machine-3": Place.LEFT}
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_a_rollout_whose_machines_all_leave_before_the_first_begins_is_over(box: Appliance, paused: bool) -> None:
+    machine = await box.machine(1)
+    await box.templates.create("hello", HELLO)
+    rollout = (await box.rollouts.create(Wanted(template="hello", machines=[machine]), "ann")).rollout.id
+    if paused:
+        await box.rollouts.pause(rollout)
+    await box.departures.retire("machine-1", "ann", force=True)
+    while await box.progression.look():
+        pass
+    assert (await box.rollouts.get(rollout)).rollout.state is RolloutState.FAILED
+    assert await box.workflows.all() == []
+
+
 async def test_a_retired_machine_can_be_deleted_and_added_anew(box: Appliance) -> None:
     await box.machine(1)
     await box.departures.retire("machine-1", "ann")
     await box.departures.delete("machine-1", "ann")
     await box.machine(1)
     assert (await box.machines.get(str(hardware(1)["id"]))).retired is None
+
+
+async def canceled_and_deleted(box: Appliance, text: str = HELLO, **devices: int) -> str:
+    """A workflow that was canceled, of which the machine 1 is deleted; returns its id."""
+    workflow = await box.workflow(text, **devices)
+    await box.workflows.cancel(workflow)
+    await box.departures.delete("machine-1", "ann")
+    return workflow
+
+
+async def test_a_workflow_of_a_machine_that_was_deleted_is_not_retried(box: Appliance) -> None:
+    await box.machine(1)
+    workflow = await canceled_and_deleted(box)
+    with pytest.raises(
+        Conflict, match=f"machine {mac(1)} was deleted: make a new workflow, with `tinkbox workflow cre"
+    ):
+        await box.workflows.retry(workflow)
+    assert await state_of(box, workflow) is State.CANCELED
+    worker = await box.machine(1)
+    with pytest.raises(Conflict, match="machine machine-1 was deleted and registered anew since: make a new workflow"):
+        await box.workflows.retry(workflow[:8], "hello")
+    assert await state_of(box, workflow) is State.CANCELED
+    assert (await box.offer(worker)) is None
+    assert (await box.machines.get("machine-1")).ticket is False
+    later = await box.workflow()
+    await box.workflows.cancel(later)
+    assert await box.workflows.retry("machine-1") == later, "made for the machine as it is now"
+
+
+async def test_a_workflow_of_two_machines_is_not_retried_when_one_was_deleted(box: Appliance) -> None:
+    await box.machine(1)
+    await box.machine(2)
+    workflow = await canceled_and_deleted(box, RELAY, a=1, b=2)
+    with pytest.raises(Conflict, match="was deleted"):
+        await box.workflows.retry(workflow)
+    await box.machine(1)
+    with pytest.raises(Conflict, match="machine machine-1 was deleted and registered anew"):
+        await box.workflows.retry(workflow)
+
+
+async def test_the_name_of_a_machine_means_no_earlier_workflow_for_what_changes_it(box: Appliance) -> None:
+    await box.machine(1)
+    workflow = await canceled_and_deleted(box)
+    await box.machine(1)
+    for change in (box.workflows.retry, box.workflows.cancel, box.workflows.delete):
+        for key in ("machine-1", mac(1)):
+            with pytest.raises(
+                NotFound, match=f"was deleted and registered anew since workflow {workflow[:8]}, has no"
+            ):
+                await change(key)
+    assert (await box.workflows.get("machine-1")).id == workflow, "it is shown still"
+    await box.workflows.delete(workflow)
+    with pytest.raises(NotFound, match="machine machine-1 has no workflow"):
+        await box.workflows.retry("machine-1")
+
+
+async def test_a_machine_full_of_notes_comes_back_when_one_is_removed(box: Appliance) -> None:
+    await box.machine(1)
+    for number in range(MAX_NOTES):
+        await box.machine_changes.note("machine-1", f"note {number}", "ann")
+    await box.machine_changes.remove_note("machine-1", 1)
+    await box.machine_changes.note("machine-1", "the last", "ann")
+    await box.departures.retire("machine-1", "ann")
+    with pytest.raises(Conflict, match=f"has {MAX_NOTES} notes, .*`tinkbox hardware note machine-1 --remove 2`"):
+        await box.departures.give_back("machine-1", "bob")
+    assert (await box.machines.get(mac(1))).state is MachineState.RETIRED
+    assert len(await box.machine_changes.notes("machine-1")) == MAX_NOTES
+    await box.machine_changes.remove_note("machine-1", 2)
+    await box.departures.give_back("machine-1", "bob")
+    assert len(await box.machine_changes.notes("machine-1")) == MAX_NOTES
+
+
+async def test_a_machine_that_gets_into_a_rollout_while_it_is_deleted_stays(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await box.machine(1)
+    await box.templates.create("hello", HELLO)
+    needed_by, made = box.machines.needed_by, list[object]()
+
+    async def overtaken(key: str) -> list[str]:
+        found = await needed_by(key)
+        if not made:
+            made.append(await box.rollouts.create(Wanted(template="hello", machines=[mac(1)]), "bob"))
+        return found
+
+    monkeypatch.setattr(box.machines, "needed_by", overtaken)
+    with pytest.raises(Conflict, match="waits in rollout"):
+        await box.departures.delete("machine-1", "ann")
+    await box.departures.delete("machine-1", "ann", force=True)

@@ -206,6 +206,14 @@ async def test_abort_ends_the_whole_workflow(box: Appliance, kind: Kind) -> None
     assert (await work.told("breakpoint.verdict"))["why"] == "wrong machine"
 
 
+async def test_a_workflow_whose_machine_does_not_carry_out_the_verdict_can_be_canceled(box: Appliance) -> None:
+    work = await held(box, Kind.FAILURE)
+    await work.decide(Verb.RETRY)
+    (workflow,) = await box.workflows.all()
+    await box.workflows.cancel(workflow.id, "ann")
+    assert await work.states() == "STOPPING HELD PENDING"
+
+
 @pytest.mark.parametrize(
     ("kind", "verb"), [(Kind.BEFORE, Verb.RETRY), (Kind.FAILURE, Verb.SKIP), (Kind.AFTER, Verb.SKIP)]
 )

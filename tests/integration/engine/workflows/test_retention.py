@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
+from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import retention, workflows
 from tinkbox.engine.workflows.deletion import begin_deletion, delete_piece
 from tinkbox.engine.workflows.retention import Retainer
@@ -295,3 +296,34 @@ async def test_no_more_is_deleted_early_once_that_gave_no_room(box: Appliance) -
     box.clock.forward(3601)
     assert await made.look() == 10
     assert await there(box) == ids[20:]
+
+
+async def test_a_rollout_that_ended_long_ago_goes_when_none_of_its_workflows_is_left(box: Appliance) -> None:
+    ids = [await box.machine(number) for number in (1, 2, 3)]
+    await box.templates.create("hello", HELLO)
+
+    async def rolled_out(machines: list[str]) -> str:
+        made = await box.rollouts.create(Wanted(template="hello", machines=machines), "ann")
+        await box.progression.look()
+        for each in machines:
+            await box.finish(each)
+        await box.progression.look()
+        return made.rollout.id
+
+    async def left() -> list[str]:
+        return [each.rollout.id for each in await box.rollouts.all()]
+
+    old = await rolled_out(ids)
+    paused = (
+        await box.rollouts.pause((await box.rollouts.create(Wanted(template="hello", machines=ids), "ann")).rollout.id)
+    ).rollout.id
+    box.clock.forward(AGE.total_seconds() - 60)
+    assert await retainer(box, newest=1).look() == 0
+    box.clock.forward(120)
+    assert await retainer(box, newest=1).look() == 2
+    assert await left() == [old, paused], "one of its workflows is left"
+    await box.rollouts.cancel(paused)
+    newest = await rolled_out(ids[:1])
+    assert await retainer(box, newest=1).look() == 1
+    assert await left() == [paused, newest]
+    assert [each.place for each in await box.rollouts.members(newest)] == ["SUCCESS"]

@@ -124,3 +124,21 @@ async def test_a_machine_has_time_to_answer_an_appliance_that_was_started_anew(
     monkeypatch.setattr(again.wakeups, "wait", answers)
     with pytest.raises(Conflict, match="its machine answers, and stops what runs there"):
         await again.workflows.cancel(offer.workflow_id, force=True)
+
+
+async def test_when_what_was_told_to_stop_ends_is_told_right_by_an_appliance_that_was_started_anew(
+    box: Appliance, tmp_path: Path
+) -> None:
+    _, offer = await begun(box)
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(80)
+    again = Appliance(box.store, tmp_path, box.clock, box.numbers)
+    await again.machines.load()
+    with pytest.raises(Conflict, match="ends by itself in 1m at the latest"):
+        await again.workflows.delete(offer.workflow_id)
+    box.clock.forward(59)
+    await again.deadlines.look()
+    assert await state_of(box, offer) is State.STOPPING
+    box.clock.forward(2)
+    await again.deadlines.look()
+    assert await state_of(box, offer) is State.CANCELED

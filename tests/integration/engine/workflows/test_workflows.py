@@ -1,12 +1,14 @@
 """Workflows from their creation to their end, over a real store."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, mac
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, hardware, mac
 from tinkbox.engine.workflows.workflows import MAX_DEVICES
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
 
@@ -137,7 +139,7 @@ async def test_devices_are_bounded(box: Appliance) -> None:
 @pytest.mark.parametrize(
     ("name", "devices", "said"),
     [
-        ("é" * 100, {}, "the name of a workflow, 'éé.*more than 199 bytes"),
+        ("é" * 127, {}, "no name of a workflow: it has more than 253 bytes"),
         ("", {"d" * 200: "x"}, "the name of a device, 'dd.*more than 199 bytes"),
         ("", {"a": "x" * 131_073, "b": "x" * 131_072}, "the values of all devices have more than 256"),
     ],
@@ -159,6 +161,20 @@ async def test_a_workflow_is_found_by_a_unique_beginning_or_its_name(box: Applia
         await box.workflows.get("0000000")
     with pytest.raises(NotFound):
         await box.workflows.get("ffffff")
+
+
+async def test_a_name_comes_before_the_beginning_of_an_id(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    first = await box.workflow(device_1=1)
+    await box.machines.push(parse_hardware(json.dumps(hardware(2)).replace("machine-2", first[:8])))
+    with pytest.raises(NotFound, match=f"machine {first[:8]} has no workflow"):
+        await box.workflows.cancel(first[:8])
+    second = await box.workflow(device_1=2)
+    assert await box.workflows.cancel(first[:8]) == second
+    assert (await box.workflows.get(first[:9])).id == first
+    with pytest.raises(NotFound):
+        await box.workflows.get(first[:3])  # too few letters for an id
 
 
 async def test_what_changes_a_workflow_takes_no_name_that_several_have(box: Appliance) -> None:

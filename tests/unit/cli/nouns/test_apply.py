@@ -57,6 +57,8 @@ def test_a_refused_workflow_is_status_1_and_told(tinkbox: Tinkbox, appliance: Fa
     failed = tinkbox("apply", "-f", str(site))
     assert (failed.status, failed.out) == (1, "workflow/w [2J refused\n")
     assert failed.err == "tinkbox: workflow/w [2J refused: it differs\n"
+    named = tinkbox("apply", "-f", str(site), "-o", "name")
+    assert (named.status, named.out, named.err) == (1, "", failed.err)
 
 
 def test_a_difference_is_status_1_and_none_is_0(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
@@ -150,6 +152,36 @@ def test_a_folder_gets_a_file_for_each(tinkbox: Tinkbox, appliance: FakeApplianc
     assert path.read_text().startswith("apiVersion:")
 
 
+def test_an_export_of_a_part_leaves_the_files_of_others_alone(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    """Several of one name: in other namespaces, renamed to it, in the format of 2020, and odd names of before."""
+    other = {"metadata": {"name": "dup", "annotations": {"tinkbox.internal/id": "id1"}}}
+    of_2020 = {"id": "00000000-0000-0000-0000-000000000001", "network": {}}
+    template = {"kind": "Template", "metadata": {"name": "rf"}}
+    items = [
+        {"kind": "hardware", "name": "dup", "manifest": {**MANIFEST, "metadata": {"name": "dup", "namespace": "aa"}}},
+        {"kind": "hardware", "name": "dup", "manifest": {**MANIFEST, "metadata": {"name": "dup", "namespace": "bb"}}},
+        {"kind": "hardware", "name": "dup", "manifest": {**MANIFEST, "metadata": {"name": "dup"}}},
+        {"kind": "hardware", "name": "dup", "manifest": {**MANIFEST, **other}},
+        {"kind": "hardware", "name": "dup", "manifest": of_2020},
+        {"kind": "hardware", "name": "dup", "manifest": {**of_2020, "id": "00000000-0000-0000-0000-000000000002"}},
+        {"kind": "template", "name": "rf", "manifest": template},
+        {"kind": "template", "name": "-rf", "manifest": {**template, "metadata": {"name": "-rf"}}},
+    ]
+
+    def exported(*some: dict[str, Any]) -> list[str]:
+        appliance.answers["GET /v1/export?"] = {"items": list(some), "notes": []}
+        return tinkbox("export", "--dir", str(tmp_path)).out.splitlines()
+
+    written = exported(*items)
+    assert len(set(written)) == len(items)
+    assert written[:3] == [f"{tmp_path}/hardware/{name}.yaml written" for name in ("dup@aa", "dup@bb", "dup")]
+    for each, told in zip(items, written, strict=True):
+        assert exported(each) == [told.replace("written", "unchanged")]
+    assert exported(*reversed(items)) == [each.replace("written", "unchanged") for each in reversed(written)]
+
+
 def plan(**changed: object) -> dict[str, object]:
     image = {"name": "write:v1", "digest": "sha256:" + "a" * 64, "elsewhere": False}
     step = {
@@ -169,9 +201,14 @@ def plan(**changed: object) -> dict[str, object]:
 
 
 def test_a_plan_is_shown_with_what_would_be_wiped(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
-    appliance.answers["POST /v1/workflows/plan"] = plan()
+    image = {"name": "files:v1", "digest": "sha256:" + "b" * 64, "elsewhere": False}
+    services = [{"name": "files", "host": "the appliance", "image": image}]
+    appliance.answers["POST /v1/workflows/plan"] = plan(services=services)
     done = tinkbox("workflow", "plan", "-t", "install", "node7", "--set", "odd=x")
     assert done.status == 0
+    boots = "node7 gets a ticket, netboots the OSIE for x86_64 by 08:00:27:00:00:01"
+    assert f"Boot:         {boots}\n" in done.out
+    assert "Services:     files on the appliance: files:v1 (sha256:bbbbbbbbbbbb)\n" in done.out
     assert "Wipes:        smallest of node7, by write\n" in done.out
     assert "Unused:       odd\n" in done.out
     assert "sha256:aaaaaaaaaaaa " in done.out

@@ -53,10 +53,10 @@ def test_the_list_says_what_is_held_how_it_ended_and_what_is_armed(
     monkeypatch.setattr(breakpoint_list, "now", lambda: at)
     lines = [re.split("  +", line) for line in tinkbox("breakpoint", "list").out.splitlines()]
     assert lines == [
-        ["ID", "WORKFLOW", "HELD", "WHERE", "ENDED", "AGE", "THEN", "ARMED"],
-        ["a8984b09", "hello", "disk/wipe", "failure", "exit 3, DiskNotFound", "5m", "fail in 24m",
+        ["ID", "WORKFLOW", "MACHINE", "HELD", "WHERE", "ENDED", "AGE", "THEN", "ARMED"],
+        ["a8984b09", "hello", "machine-1", "disk/wipe", "failure", "exit 3, DiskNotFound", "5m", "fail in 24m",
          "on failure, before disk/image"],
-        ["a8984b09", "armed", "on failure, before disk/image"],
+        ["a8984b09", "armed", "machine-1", "on failure, before disk/image"],
     ]  # fmt: skip
     assert "2020-07-08 15:47:02 UTC, then fail" in tinkbox("breakpoint", "list", "-o", "wide").out
     assert tinkbox("breakpoint", "list", "-q").out == f"{WORKFLOW_ID}\n"
@@ -112,8 +112,8 @@ def test_clearing_says_what_is_left(tinkbox: Tinkbox, held: FakeAppliance, flags
         ("fail", decided("fail", "after"), "Failed disk/wipe: it fails though it succeeded, and the workflow with it"),
         ("retry", decided("retry"), "Retried disk/wipe: it runs again in the same container"),
         ("retry", decided("retry", "after", fresh=True), "Retried disk/wipe: it runs again in a new container"),
-        ("abort", decided("abort"), "Aborted disk/wipe: the workflow is canceled"),
-        ("abort", decided("abort", "before"), "Aborted disk/wipe: the workflow is canceled"),
+        ("abort", decided("abort"), "Aborted disk/wipe: the workflow is being canceled"),
+        ("abort", decided("abort", "before"), "Aborted disk/wipe: the workflow is being canceled"),
     ],
 )
 def test_each_verdict_says_what_follows(
@@ -199,6 +199,98 @@ def test_whoever_comes_second_is_told_who_won(tinkbox: Tinkbox, held: FakeApplia
     held.problem = {"status": 409, "detail": "bert decided already: fail"}
     late = tinkbox("breakpoint", "retry", WORKFLOW_ID)
     assert (late.status, late.out, late.err) == (1, "", "tinkbox: bert decided already: fail\n")
+
+
+@pytest.fixture
+def several(held: FakeAppliance) -> FakeAppliance:
+    """Two that are held in rack r1, and w9, which is not there."""
+    found = [{**STANDING, "id": "w1"}, {**STANDING, "id": "w2"}]
+    held.answers["GET /v1/breakpoints?state=HELD&label=rack%3Dr1"] = found
+    held.answers["GET /v1/breakpoints?label=rack%3Dr1"] = found
+    held.answers["GET /v1/workflows?state=PENDING%2CRUNNING&label=rack%3Dr1"] = found
+    for each in found:
+        one = f"/v1/workflows/{each['id']}/breakpoints"
+        held.answers |= {
+            f"GET {one}": each,
+            f"POST {one}/arm": each,
+            f"POST {one}/clear": each,
+            f"POST {one}/verdict": decided("retry"),
+            f"POST {one}/extend": HOLD,
+        }
+    return held
+
+
+def changes(appliance: FakeAppliance) -> list[str]:
+    """What was asked for beyond looks."""
+    return [request for request, _ in appliance.asked if not request.startswith("GET ")]
+
+
+@pytest.mark.parametrize(
+    ("words", "action", "said"),
+    [
+        (["arm"], "arm", "Armed hello (w1): armed on failure, before disk/image"),
+        (["clear"], "clear", "Cleared hello (w1): armed on failure, before disk/image"),
+        (["retry"], "verdict", "Retried disk/wipe of w1 (hello on machine-1): it runs again in the same container"),
+        (["continue", "-m", "ok"], "verdict", "Continued disk/wipe of w1 (hello on machine-1): it runs again"),
+        (["abort", "--yes"], "verdict", "Aborted disk/wipe of w1 (hello on machine-1): it runs again"),
+        (["extend"], "extend", "Extended disk/wipe of w1 (hello on machine-1): held until"),
+    ],
+)
+def test_a_verb_is_carried_out_for_each_that_is_named_or_selected_and_goes_on_after_a_refusal(
+    tinkbox: Tinkbox, several: FakeAppliance, words: list[str], action: str, said: str
+) -> None:
+    done = tinkbox("breakpoint", *words, "w9", "w1", "w2", *(["2h"] if words == ["extend"] else []))
+    assert (done.status, len(done.out.splitlines()), done.err.count("tinkbox: ")) == (1, 2, 1)
+    assert changes(several) == [f"POST /v1/workflows/{each}/breakpoints/{action}" for each in ("w1", "w2")]
+    selected = tinkbox("breakpoint", *words, "-l", "rack=r1")
+    assert selected.status == 0
+    assert selected.out.startswith(said)
+
+
+def test_nothing_held_with_such_labels_is_told(tinkbox: Tinkbox, held: FakeAppliance) -> None:
+    held.answers["GET /v1/breakpoints?state=HELD&label=rack%3Dr1"] = []
+    none = tinkbox("breakpoint", "fail", "-l", "rack=r1")
+    assert (none.status, none.out) == (1, "")
+    assert "no held workflow has the labels rack=r1: `tinkbox breakpoint list --state HELD` shows which" in none.err
+
+
+def test_who_won_is_told_with_the_workflow_where_several_are_decided(tinkbox: Tinkbox, several: FakeAppliance) -> None:
+    for each in ("w1", "w2"):
+        several.answers[f"GET /v1/workflows/{each}/state"] = {"workflow_id": each, "name": "hello"}
+        for action in ("verdict", "extend"):
+            several.answers[f"POST /v1/workflows/{each}/breakpoints/{action}"] = {
+                "status": 409,
+                "detail": "bert decided already: fail",
+            }
+    late = tinkbox("breakpoint", "retry", "w1", "w2")
+    told = "tinkbox: w1: bert decided already: fail\ntinkbox: w2: bert decided already: fail\n"
+    assert late.err == told
+    assert tinkbox("breakpoint", "extend", "w1", "w2", "10m").err == told
+
+
+def test_why_several_failures_count_as_success_is_asked_once(
+    several: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("all disks are there\n"))
+    assert main(["breakpoint", "continue", "w9", "w1", "w2"]) == 1  # w9 is not there
+    failed = "disk/wipe failed (exit 3, DiskNotFound)."
+    assert capsys.readouterr().err.startswith(f"{failed} {failed} Why do they count as success? tinkbox: ")
+    whys = [json.loads(body)["why"] for request, body in several.asked if request.startswith("POST")]
+    assert whys == ["all disks are there"] * 2
+
+
+def test_how_much_longer_is_said_behind_several_workflows(tinkbox: Tinkbox, several: FakeAppliance) -> None:
+    assert tinkbox("breakpoint", "extend", "w1", "w2", "2h").status == 0
+    assert tinkbox("breakpoint", "extend", "-l", "rack=r1").status == 0
+    asked_for = [json.loads(body)["seconds"] for request, body in several.asked if request.startswith("POST")]
+    assert asked_for == [7200, 7200, 1800, 1800]
+    several.asked.clear()
+    assert tinkbox("breakpoint", "extend", "-l", "rack=r1", "3h").status == 0
+    assert [json.loads(body)["seconds"] for request, body in several.asked if request.startswith("POST")] == [10800] * 2
+    several.asked.clear()
+    wrong = tinkbox("breakpoint", "extend", "w1", "w2", "w8")
+    assert (wrong.status, changes(several)) == (2, [])
+    assert "behind the workflows say how much longer they are held, such as 30m" in wrong.err
 
 
 @pytest.mark.parametrize(("words", "seconds"), [([], 1800), (["2h"], 7200), (["45"], 45)])

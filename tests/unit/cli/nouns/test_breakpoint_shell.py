@@ -25,7 +25,7 @@ STANDING = {"id": "1f2e3d4c-0000", "name": "install", "state": "RUNNING", "held"
 
 
 def test_whoever_opens_a_shell_is_told_what_is_held_and_how_it_came_there() -> None:
-    assert list(banner(STANDING)) == [
+    assert list(banner(STANDING, "tinkbox")) == [
         "disk/wipe of install (1f2e3d4c) is held because it failed",
         "  ended   exit 3, DiskTooSmall",
         "          8 GB",
@@ -40,11 +40,11 @@ def test_whoever_opens_a_shell_is_told_what_is_held_and_how_it_came_there() -> N
 
 def test_what_did_not_begin_has_no_end_to_tell() -> None:
     before = {**STANDING, "held": {**HOLD, "kind": "before", "outcome": None}}
-    assert list(banner(before))[:2] == [
+    assert list(banner(before, "tinkbox"))[:2] == [
         "disk/wipe of install (1f2e3d4c) is held before it starts",
         "  ended   not started yet",
     ]
-    assert list(banner({**STANDING, "held": None})) == []
+    assert list(banner({**STANDING, "held": None}, "tinkbox")) == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_did_not_begin_has_no_end_to_tell() -> None:
     ],
 )
 def test_afterwards_it_says_what_became_of_it_and_what_is_left_to_do(end: ShellEnd | None, line: str) -> None:
-    assert list(farewell(STANDING, "5e551011-9", end)) == [
+    assert list(farewell(STANDING, "5e551011-9", end, "tinkbox")) == [
         line,
         "  recorded  tinkbox breakpoint replay 5e551011",
         "  held      disk/wipe until 2026-11-21 03:30:00 UTC, then fail",
@@ -68,12 +68,16 @@ def test_afterwards_it_says_what_became_of_it_and_what_is_left_to_do(end: ShellE
 def test_afterwards_it_says_who_decided_meanwhile() -> None:
     decided = copy.deepcopy(STANDING)
     decided["held"] |= {"verdicts": [], "verdict": {"verb": "retry", "who": "ben"}}  # type: ignore[operator]
-    assert list(farewell(decided, "5", ShellEnd(0)))[2:] == ["  held      disk/wipe until decided: retry (ben)"]
+    assert list(farewell(decided, "5", ShellEnd(0), "tinkbox"))[2:] == [
+        "  held      disk/wipe until decided: retry (ben)"
+    ]
     over = {**STANDING, "held": None, "state": "SUCCESS"}
     went_on = "the shell ended with its container: the action is not held any more"
-    assert next(iter(farewell(over, "5", ShellEnd(137)))) == went_on
-    assert next(iter(farewell(STANDING, "5", ShellEnd(137)))) == "the shell ended with status 137"
-    assert list(farewell(over, "5", ShellEnd(0)))[2:] == ["  workflow  SUCCESS, nothing of it is held any more"]
+    assert next(iter(farewell(over, "5", ShellEnd(137), "tinkbox"))) == went_on
+    assert next(iter(farewell(STANDING, "5", ShellEnd(137), "tinkbox"))) == "the shell ended with status 137"
+    assert list(farewell(over, "5", ShellEnd(0), "tinkbox"))[2:] == [
+        "  workflow  SUCCESS, nothing of it is held any more"
+    ]
 
 
 def test_looking_on_is_for_shells(tinkbox, appliance: FakeAppliance) -> None:

@@ -37,6 +37,14 @@ def test_entries_of_the_catalogue_need_no_appliance(tinkbox: Tinkbox, tmp_path: 
     assert "debian-13\t" in found.out
 
 
+def test_what_can_be_exported_is_a_kind_or_one_of_it(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/names/machine?prefix=node"] = names(("node7", "08:00"), ("node10", ""))
+    assert tinkbox("completion", "names", "KIND", "").out == "hardware\t\ntemplate\t\nworkflow\t\n"
+    assert tinkbox("completion", "names", "KIND", "t").out == "template\t\n"
+    assert tinkbox("completion", "names", "KIND", "hardware/node").out == "hardware/node7\t08:00\nhardware/node10\t\n"
+    assert tinkbox("completion", "names", "KIND", "no/x") == Printed(0, "", "")
+
+
 def test_an_appliance_that_is_away_or_refuses_leaves_the_line_alone(
     tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,3 +134,23 @@ def test_what_is_the_same_of_many_machines_takes_few_lines(
 def test_of_a_machine_its_boots_alone_are_judged(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
     appliance.answers[f"GET /v1/doctor?machine={MAC}"] = told(machine=MAC)
     assert tinkbox("doctor", MAC).out.startswith(f"Nothing wrong was found with how {MAC} boots (")
+
+
+def test_several_machines_are_examined_one_after_the_other(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    appliance.answers = {
+        "GET /v1/hardware?label=rack%3Dr1&sort=name": [{"id": "m1", "name": "node7"}],
+        "GET /v1/doctor?machine=m1": told(machine="m1"),
+        f"GET /v1/doctor?machine={MAC}": told(FOUND, machine=MAC),
+    }
+    appliance.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{"id": "m1", "name": "node7"}]
+    assert tinkbox("doctor", "-l", "rack=r1").out.startswith("Nothing wrong was found with how node7 boots (")
+    printed = tinkbox("doctor", MAC, "m1")
+    assert printed.status == 1
+    assert f"FAULT  OtherServer  {MAC}\n" in printed.out
+    assert printed.out.splitlines()[-1].startswith("Nothing wrong was found with how m1 boots (")
+    assert [each["machine"] for each in json.loads(tinkbox("doctor", MAC, "m1", "-o", "json").out)] == [MAC, "m1"]
+    assert tinkbox("doctor", "m1", MAC, "-o", "csv").out.count("\n") == 2
+    (selected,) = json.loads(tinkbox("doctor", "-l", "rack=r1", "-o", "json").out)
+    assert selected["machine"] == "m1"

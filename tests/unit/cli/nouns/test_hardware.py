@@ -148,13 +148,15 @@ def test_the_list_has_a_line_for_each_interface(tink: Tinkbox, machines: FakeApp
 
 def test_a_machine_is_its_document_on_one_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert tinkbox("hardware", "id", MACHINE_ID, MACHINE_ID).out == f"{json.dumps(DOCUMENT)}\n" * 2
+    assert tinkbox("hardware", "id", MACHINE_ID, "-o", "tink").out == f"{json.dumps(DOCUMENT)}\n"
+    assert json.loads(tinkbox("hardware", "id", MACHINE_ID, "-o", "json").out)["id"] == MACHINE_ID
 
 
 def test_every_format_of_one_machine_works(tink: Tinkbox, machines: FakeAppliance) -> None:
     assert tink("hardware", "get", MACHINE_ID, "-q").out == f"{MACHINE_ID}\n"
-    assert json.loads(tink("hardware", "get", MACHINE_ID, "--format", "json").out) == [
-        {**MACHINE, "timeline": TIMELINE}
-    ]
+    told = {**MACHINE, "timeline": TIMELINE}
+    assert json.loads(tink("hardware", "get", MACHINE_ID, "--format", "json").out) == told
+    assert json.loads(tink("hardware", "get", MACHINE_ID, MACHINE_ID, "--format", "json").out) == [told, told]
     assert tink("hardware", "get", MACHINE_ID, "--format", "csv").out.splitlines() == [
         "ID,MAC Address,IP Address,Hostname",
         f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
@@ -178,6 +180,7 @@ def test_an_address_shows_its_interface_only(tink: Tinkbox, machines: FakeApplia
     assert tink("hardware", verb, key, "-o", "table").out == (
         f"ID:           {MACHINE_ID}\nMAC Address:  08:00:27:00:00:01\nIP Address:   172.30.0.11\nHostname:     machine-1\n"
     )
+    assert json.loads(tink("hardware", verb, key, "-o", "json").out) == MACHINE
     assert json.loads(tink("hardware", verb, key, key, "-o", "json").out) == [MACHINE, MACHINE]
     assert tink("hardware", verb, key, "-q").out == f"{MACHINE_ID}\n"
 

@@ -30,7 +30,7 @@ def machine(appliance: FakeAppliance) -> FakeAppliance:
         "GET /v1/hardware/node7/notes": {"notes": [NOTE]},
         "POST /v1/hardware/node7/notes": {"notes": [NOTE]},
         "DELETE /v1/hardware/node7/notes/1": {"notes": []},
-        "POST /v1/hardware/node7/retire": {**KNOWN, "canceled": ["w1"]},
+        "POST /v1/hardware/node7/retire": {**KNOWN, "canceled": ["w1", "w2"], "stopping": ["w2"]},
         "POST /v1/hardware/node7/return": KNOWN,
         "DELETE /v1/hardware/node7": {"id": MACHINE_ID, "name": "node7", "canceled": []},
         "DELETE /v1/hardware/node7?force=1": {"id": MACHINE_ID, "name": "node7", "canceled": ["w1"]},
@@ -138,6 +138,15 @@ def test_a_document_of_2020_opens_as_json(
     editor("text = text.replace('{}', '{\"a\": 1}')")
     assert tinkbox("hardware", "edit", "node7").status == 0
     assert json.loads(sent(machine, PUT)["text"]) == {"id": MACHINE_ID, "network": {"a": 1}}
+
+
+def test_a_document_of_2020_that_has_labels_opens_with_todays(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
+) -> None:
+    machine.answers[GET] = {**KNOWN, "document": {"id": MACHINE_ID, "labels": {"rack": "old"}, "network": {}}}
+    editor("text = text.replace('{}', '{\"a\": 1}')")
+    assert tinkbox("hardware", "edit", "node7").status == 0
+    assert json.loads(sent(machine, PUT)["text"])["labels"] == {"rack": "r1"}
 
 
 @pytest.mark.parametrize("piece", ["pass", "text = ''"])
@@ -275,10 +284,11 @@ def test_notes_are_made_listed_and_removed(tinkbox: Tinkbox, machine: FakeApplia
 
 
 def test_machines_are_retired_and_returned_each_for_itself(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    machine.answers[f"POST /v1/hardware/{MACHINE_ID}/retire"] = machine.answers["POST /v1/hardware/node7/retire"]
     ended = tinkbox("hardware", "retire", "nodeX", "node7", "--reason", "board broken")
-    assert (ended.status, ended.out) == (1, "Retired node7\nCanceled Workflow:  w1\n")
+    assert (ended.status, ended.out) == (1, "Retired node7\nCanceled Workflow:  w1\nCanceling Workflow:  w2\n")
     assert "no such thing here" in ended.err
-    assert sent(machine, "POST /v1/hardware/node7/retire") == {"reason": "board broken", "force": False}
+    assert sent(machine, f"POST /v1/hardware/{MACHINE_ID}/retire") == {"reason": "board broken", "force": False}
     assert tinkbox("hardware", "return", "node7").out == "Returned to service: node7\n"
     assert tinkbox("hardware", "retire", "node7").status == 0
 
@@ -294,3 +304,18 @@ def test_force_asks_or_wants_yes(tinkbox: Tinkbox, machine: FakeAppliance, verb:
 
 def test_delete_says_what_it_did_and_needs_no_terminal(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
     assert tinkbox("hardware", "delete", "node7").out == f"Deleted Hardware:  {MACHINE_ID} node7\n"
+
+
+def test_several_machines_get_the_same_note(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    found = [{"id": "node7", "name": "node7"}, {"id": "m8", "name": "node8"}]
+    machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = found
+    done = tinkbox("hardware", "note", "-l", "rack=r1", "the", "fan", "is loud")
+    assert (done.status, done.out, done.err.count("tinkbox: ")) == (1, "node7: noted (1)\n", 1)  # m8 is gone by now
+    assert sent(machine, "POST /v1/hardware/node7/notes") == {"text": "the fan is loud"}
+
+
+@pytest.mark.parametrize("words", [[], ["-l", "rack=r1"], ["-l", "rack=r1", "x", "--remove", "1"]])
+def test_a_note_of_several_machines_has_a_text(tinkbox: Tinkbox, machine: FakeAppliance, words: list[str]) -> None:
+    machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{"id": "node7", "name": "node7"}]
+    wrong = tinkbox("hardware", "note", *words)
+    assert (wrong.status, wrong.out, "usage: tinkbox hardware note" in wrong.err) == (2, "", True)

@@ -103,21 +103,79 @@ def test_a_dry_run_says_what_would_be_and_fails_where_something_is_refused(
     assert (ended.out + ended.err).count("node2 [2J is taken") == 1
     assert ended.err == f"tinkbox: refused: line 3: {MAC}: node2 [2J is taken\n"
     assert ended.out.endswith(
-        "2 machines: 1 different, left alone (--update changes them), 1 refused: nothing would be stored\n"
+        "2 machines: 1 differs and would be left alone (--update changes it), 1 refused: nothing would be stored\n"
     )
     assert asked(appliance)["dry_run"] is True
 
 
-def test_a_wrong_line_stores_nothing_and_asks_no_appliance(
-    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+def test_what_differs_is_told_with_what_an_update_would_refuse(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    changed = done("different", changes=["ip 172.30.0.11 -> 172.30.0.12"])
+    why = "an update would be refused: node2 is taken"
+    blocked = done("different", 2, changes=["name node1 -> node2"], why=why)
+
+    def told(*machines: dict[str, object]) -> str:
+        appliance.answers = {ROUTE: {"machines": list(machines)}}
+        ended = tinkbox("hardware", "import", listed)
+        assert ended.status == 0
+        assert ended.err.splitlines() == [
+            f"tinkbox: left alone: line 3: {MAC}: {why}" for each in machines if each is blocked
+        ]
+        assert why not in ended.out
+        return ended.out.splitlines()[-1]
+
+    assert told(changed) == "1 machine: 1 differs and was left alone (--update changes it)"
+    assert told(changed, changed) == "2 machines: 2 differ and were left alone (--update changes them)"
+    assert told(blocked) == "1 machine: 1 differs and was left alone (--update would refuse it)"
+    assert told(changed, blocked, changed) == (
+        "3 machines: 3 differ and were left alone (--update would change 2 of them and refuse 1)"
+    )
+
+
+def test_a_connection_that_breaks_says_that_it_may_be_imported(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    appliance.away = True
+    broken = tinkbox("hardware", "import", listed)
+    assert (broken.status, broken.err.count("\n")) == (1, 1)
+    assert "the machines may be imported all the same: import them again, which is safe" in broken.err
+    assert "nothing was imported" in tinkbox("hardware", "import", listed, "--dry-run").err
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_wrong_line_stores_nothing_with_or_without_an_appliance(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, away: bool
 ) -> None:
     path = tmp_path / "machines.csv"
     path.write_text(LIST + "08:00,node\x1b3,,\n")
+    appliance.away, appliance.answers = away, {ROUTE: {"machines": [done("made"), done("made", 2)]}}
     ended = tinkbox("hardware", "import", str(path))
-    assert (ended.status, ended.out, appliance.asked) == (1, "", [])
+    assert (ended.status, ended.out) == (1, "")
+    assert away or asked(appliance)["dry_run"] is True
     assert ended.err.splitlines()[0].startswith("tinkbox: the list has 2 problems, so nothing was stored")
     assert "  line 4: invalid mac: '08:00'" in ended.err
     assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_what_the_list_and_what_the_appliance_has_against_it_is_told_at_once_by_lines(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, dry: bool
+) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text(f"mac,name\n{MAC},node1\n{MAC},node2\n{OTHER},node3\n08:00,node4\n08:00:27:00:00:05,node5\n")
+    away = {"mac": OTHER, "line": 4, "why": "it cannot have that address"}
+    appliance.answers = {
+        ROUTE: {"machines": [done("made"), done("refused", 3, **away), done("refused", 5, line=6, why="taken")]}
+    }
+    ended = tinkbox("hardware", "import", str(path), *(["--dry-run"] if dry else []))
+    assert ended.status == 1
+    told = ended.err.splitlines()
+    if not dry:
+        assert told.pop(0).startswith("tinkbox: the list has 4 problems, so nothing was stored")
+    places = [line.partition("line ")[2].partition(":")[0] for line in told]
+    assert places == ["3", "4", "5", "6"]
+    assert asked(appliance)["dry_run"] is True
 
 
 def test_what_is_wrong_is_skipped_when_that_is_said(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
@@ -127,7 +185,8 @@ def test_what_is_wrong_is_skipped_when_that_is_said(tinkbox: Tinkbox, appliance:
     ended = tinkbox("hardware", "import", str(path), "--skip-invalid", "--update")
     assert ended.status == 0
     assert ended.out.endswith("2 machines: 1 made, 1 refused, skipped; 2 problems in the list\n")
-    assert ended.err.splitlines()[0].startswith("tinkbox: wrong: line 4: invalid mac: '08:00'")
+    told = [line.partition(": ")[2].partition(" (")[0] for line in ended.err.splitlines()]
+    assert told[:2] == [f"refused: line 3: {MAC}: taken", "wrong: line 4: invalid mac: '08:00'"]
     sent = asked(appliance)
     assert [each["line"] for each in sent["machines"]] == [2, 3], "of a MAC that is listed twice the first is taken"
     assert (sent["update"], sent["skip_invalid"]) == (True, True)

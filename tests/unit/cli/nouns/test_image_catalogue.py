@@ -145,7 +145,7 @@ def test_an_image_that_is_kept_tells_where_it_is_from(tinkbox: Tinkbox, keeping:
     assert shown["Kept Since"] == "2026-11-02 10:00:00 UTC"
     assert "Signer" not in shown
     assert "20260901-1" in tinkbox("image", "show", "debian-13:20260901-1").out
-    (document,) = json.loads(tinkbox("image", "show", "debian-13", "--format", "json").out)
+    document = json.loads(tinkbox("image", "show", "debian-13", "--format", "json").out)
     assert document == KEPT
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.rollout_documents import ID, member, plan, standing
 from tinkbox.cli.nouns import rollout as noun
+from tinkbox.cli.output import progress_line
+from tinkbox.cli.output.progress_line import ProgressLine
 from tinkbox.cli.terminal import questions
+from tinkbox.client.operator import quick_connection
 from tinkbox.model.errors import Unavailable
 
 Tinkbox = Callable[..., Printed]
@@ -32,8 +36,24 @@ def asked(appliance: FakeAppliance) -> list[dict[str, Any]]:
     return [json.loads(body) for _, body in appliance.asked]
 
 
+def test_who_may_not_look_is_told_that_actions_and_disks_are_not_shown(
+    tinkbox: Tinkbox, rollouts: FakeAppliance
+) -> None:
+    shown = {**plan("node7", "node8"), "actions": None, "wipes": None, "warnings": None}
+    made = rollouts.answers["POST /v1/rollouts"]
+    assert callable(made)
+    rollouts.answers["POST /v1/rollouts"] = lambda: (
+        shown if json.loads(rollouts.asked[-1][1]).get("dry_run") else made()
+    )
+    told = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--dry-run").out
+    assert "Actions, disks" in told
+    assert "not shown: for that you need the right to look" in told
+    assert "none that the template names" not in told
+    assert tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes").status == 0
+
+
 def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
-    words = ["-t", "ubuntu", "node7", "-l", "rack=r1", "--max-parallel", "2", "--on-failure", "continue"]
+    words = ["-t", "ubuntu", "-l", "rack=r1", "--max-parallel", "2", "--on-failure", "continue"]
     made = tinkbox(
         "workflow", "create", *words, "-r", '{"a": "1", "b": "2"}', "--set", "b=3", "--confirm-wipe", "--yes"
     )
@@ -43,7 +63,7 @@ def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkb
     looked, created = asked(rollouts)
     assert looked == {
         "template": "ubuntu",
-        "machines": ["node7"],
+        "machines": [],
         "selector": "rack=r1",
         "hardware": {"a": "1", "b": "3"},
         "max_parallel": 2,
@@ -53,6 +73,47 @@ def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkb
     }
     kept = {name: value for name, value in looked.items() if name not in ("selector", "dry_run")}
     assert created == {**kept, "machines": ["id-of-node7", "id-of-node8"]}
+
+
+def test_a_check_that_takes_long_is_told_and_waited_for(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: dict[bool, Event] = {True: Event(), False: Event()}  # by whether it is a look only
+    answer, tell = rollouts.answers["POST /v1/rollouts"], ProgressLine.__call__
+
+    def told(line: ProgressLine[float], seconds: float) -> None:
+        tell(line, seconds)
+        heard["rack=r1" in line._worded(seconds)].set()
+
+    def late() -> object:
+        assert heard["dry_run" in asked(rollouts)[-1]].wait(30)
+        assert callable(answer)
+        return answer()
+
+    monkeypatch.setattr(ProgressLine, "__call__", told)
+    monkeypatch.setattr(progress_line, "ELSEWHERE", 0.0)
+    monkeypatch.setattr(quick_connection, "TICK", 0.01)
+    rollouts.answers["POST /v1/rollouts"] = late
+    made = tinkbox("workflow", "create", "-t", "ubuntu", "-l", "rack=r1", "--yes")
+    assert (made.status, made.out.splitlines()[0]) == (0, f"Created Rollout:  {ID}")
+    first, *_, last = made.err.splitlines()
+    assert first == "checking ubuntu for the machines with rack=r1: the appliance works, 0 s"
+    assert last == "checking ubuntu for 2 machines: the appliance works, 0 s"
+
+
+def test_a_connection_that_breaks_says_what_may_be_made(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
+    def go_away() -> object:
+        rollouts.away = True
+        return plan("node7", "node8")
+
+    words = ("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes")
+    rollouts.answers["POST /v1/rollouts"] = go_away
+    broken = tinkbox(*words)
+    assert (broken.status, broken.err.count("\n")) == (1, 1)
+    assert "the rollout may be made all the same: `tinkbox rollout list` shows it" in broken.err
+    broken = tinkbox(*words)
+    assert (broken.status, broken.err.count("\n")) == (1, 1)
+    assert "nothing was begun, for this was a look only: type it again" in broken.err
 
 
 def test_a_dry_run_makes_nothing(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
@@ -120,7 +181,8 @@ def test_one_machine_is_a_rollout_where_that_is_asked(
 ) -> None:
     made = standing("WAITING", counts={"WAITING": 1})
     appliance.answers = {"POST /v1/rollouts": lambda: plan("node7") if len(appliance.asked) == 1 else made}
-    assert tinkbox("workflow", "create", "-t", "ubuntu", "node7", *flags, "--yes").out.startswith("Created Rollout:")
+    named = [] if "-l" in flags else ["node7"]
+    assert tinkbox("workflow", "create", "-t", "ubuntu", *named, *flags, "--yes").out.startswith("Created Rollout:")
 
 
 def test_machines_that_are_refused_are_told_with_their_reasons(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -136,8 +198,38 @@ def test_machines_that_are_refused_are_told_with_their_reasons(tinkbox: Tinkbox,
     dry = tinkbox(*words, "--dry-run")
     assert (dry.status, "\x1b" in dry.out) == (1, False)
     assert tinkbox(*words, "--dry-run", "--skip-refused").status == 0
+    assert "Machines:     1 of 2; 2 at a time" in dry.out
     appliance.answers = {"POST /v1/rollouts": plan(refused=("node8",))}
     assert "nothing was begun" in tinkbox("workflow", "create", "-t", "ubuntu", "node8", "--skip-refused", "--yes").err
+
+
+def test_who_is_left_out_is_told_before_the_question_and_behind_the_answer(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, refused = rollouts.answers["POST /v1/rollouts"], tuple(f"node{number}" for number in range(20, 60))
+    assert callable(made)
+    rollouts.answers["POST /v1/rollouts"] = lambda: (
+        plan("node7", "node8", refused=refused) if json.loads(rollouts.asked[-1][1]).get("dry_run") else made()
+    )
+    words = ("workflow", "create", "-t", "ubuntu", "-l", "rack=r1", "--skip-refused")
+    left_out = "Left out node20, node21, node22, node23, node24 and 35 more: it is  [31mretired"
+    answered = tinkbox(*words, "--yes")
+    assert (answered.status, answered.out.splitlines()[:2]) == (0, [f"Created Rollout:  {ID}", left_out])
+    assert answered.out.splitlines()[2].startswith("2 of 42 machines, ")
+    for_programs = tinkbox(*words, "--yes", "-o", "name")
+    assert (for_programs.out, left_out in for_programs.err) == (f"{ID}\n", True)
+    questioned: list[str] = []
+
+    def no(question: str) -> str:
+        questioned.append(question)
+        return "no"
+
+    monkeypatch.setattr(questions.Questions, "can_ask", True)
+    monkeypatch.setattr(questions, "_line", no)
+    shown = tinkbox(*words)
+    assert "2 of 42; " in shown.out
+    assert "node20, node21, node22, node23, node24 and 35 more: " in shown.out
+    assert "Begin ubuntu on 2 machines, without 40 that cannot begin" in questioned[0]
 
 
 @pytest.mark.parametrize(
@@ -166,11 +258,27 @@ def test_a_wrong_command_line_is_told_before_the_appliance_is_asked(
 
 def test_the_list_says_how_many_machines_stand_where(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/rollouts?sort=-created_at"] = [
-        standing(counts={"SUCCESS": 12, "FAILED": 1, "CANCELED": 1, "RUNNING": 8, "WAITING": 18})
+        standing(
+            counts={
+                "SUCCESS": 12,
+                "FAILED": 1,
+                "TIMEOUT": 1,
+                "CANCELED": 2,
+                "LEFT": 1,
+                "RUNNING": 3,
+                "PENDING": 5,
+                "STOPPING": 1,
+                "WAITING": 14,
+            }
+        )
     ]
     heading, line = tinkbox("rollout", "list").out.splitlines()
-    assert heading.split()[:7] == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "RUNNING", "WAITING"]
-    assert line.split()[:7] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "1", "8", "18"]
+    assert heading.split()[:8] == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "CANCELED", "ACTIVE", "WAITING"]
+    assert line.split()[:8] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "2", "3", "9", "14"]
+    assert 12 + 2 + 3 + 9 + 14 == 40, "each machine is counted once"
+    heading, line = tinkbox("rollout", "list", "-o", "wide").out.splitlines()
+    wide = dict(zip(heading.split(), line.split(), strict=False))
+    assert (wide["PENDING"], wide["RUNNING"], wide["LEFT"]) == ("5", "4", "1")
     appliance.answers["GET /v1/rollouts?state=FAILED&sort=-created_at"] = []
     appliance.answers["GET /v1/rollouts?sort=-created_at&state=FAILED"] = []
     assert tinkbox("rollout", "list", "--state", "failed").status == 0
@@ -185,12 +293,13 @@ def test_get_shows_what_failed_and_what_waits(tinkbox: Tinkbox, appliance: FakeA
         waiting=waiting,
     )
     shown = tinkbox("rollout", "get", ID).out
-    assert "Progress:  1/33 done, 1 failed, 1 under way, 30 waiting" in shown
+    assert "Progress:  1/33 done, 1 failed, 1 running, 30 waiting" in shown
     assert "node20, and 10 more" in shown
     assert "NoDisk: no  disk" in shown
     assert tinkbox("rollout", "get", ID, "-q").out == f"{ID}\n"
     appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = waiting
     assert len(tinkbox("rollout", "get", "--machines", ID).out.splitlines()) == 31
+    assert len(json.loads(tinkbox("rollout", "get", "--machines", ID, ID, "-o", "json").out)) == 60
 
 
 def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
@@ -212,7 +321,7 @@ def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
         watched = tinkbox("rollout", "watch", "ubuntu")
         assert watched.status == status
         lines = watched.out.splitlines()
-        assert lines[0] == "rollout 5d3f0a11 PAUSED: 0/1 done, 1 under way"
+        assert lines[0] == "rollout 5d3f0a11 PAUSED: 0/1 done, 1 running"
         assert lines.count("  node7  RUNNING   os/image  50%") == 1, "it is printed when it changes"
         if state == "FAILED":
             assert "  node7  FAILED    no disk" in lines
@@ -275,7 +384,7 @@ def test_ctrl_c_leaves_the_rollout_alone_and_says_how_to_go_on(
 def test_each_of_several_is_changed_though_one_is_refused(
     tinkbox: Tinkbox, appliance: FakeAppliance, verb: str, said: str
 ) -> None:
-    appliance.answers[f"POST /v1/rollouts/{ID}/{verb}"] = standing()
+    appliance.answers[f"POST /v1/rollouts/{ID}/{verb}"] = {**standing(), "refused": []}
     changed = tinkbox("rollout", verb, "nosuch", ID)
     assert (changed.status, changed.out) == (1, f"{said} Rollout:  {ID}\n")
     assert "no such thing here" in changed.err
@@ -288,8 +397,12 @@ def test_a_rollout_is_deleted(tinkbox: Tinkbox, appliance: FakeAppliance) -> Non
 
 def test_a_retry_names_the_machines_that_it_leaves_out(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     left = [member("node3", "LEFT", message="no disk"), member("node4", "FAILED")]
-    appliance.answers["POST /v1/rollouts/ubuntu/retry"] = standing(counts={"LEFT": 1, "FAILED": 1}, failures=left)
-    assert tinkbox("rollout", "retry", "ubuntu").out.splitlines() == [
+    refused = [{"name": "node4", "id": "id-4", "why": "it waits in rollout 12345678"}]
+    retried = standing(counts={"LEFT": 1, "FAILED": 1}, failures=left)
+    appliance.answers["POST /v1/rollouts/ubuntu/retry"] = {**retried, "refused": refused}
+    assert tinkbox("rollout", "retry", "ubuntu", "--skip-refused").out.splitlines() == [
         f"Retried Rollout:  {ID}",
+        "Left out node4: it waits in rollout 12345678",
         "Left out, because they are retired or deleted: node3",
     ]
+    assert asked(appliance) == [{"skip_refused": True}]

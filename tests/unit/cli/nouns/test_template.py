@@ -41,6 +41,8 @@ def test_the_list_has_names_and_ages(
     monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 11, 15, 17, 3, tzinfo=UTC))
     assert tinkbox("template", "list").out == ("ID        NAME   AGE  CHANGED  LABELS\n75ab8483  hello  3d   2d\n")
     assert tinkbox("template", "list", "-o", "name").out == "hello\n"
+    assert tinkbox("template", "get", TEMPLATE_ID, "-o", "name").out == "hello\n"
+    assert tinkbox("template", "get", TEMPLATE_ID, "-q").out == f"{TEMPLATE_ID}\n"
 
 
 def test_the_list_is_2020s_table(tink: Tinkbox, templates: FakeAppliance) -> None:
@@ -59,7 +61,7 @@ def test_the_list_is_2020s_table(tink: Tinkbox, templates: FakeAppliance) -> Non
 
 def test_a_template_is_its_text_with_the_last_line_ended(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
     assert tinkbox("template", "get", TEMPLATE_ID, TEMPLATE_ID).out == 'version: "0.1"\nname: hello\n' * 2
-    assert json.loads(tinkbox("template", "get", TEMPLATE_ID, "--format", "json").out) == [TEMPLATE]
+    assert json.loads(tinkbox("template", "get", TEMPLATE_ID, "--format", "json").out) == TEMPLATE
     assert tinkbox("template", "get", TEMPLATE_ID, "-q").out == f"{TEMPLATE_ID}\n"
 
 

@@ -24,6 +24,7 @@ from tests.unit.cli.documents import (
     WORKFLOW_ID,
     event,
 )
+from tinkbox.cli.nouns.workflow import state
 from tinkbox.cli.output import formats, printable
 from tinkbox.model.workflow import State
 
@@ -254,7 +255,7 @@ def test_the_list_is_2020s_table(tink: Tinkbox, workflows: FakeAppliance) -> Non
 
 def test_a_workflow_is_its_rendered_template(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     assert tinkbox("workflow", "get", WORKFLOW_ID).out == WORKFLOW["text"]
-    assert json.loads(tinkbox("workflow", "get", WORKFLOW_ID, "--format", "json").out) == [WORKFLOW]
+    assert json.loads(tinkbox("workflow", "get", WORKFLOW_ID, "--format", "json").out) == WORKFLOW
 
 
 def test_the_state_names_workflow_machine_and_template(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -315,6 +316,21 @@ def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: Fa
     assert "(tinkbox breakpoint VERDICT a8984b09)" in tinkbox("workflow", "state", WORKFLOW_ID).out
 
 
+def test_the_lines_to_type_reach_the_same_appliance(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "called_as", lambda _: "tinkbox --data /a")
+    failed = {**FAILED, "hint": "tinkbox workflow retry WORKFLOW runs it again"}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed
+    lines = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
+    typed = [line.split("tinkbox ")[1].rpartition("  ")[2] for line in lines if "tinkbox " in line]
+    assert typed == [
+        "--data /a workflow retry a8984b09 runs it again",
+        "--data /a workflow logs a8984b09: what it printed",
+        "--data /a workflow retry a8984b09: once more from this action on",
+    ]
+
+
 def test_the_state_is_a_table_of_fields(tink: Tinkbox, workflows: FakeAppliance) -> None:
     expected = (
         "+----------------------+--------------------------------------+\n"
@@ -329,7 +345,7 @@ def test_the_state_is_a_table_of_fields(tink: Tinkbox, workflows: FakeAppliance)
     )
     assert tink("workflow", "state", WORKFLOW_ID).out.startswith(expected)
     assert tink("workflow", "state", WORKFLOW_ID, "-q").out == "RUNNING\n"
-    assert json.loads(tink("workflow", "state", WORKFLOW_ID, "--format", "json").out) == [STATE]
+    assert json.loads(tink("workflow", "state", WORKFLOW_ID, "--format", "json").out) == STATE
 
 
 def test_the_state_tells_how_far_the_action_is(tink: Tinkbox, workflows: FakeAppliance) -> None:
@@ -722,3 +738,19 @@ def test_what_was_created_is_told_to_programs_as_well(
 ) -> None:
     appliance.answers["POST /v1/workflows"] = {"id": "1"}
     assert tinkbox("workflow", "create", "-t", "hello", "-r", '{"a": "m"}', "-o", format_).out == told
+
+
+def test_several_workflows_are_told_below_one_another(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    other = "b" * 36
+    workflows.answers |= {
+        f"GET /v1/workflows/{other}/state": {**STATE, "workflow_id": other},
+        "GET /v1/workflows?label=rack%3Dr1": [{**WORKFLOW, "machines": []}],
+    }
+    one = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert tinkbox("workflow", "state", "-l", "rack=r1").out == one
+    both = tinkbox("workflow", "state", other, WORKFLOW_ID).out
+    assert both.endswith(f"\n\n{one}")
+    assert other in both
+    listed = json.loads(tinkbox("workflow", "state", "-l", "rack=r1", "-o", "json").out)
+    assert [each["workflow_id"] for each in listed] == [WORKFLOW_ID]
+    assert len(tinkbox("workflow", "state", other, WORKFLOW_ID, "-o", "csv").out.splitlines()) == 3

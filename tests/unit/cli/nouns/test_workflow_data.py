@@ -112,3 +112,18 @@ def test_data_that_cannot_be_read_is_not_saved(tinkbox: Tinkbox, appliance: Fake
 def test_one_workflow_at_a_time_is_saved(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
     assert tinkbox("workflow", "data", "a", "b", "--save", str(tmp_path / "new")).status == 1
     assert appliance.asked == []
+
+
+def test_the_data_of_several_is_a_list(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    data_answer(appliance, DATA)
+    none = {"version": 0, "files": []}
+    text = {"version": 1, "files": [{"path": "data", "content": base64.b64encode(b"[" * 9).decode()}]}
+    appliance.answers["GET /v1/workflows/a/data?version=0"] = none
+    appliance.answers["GET /v1/workflows/b/data?version=0"] = text
+    keys = (WORKFLOW_ID, "a", "b")
+    assert json.loads(tinkbox("workflow", "data", *keys, "-o", "json").out) == [{"a": 1}, {}, "[" * 9]
+    assert len(json.loads(tinkbox("workflow", "data", *keys[:2], "-m", "-o", "json").out)) == 2
+    assert tinkbox("workflow", "data", *keys[:2], "-o", "table").out == '{"a": 1}\n{}\n'
+    for key in keys[:2]:
+        appliance.answers[f"GET /v1/workflows/{key}/data/versions"] = VERSIONS
+    assert json.loads(tinkbox("workflow", "data", *keys[:2], "--list", "-o", "json").out) == VERSIONS * 2

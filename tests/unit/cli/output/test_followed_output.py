@@ -52,6 +52,16 @@ def test_on_a_terminal_nothing_steers_it_however_it_is_cut(
         assert capsys.readouterr().out == "10 %\n20 %\n�[2Jtäglich�\tend", cut
 
 
+def test_on_a_terminal_no_clipboard_is_filled_and_nothing_is_hidden_or_painted_over(
+    workflow: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = b"\x1b]52;c;aGk=\x07\x1b[8m\x1b[2A\x1b[31m\x9b8m" + "\x9b8m\u202e\b".encode()
+    workflow.answers[f"{ASKED}0"] = b"id: 0\n\n" + piece("1", said) + END
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["workflow", "logs", WORKFLOW_ID]) == 0
+    assert capsys.readouterr().out == "�]52;c;aGk=��[8m�[2A�[31m�8m�8m��"
+
+
 def test_on_a_terminal_what_is_said_about_output_begins_a_line(
     workflow: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

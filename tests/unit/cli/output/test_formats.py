@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from argparse import Namespace
+from collections.abc import Callable
 
 import pytest
 import yaml
@@ -150,10 +151,25 @@ def test_json_and_yaml_have_the_whole_documents(capsys: pytest.CaptureFixture[st
     assert (shown(capsys, [], format="json"), shown(capsys, [], format="yaml")) == ("[]\n", "[]\n")
 
 
+@pytest.mark.parametrize(("format_", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_one_thing_that_was_named_is_an_object_and_a_list_of_one_a_list(
+    capsys: pytest.CaptureFixture[str], format_: str, read: Callable[[str], object]
+) -> None:
+    for one, expected in ((True, MACHINES[0]), (False, MACHINES[:1])):
+        show(chosen(format=format_), MACHINES[:1], COLUMNS, one=one)
+        assert read(capsys.readouterr().out) == expected
+
+
 def test_quiet_prints_each_id_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, [*MACHINES, MACHINES[0]], quiet=True, format="json") == (
         "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94\nce2e62ed-826f-4485-a39f-a82bb74338e2\n"
     )
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1+1", "@SUM(1)"])
+def test_csv_has_no_text_that_a_spreadsheet_calculates(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    documents = [{"id": "1", "name": text, "size": -4}]
+    assert list(csv.reader(io.StringIO(shown(capsys, documents, format="csv"))))[1] == ["1", f"'{text}", "-4"]
 
 
 @pytest.mark.parametrize("format_", ["table", "wide", "tink", "csv", "json", "yaml", "name"])

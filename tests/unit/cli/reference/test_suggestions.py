@@ -16,6 +16,8 @@ from tinkbox.model.key_kinds import KeyKind
         ("NAME:TAG", Suggestion(kinds=("NAME:TAG",))),
         ("FILE", Suggestion(files=True)),
         ("DIR", Suggestion(folders=True)),
+        ("FILE|DIR|-", Suggestion(files=True)),
+        ("KIND[/NAME]", Suggestion(kinds=("KIND",))),
         ("FILE|TEMPLATE", Suggestion(kinds=("TEMPLATE",), files=True)),
         ("TEXT", Suggestion()),
     ],

@@ -72,13 +72,20 @@ def test_without_a_terminal_the_line_to_type_is_named(monkeypatch: pytest.Monkey
     confirm(argparse.Namespace(yes=False, as_2020=False), "Delete node7")
 
 
-def test_2020s_verbs_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Questions, "can_ask", True)
-    confirm(argparse.Namespace(yes=False, as_2020=True), "Delete node7", line="tinkbox hardware delete node7")
-
-
-def test_the_words_of_2020_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_2020_had_never_asks_in_its_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     monkeypatch.setattr(sys, "stdout", shown := Terminal())
-    confirm(argparse.Namespace(yes=False, as_2020=True), "Delete node7", line="tinkbox hardware delete node7")
+    confirm(argparse.Namespace(yes=False, as_2020=True), "Delete node7")
     assert shown.getvalue() == ""
+
+
+def test_what_2020_had_not_asks_in_its_format_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = argparse.Namespace(yes=False, as_2020=True)
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    monkeypatch.setattr(sys, "stdout", shown := Terminal())
+    with pytest.raises(Invalid, match="you did not say yes"):
+        confirm(chosen, "Delete 3 machines", line="tinkbox hardware delete -l rack=r2")
+    assert shown.getvalue().startswith("Delete 3 machines?")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(Invalid, match="type `tinkbox hardware delete -l rack=r2 --yes`"):
+        confirm(chosen, "Delete 3 machines", line="tinkbox hardware delete -l rack=r2")

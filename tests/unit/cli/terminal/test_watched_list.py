@@ -39,7 +39,14 @@ def test_into_a_pipe_lines_that_changed_are_printed(
     lines = [line.split()[:1] + line.split()[4:5] for line in watched.out.splitlines()]
     assert lines == [["ID", "STATE"], ["a8984b09", "RUNNING"], ["bbbbbbbb", "PENDING"], ["a8984b09", "FAILED"]]
     assert watched.err.count("trying again") == 1
+    assert watched.err.endswith(f"{FIRST['id']} left the list\n")
     assert watched.status == 130
+
+
+def test_what_a_limit_leaves_out_has_not_left(tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object]) -> None:
+    appliance.answers[NEWEST], appliance.totals[NEWEST] = [FIRST], 2
+    looks += [[SECOND]]
+    assert "left the list" not in tinkbox("workflow", "list", "-w").err
 
 
 def test_programs_can_watch_ids(tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object]) -> None:
@@ -67,8 +74,22 @@ def test_on_a_terminal_the_table_is_drawn_anew(
     looks += [[{**FIRST, "id": f"{number}" * 36} for number in range(9)]]
     first, second = tinkbox("workflow", "list", "-w").out.split("\x1b[H\x1b[J")[1:]
     assert len(first.splitlines()) == 2
-    assert second.splitlines()[-1] == "3 of 9 shown; --limit 0 shows all"
+    assert second.splitlines()[-1] == "3 of 9 fit this terminal"
     assert len(second.splitlines()) == 5
+
+
+def test_lines_that_are_wider_than_the_terminal_take_several_of_it(
+    tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched_list, "is_drawn_on", lambda: True)
+    monkeypatch.setenv("LINES", "12")
+    monkeypatch.setenv("COLUMNS", "80")
+    appliance.answers[NEWEST] = [{**FIRST, "id": f"{number}" * 36} for number in range(9)]
+    (drawn,) = tinkbox("workflow", "list", "-w", "-o", "wide").out.split("\x1b[H\x1b[J")[1:]
+    *lines, told = drawn.splitlines()
+    assert told == f"{len(lines) - 1} of 9 fit this terminal"
+    assert len(lines) in range(2, 9)
+    assert 10 - max(-(-len(each) // 80) for each in lines) < sum(-(-len(each) // 80) for each in lines) <= 10
 
 
 def test_an_appliance_that_was_never_there_is_3(
@@ -89,3 +110,11 @@ def test_without_watch_it_is_one_look(tinkbox: Tinkbox, appliance: FakeAppliance
     appliance.answers["GET /v1/templates?sort=name"] = [TEMPLATE]
     assert tinkbox("template", "list").status == 0
     assert len(appliance.asked) == 1
+
+
+def test_images_are_watched_as_other_lists(tinkbox: Tinkbox, appliance: FakeAppliance, looks: list[object]) -> None:
+    image = {"name": "a", "tag": "v1", "digest": "sha256:77", "kind": "container", "size": 1, "pushed_at": None}
+    appliance.answers["GET /v1/images?sort=name"] = lambda: [image, {**image, "tag": "v2"}][: 2 - len(looks)]
+    looks += [[]]
+    watched = tinkbox("image", "list", "-w", "-o", "csv")
+    assert [each.split(",")[0] for each in watched.out.splitlines()] == ["reference", "a:v1", "a:v2"]

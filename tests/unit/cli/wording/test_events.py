@@ -73,11 +73,11 @@ TOLD = [
         history.hold_expired(ACTION, HOLD, Verdict(verb=Verb.FAIL, who="deadline", why="nobody decided in time")),
         "no decision in time: fail",
     ),
-    (shells.command("s", "anna", ["cat", "/etc/fstab"]), "anna: cat /etc/fstab"),
-    (shells.attached("s", "bert", driver=False), "bert"),
+    (shells.command("s", "anna", ["cat", "/etc/fstab"]), "anna: cat /etc/fstab (s)"),
+    (shells.attached("s", "bert", driver=False), "bert (s)"),
     (
         shells.ended("s", exit_code=1, reason="", message="", sha256="0", size=3),
-        "exit 1",
+        "exit 1 (s)",
     ),
     (history.action_started(ACTION, "x"), "Started execution"),
     (

@@ -107,14 +107,14 @@ def test_the_end_of_a_failure_is_why_and_what_helps() -> None:
         "state": "FAILED", "current_task": "installation", "current_action": "image", "reason": "NoSuchDisk", "message": "no disk",
         "hint": "look",
     }  # fmt: skip
-    assert refusal_of("node7", "0123456789", state) == [
+    assert refusal_of("node7", "0123456789", state, "tinkbox") == [
         "node7: installation / image: NoSuchDisk: no disk",
         "what to do: look",
         "what it printed: tinkbox workflow logs 01234567   once more: tinkbox workflow retry 01234567",
     ]
-    failed = refusal_of("node7", "0123456789", {**state, "reason": "CloudInitFailed"})[-1]
+    failed = refusal_of("node7", "0123456789", {**state, "reason": "CloudInitFailed"}, "tinkbox")[-1]
     assert failed.endswith("once more: tinkbox workflow retry 01234567 --from image, then reset node7")
-    full = refusal_of("node7", "0123456789", {**state, "reason": "DiskNotEmpty"})[-1]
+    full = refusal_of("node7", "0123456789", {**state, "reason": "DiskNotEmpty"}, "tinkbox")[-1]
     assert full.endswith("once more: tinkbox workflow retry 01234567 --confirm-wipe")
     bare = {**state, "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
-    assert refusal_of("node7", "0123456789", bare)[0] == "node7: the workflow: failed"
+    assert refusal_of("node7", "0123456789", bare, "tinkbox")[0] == "node7: the workflow: failed"

@@ -21,7 +21,7 @@ def test_the_stage_is_told_of_a_boot_that_is_not_over_alone(state: MachineState)
 
 
 def test_a_machine_is_called_by_the_first_name_that_it_has() -> None:
-    names = {"hostname": "node7", "name": "n", "mac": "08:00:27:00:00:01", "id": "0eba0bf8-3772"}
+    names = {"name": "node7", "hostname": "n", "mac": "08:00:27:00:00:01", "id": "0eba0bf8-3772"}
     called = []
     for name in names:
         called.append(machine_name(names))

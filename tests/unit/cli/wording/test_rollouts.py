@@ -3,7 +3,16 @@
 from typing import Any
 
 from tests.unit.cli.rollout_documents import member, plan, standing
-from tinkbox.cli.wording.rollouts import REFUSED, last_words, left_out, pace, plan_fields, progress, watched_lines
+from tinkbox.cli.wording.rollouts import (
+    REFUSED,
+    last_words,
+    left_out,
+    left_out_now,
+    pace,
+    plan_fields,
+    progress,
+    watched_lines,
+)
 
 
 def failed(number: int) -> list[dict[str, Any]]:
@@ -19,7 +28,7 @@ def test_the_pace_says_what_a_failure_does_where_that_matters() -> None:
 def test_progress_names_only_what_there_is() -> None:
     assert progress(standing(counts={"SUCCESS": 3})) == "3/3 done"
     assert progress(standing(counts={"SUCCESS": 3, "TIMEOUT": 1, "FAILED": 1, "CANCELED": 1, "STOPPING": 1})) == (
-        "3/7 done, 2 failed, 1 canceled, 1 under way"
+        "3/7 done, 2 failed, 1 canceled, 1 running"
     )
 
 
@@ -39,6 +48,14 @@ def test_a_plan_of_many_refused_machines_ends() -> None:
     assert told[-1] == ("", "and 7 more")
     assert len(told) == 4 + REFUSED
     assert ("Wiped disks", "none that the template names") in plan_fields({**plan("a"), "wipes": []})
+
+
+def test_of_many_that_are_left_out_the_first_reasons_are_told() -> None:
+    refused = [{"name": f"node{each}", "id": "", "why": f"workflow {each // 2} is not over"} for each in range(90)]
+    told = left_out_now({**plan("a"), "refused": refused})
+    assert told[0] == "Left out node0, node1: workflow 0 is not over"
+    assert told[-1] == "Left out 50 more machines"
+    assert len(told) == 21
 
 
 def test_a_reason_is_told_once_for_all_its_machines() -> None:

@@ -274,3 +274,11 @@ def test_a_retired_machine_is_told_so_whatever_else_holds() -> None:
         "The machine is known, and may not boot now: it was retired at 2026-11-21 03:00:00 by 'ann': 'board broken'."
     )
     assert found.remedy == f"To take it back into service type `tinkbox hardware return {MAC}`, then boot it again."
+
+
+def test_who_asks_about_a_retired_machine_is_told_so_whatever_it_did_before() -> None:
+    retired = Retirement(at=seen(0, Stage.DISCOVER).at, who="ann", reason="")
+    for before in ((), (asked(0), seen(0.1, Stage.OFFERED), seen(0.2, Stage.LEASED))):
+        (found,) = not_permitted(case(*before, retired=retired, surveyed=False))
+        assert "it was retired at 2026-11-21 03:00:00 by 'ann'" in found.cause
+        assert list(not_permitted(case(*before, retired=retired, surveyed=True))) == []

@@ -1,5 +1,6 @@
 """The doctor's rules about what comes after the boot loader."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -19,6 +20,7 @@ from tinkbox.engine.doctor.system_rules import (
 )
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.sightings import Sighting
 
@@ -82,10 +84,27 @@ def test_a_document_that_names_another_processor_is_found() -> None:
     assert (found.gravity, "aarch64" in found.remedy) == (Gravity.FAULT, True)
     (found,) = wrong_architecture(case(asked(0), interface=replace(KNOWN, architecture="aarch64")))
     assert "x86_64" in found.remedy
+    assert found.evidence[1] == "its hardware document says arch: aarch64"
     assert not list(wrong_architecture(case(asked(0), interface=replace(KNOWN, architecture="riscv64"))))
     assert not list(wrong_architecture(case(seen(0, Stage.WORKER))))
     for architecture in (0, 7, 41):
         assert not list(wrong_architecture(case(asked(0, architecture=architecture))))
+
+
+def test_a_document_without_arch_is_not_said_to_name_one() -> None:
+    network = {"interfaces": [{"dhcp": {"mac": str(KNOWN.mac), "hostname": "node1"}}]}
+    document = {"id": "00000000-0000-0000-0000-000000000001", "network": network}
+    (silent,) = parse_hardware(json.dumps(document).encode()).interfaces
+    assert (silent.architecture, silent.architecture_told) == ("x86_64", False)
+    (found,) = no_osie(case(interface=silent, osie=()))
+    assert found.evidence[0] == "its hardware document says no arch, which means x86_64"
+    assert "or set arch in its hardware document" in found.remedy
+    (found,) = wrong_architecture(case(asked(0, architecture=11), interface=silent))
+    assert found.evidence[1] == "its hardware document says no arch, which means x86_64"
+    assert found.cause.startswith("The machine is no x86_64, as its hardware document without arch means, so ")
+    interfaces = [{"dhcp": {"mac": str(KNOWN.mac), "arch": "aarch64"}}]
+    (told,) = parse_hardware(json.dumps({**document, "network": {"interfaces": interfaces}}).encode()).interfaces
+    assert (told.architecture, told.architecture_told) == ("aarch64", True)
 
 
 def test_memory_that_is_too_small_for_the_ramdisk_is_measured() -> None:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from tinkbox.engine.documents.kubernetes import HARDWARE_2020, read_all
-from tinkbox.model.applying import MAX_FILE
+from tinkbox.engine.documents.kubernetes import HARDWARE_2020, PART, parts_of, read_all, read_part, take, take_hardware
+from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.errors import Invalid
 
 MACHINE = (
     "apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata: {name: a}\nspec: {interfaces: [{dhcp: {mac: x}}]}\n"
@@ -74,7 +75,7 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
         ('{"id": 1,\n "network" 1}', "line 2: invalid json"),
         ("a: [\n", "not valid YAML"),
         ("id: x\nnetwork: .nan\n", "no number in JSON"),
-        ("x" * (MAX_FILE + 1), "more than 1024 KiB"),
+        ("x" * (MAX_DOCUMENT + 1), "more than 1024 KiB"),
     ],
 )  # fmt: skip
 def test_everything_else_is_a_problem(text: str, told: str) -> None:
@@ -86,3 +87,62 @@ def test_a_document_that_is_small_only_because_of_aliases_is_refused() -> None:
     nested = "".join(f"x{each}: &x{each} [*x{each - 1}, *x{each - 1}]\n" for each in range(1, 40))
     (found,) = problems(f"id: x\nnetwork: 1\nx0: &x0 [a, a]\n{nested}")
     assert "more than" in found
+
+
+WORKFLOW = "apiVersion: tinkerbell.org/v1alpha1\nkind: Workflow\nmetadata:\n  name: {name}\n  namespace: {namespace}\nspec: {{templateRef: x}}\n"
+ODD = ["yam\0l", "\x1b[2J", "a\nb", "..", "-rf", " "]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("kind", ["Workflow", "Hardware"])
+def test_names_and_namespaces_that_are_none_are_problems_at_their_lines(odd: str, kind: str) -> None:
+    text = WORKFLOW.replace("Workflow", kind).format(name=json.dumps(odd), namespace=json.dumps(odd))
+    found = [each for each in problems(text) if "is no name" in each]
+    assert [each.partition(": ")[0] for each in found] == ["line 4, metadata.name", "line 5, metadata.namespace"]
+    assert all(each.isprintable() for each in found)
+
+
+def test_a_name_that_is_empty_is_none_and_an_empty_namespace_is_the_default() -> None:
+    (found,) = problems(WORKFLOW.format(name='""', namespace="x"))
+    assert found == "line 4, metadata.name: a name is required"
+    assert read_all(WORKFLOW.format(name="x", namespace='""')).objects[0].namespace == "default"
+
+
+@pytest.mark.parametrize("kind", ["Workflow", "Hardware", "Template"])
+@pytest.mark.parametrize(
+    "fields", ["metadata: {name: HALF}", "metadata: {name: a, namespace: HALF}", "spec: {agentID: HALF}"]
+)
+def test_half_of_a_character_is_a_problem_of_every_kind(kind: str, fields: str) -> None:
+    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\n" + fields.replace("HALF", '"a\\uD800b"')
+    (found,) = problems(text)
+    assert found.startswith("line 3, ")
+    assert "half of a character" in found
+    document = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": kind, "metadata": {"name": "a\ud800b"}}
+    (found,) = problems(json.dumps(document, indent=1))
+    assert found.startswith("line 5, metadata.name: half of a character")
+    for take_in in (lambda text: take(text, kind), take_hardware):
+        with pytest.raises(Invalid) as refused:
+            take_in(text)
+        assert "half of a character" in str(refused.value.problems[0])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("head", ["", "---\n", "# first\n--- # second\n"])
+def test_a_large_text_is_the_same_in_parts(head: str, end: str) -> None:
+    name = "apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {name: t%d}\nspec:\n  data: |\n"
+    block = "    --- no mark\n    a\x85    b\n" * 200
+    text = (head + "---\n".join(name % number + block for number in range(60))).replace("\n", end)
+    parts = list(parts_of(text))
+    assert len(parts) > 4
+    assert "".join(each.text for each in parts) == text
+    assert max(len(each.text) for each in parts) <= PART
+    whole = read_all(text)
+    assert len(whole.objects) == 60
+    assert [one for each in parts for one in read_part(each).objects] == list(whole.objects)
+    assert [one.lines for each in parts for one in read_part(each).objects] == [each.lines for each in whole.objects]
+
+
+@pytest.mark.parametrize("text", ["%YAML 1.1\n---\n", '{"a": "\n---\n'])
+def test_what_has_no_marks_to_go_by_is_one_part(text: str) -> None:
+    text += "a: b\n---\n" * PART
+    assert [each.text for each in parts_of(text)] == [text]

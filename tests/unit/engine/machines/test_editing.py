@@ -132,3 +132,5 @@ def test_labels_stand_in_todays_documents_too() -> None:
     assert edited(of_today(), Edit(labels=change)).document["metadata"]["labels"] == {"rack": "r1"}
     changed = edited(of_2020(), Edit(labels=change))
     assert (changed.labels, changed.document) == ({"rack": "r1"}, of_2020().document)
+    declared = edited(of_2020(labels={"-not": "one"}), Edit(labels=change)).document
+    assert declared == {**of_2020().document, "labels": {"rack": "r1"}}, "those that it has, and none that may not be"

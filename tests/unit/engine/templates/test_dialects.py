@@ -14,6 +14,7 @@ from tinkbox.engine.templates.dialects import (
     find_dialect,
     placeholders,
     unmentioned,
+    words,
 )
 from tinkbox.model.errors import Invalid
 
@@ -183,3 +184,12 @@ def test_any_text_has_a_dialect_or_is_refused(text: str) -> None:
 def test_names_that_a_template_does_not_mention_are_told() -> None:
     text = '# plain\nworker: {{.device_1}}\nx: {{ index . "a-b" }} {% if ver %}y{% endif %}\n'
     assert unmentioned(text, ["device_1", "device", "a-b", "ver", "plain"]) == ["device", "plain"]
+
+
+def test_words_of_a_template_are_names_and_no_texts() -> None:
+    assert words('plain {{ .disk | default "sda" }} {% if ver %}y{% endif %} {{ .disk }}') == [
+        "disk",
+        "default",
+        "ver",
+        "endif",
+    ]

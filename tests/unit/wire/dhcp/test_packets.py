@@ -21,8 +21,8 @@ from tinkbox.wire.dhcp.packets import (
     decode,
     destination,
     encode,
-    printable,
     read_suboptions,
+    shown,
     suboptions,
 )
 
@@ -368,11 +368,11 @@ def test_a_client_asks_for_the_options_in_its_list() -> None:
     ],
 )
 def test_text_of_a_packet_is_bounded_and_harmless(octets: bytes, text: str) -> None:
-    assert printable(octets) == text
+    assert shown(octets) == text
 
 
 def test_text_of_a_packet_has_the_length_that_is_asked_for() -> None:
-    assert printable(b"x" * 99, 70) == "x" * 70
+    assert shown(b"x" * 99, 70) == "x" * 70
 
 
 @pytest.mark.parametrize("address", ["0.0.0.1", "127.0.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255"])

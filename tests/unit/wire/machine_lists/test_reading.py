@@ -504,6 +504,12 @@ def test_netbox_devices_and_interfaces_belong_together() -> None:
     assert [each.name for each in sample("netbox-interfaces.csv").machines] == ["node1", "node2"]
 
 
+def test_interfaces_of_netbox_may_be_headed_by_the_names_of_its_fields() -> None:
+    header, rows = "device,name,enabled,type,mac_address,mgmt_only", f"w1,eth0,true,1000base-t,{mac(1)},False"
+    listing = read(f"{header}\n{rows}\nw1,bmc,true,1000base-t,{mac(2)},True\n")
+    assert [(each.name, [str(one) for one in each.macs]) for each in listing.machines] == [("w1", [mac(1)])]
+
+
 def test_with_a_file_of_devices_of_netbox_only_those_of_it_that_are_in_service_are_taken() -> None:
     devices = "Name,Status,Site,Role,Manufacturer\nnode1,Active,a,Server,x\nnode2,Decommissioning,a,Server,x\n"
     interfaces = "Name,Device,Type,Primary MAC\n" + "".join(

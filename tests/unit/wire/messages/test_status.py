@@ -32,6 +32,8 @@ from tinkbox.wire.messages.status import (
     encode_changes,
     encode_machine,
     encode_snapshot,
+    encode_snapshot_machine,
+    encode_snapshot_workflow,
     merged,
 )
 
@@ -89,15 +91,23 @@ FULL = Snapshot(
 )
 
 
+def whole(snapshot: Snapshot) -> str:
+    machines, workflows = (
+        map(encode_snapshot_machine, snapshot.machines),
+        map(encode_snapshot_workflow, snapshot.workflows),
+    )
+    return encode_snapshot(snapshot, machines, workflows)
+
+
 def test_a_snapshot_travels_unchanged() -> None:
-    assert decode_snapshot(encode_snapshot(FULL)) == FULL
+    assert decode_snapshot(whole(FULL)) == FULL
 
 
 def test_a_view_of_before_there_was_progress_is_told_of_none_where_there_is_none() -> None:
     (only,) = FULL.workflows
     assert only.running is not None
     silent = replace(FULL, workflows=(replace(only, running=replace(only.running, progress=None)),))
-    text = encode_snapshot(silent)
+    text = whole(silent)
     assert "progress" not in text
     assert decode_snapshot(text) == silent
 
@@ -110,11 +120,11 @@ def test_what_takes_room_travels_unchanged() -> None:
         DiskLine(free=1, nearly_full=False, database=2, stored=()),
     ):
         told = replace(FULL, disk=disk)
-        assert decode_snapshot(encode_snapshot(told)) == told
+        assert decode_snapshot(whole(told)) == told
 
 
 def test_a_snapshot_of_an_appliance_that_tells_nothing_of_its_disk_is_read() -> None:
-    earlier = json.loads(encode_snapshot(FULL))
+    earlier = json.loads(whole(FULL))
     del earlier["disk"]
     assert decode_snapshot(json.dumps(earlier)) == FULL
 
@@ -125,13 +135,13 @@ def test_a_snapshot_of_an_appliance_that_tells_nothing_of_its_disk_is_read() -> 
 )
 def test_what_is_no_snapshot_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(Invalid):
-        decode_snapshot(json.dumps({**json.loads(encode_snapshot(FULL)), **change}))
+        decode_snapshot(json.dumps({**json.loads(whole(FULL)), **change}))
     with pytest.raises(Invalid):
         decode_snapshot("[]")
 
 
 def test_a_phase_that_nobody_knows_is_refused() -> None:
-    text = encode_snapshot(FULL)
+    text = whole(FULL)
     assert text.count('"RESTARTING"') == 1
     with pytest.raises(Invalid):
         decode_snapshot(text.replace('"RESTARTING"', '"SOMEHOW"'))
@@ -161,7 +171,7 @@ WORK = WorkLine(
     elsewhere="node9",
     awaited=("files",),
 )
-WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK, rollout="5")
+WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK, rollout="5", state="working")
 CHANGES = Snapshot(
     now=NOW,
     version="1",
@@ -191,9 +201,9 @@ def test_what_is_as_always_is_not_told() -> None:
 
 
 def test_a_view_of_an_earlier_release_is_told_of_nothing_that_it_does_not_know() -> None:
-    told = json.loads(encode_snapshot(replace(FULL, machines=(WORKING,), place="x", gone=("1",), part=True)))
+    told = json.loads(whole(replace(FULL, machines=(WORKING,), place="x", gone=("1",), part=True)))
     assert set(told) == {"now", "version", "machines", "workflows", "strangers", "limits", "disk"}
-    assert not {"name", "labels", "work", "rollout"} & set(told["machines"][0])
+    assert not {"name", "labels", "work", "rollout", "state"} & set(told["machines"][0])
 
 
 def test_what_a_newer_appliance_tells_beside_is_ignored() -> None:

@@ -2,31 +2,42 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import (
-    KEY,
     Verbs,
     add_filters,
+    add_keys,
     add_listing,
     add_times,
     add_verb,
     add_verbs,
     add_watch,
+    add_yes,
     assignment,
     duration,
 )
 from tinkbox.cli.nouns.breakpoint import replay, shell
+from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, id_columns
 from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.meant_keys import look_up
 from tinkbox.cli.output.printable import age, clean, now
 from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.wording.holds import armed_for, ended, failed, full_name, places, until
+from tinkbox.cli.wording.workflows import machines_of
 from tinkbox.model.duration import show_age
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound
+from tinkbox.model.key_kinds import KeyKind
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
 STORY = """\
 Hold a workflow's action where it fails, or before or after it, and decide how it goes on.
@@ -42,10 +53,17 @@ from a failure to its repair:
   tinkbox breakpoint shell WORKFLOW    a terminal in the held container, to look and to repair
   tinkbox breakpoint retry WORKFLOW    run its command again in the repaired container
 """
-RETRY = "tinkbox breakpoint retry [-h] [-m TEXT] [--fresh] [--env NAME=VALUE] WORKFLOW [-- COMMAND ...]"
+RETRY = (
+    "tinkbox breakpoint retry [-h] [-l SELECTOR] [-m TEXT] [--fresh] [--env NAME=VALUE] [WORKFLOW ...] [-- COMMAND ...]"
+)
+EXTEND = "tinkbox breakpoint extend [-h] [-l SELECTOR] [-m TEXT] [--utc] [WORKFLOW ...] [DURATION]"
+LONGER: Final = 1800  # seconds, when not said
+BEGINNING: Final = "PENDING,RUNNING"  # of the workflows that labels select, what can be armed
+HELD: Final = "HELD"
 COLUMNS: Sequence[Column] = (
     *id_columns(),
     Column("Workflow", "name", fit=Fit(least=8, rank=2)),
+    Column("Machine", machines_of, fit=Fit(least=8)),
     Column("Held", lambda standing: full_name(held) if (held := standing["held"]) else "", fit=Fit(least=10)),
     Column("Where", lambda standing: held["kind"] if (held := standing["held"]) else "", fit=Fit(rank=3)),
     Column("Ended", lambda standing: ended(held["outcome"]) if (held := standing["held"]) else "", fit=Fit(least=8)),
@@ -68,7 +86,7 @@ UNEXPLAINED = "a failure counts as success only with a reason: give it with --wh
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun, STORY, BY_HEART)
     verb = add_listing(add_verb(verbs, "list", show_list, "what is held now, and where something is armed"))
-    add_filters(verb, sorts=("name", "state"))
+    add_filters(verb, "machine", "label", sorts=("name", "state"), states=_states)
     add_watch(verb)
     _arming(verbs)
     shell.declare(verbs)
@@ -79,25 +97,25 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "extend",
         extend,
         "hold it longer",
-        "A hold ends by itself so much later than it would have. Activity in a shell moves its deadline as well.",
+        "A hold ends by itself so much later than it would have, 30m when DURATION is left out. Behind several workflows it "
+        "must be there. Activity in a shell moves its deadline as well.",
     )
-    verb.add_argument("key", metavar="WORKFLOW", help=KEY)
-    verb.add_argument("seconds", nargs="?", type=duration, default=1800, metavar="DURATION", help="30m when left out")
+    _held_keys(verb, _is_duration).usage = EXTEND
     verb.add_argument("-m", "--why", default="", metavar="TEXT", help="for the records")
     add_times(verb)
 
 
 def _arming(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = _places(
-        add_verb(
-            verbs,
-            "arm",
-            arm,
-            "hold what fails from now on, or what is named",
-            "Without a flag that says where, on failure. What is armed already stays, and an action that runs heeds "
-            "it too. Of a failure that the template follows by another attempt only the last one is held.",
-        )
+    verb = add_verb(
+        verbs,
+        "arm",
+        arm,
+        "hold what fails from now on, or what is named",
+        "Without a flag that says where, on failure. What is armed already stays, and an action that runs heeds "
+        "it too. Of a failure that the template follows by another attempt only the last one is held. -l selects those that "
+        "are not over.",
     )
+    _places(add_keys(verb, KeyKind.WORKFLOW, state=BEGINNING))
     verb.add_argument(
         "--timeout",
         type=duration,
@@ -107,19 +125,29 @@ def _arming(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "--on-expiry", choices=("fail", "continue", "abort"), help="the verdict when a hold ends by itself (fail)"
     )
-    _places(
-        add_verb(
-            verbs,
-            "clear",
-            clear,
-            "hold no more, or no more what is named",
-            "Without a flag, nothing stays armed. What is held already stays held and wants its verdict.",
-        )
+    verb = add_verb(
+        verbs,
+        "clear",
+        clear,
+        "hold no more, or no more what is named",
+        "Without a flag, nothing stays armed. What is held already stays held and wants its verdict.",
     )
+    _places(add_keys(verb, KeyKind.WORKFLOW, listed_by="breakpoint"))
+
+
+def _states() -> Sequence[str]:
+    """Those that the workflows of the list are in; one that is held, and waits for its verdict, is RUNNING as well."""
+    return (HELD, "PENDING", "RUNNING", "STOPPING")
+
+
+def _held_keys(
+    verb: argparse.ArgumentParser, is_other: Callable[[str], bool] = lambda _: False
+) -> argparse.ArgumentParser:
+    """Workflows that are named, and of what waits for its verdict those that -l selects."""
+    return add_keys(verb, KeyKind.WORKFLOW, state=HELD, listed_by="breakpoint", is_other=is_other)
 
 
 def _places(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    verb.add_argument("key", metavar="WORKFLOW", help=KEY)
     verb.add_argument("--on-failure", action="store_true", help="what fails, also by timeout or out of memory")
     for word, where in (("before", "before it starts"), ("after", "after it ended, however it did")):
         about = f"{where}: ACTION or TASK/ACTION; may be repeated"
@@ -157,14 +185,15 @@ def _verdicts(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "--env", dest="environment", action="append", type=assignment, metavar="NAME=VALUE", default=[], help=about
     )
     retry.set_defaults(command=())
-    _verdict(verbs, "abort", "cancel the whole workflow", "The action and the workflow end as canceled.")
+    story = "The action and the workflow end as canceled. At a terminal it asks first."
+    add_yes(_verdict(verbs, "abort", "cancel the whole workflow", story))
 
 
 def _verdict(
     verbs: "Verbs[argparse.ArgumentParser]", verb: str, about: str, story: str, why: str = "for the records"
 ) -> argparse.ArgumentParser:
     parser = add_verb(verbs, verb, decide, about, story)
-    parser.add_argument("key", metavar="WORKFLOW", help=KEY)
+    _held_keys(parser)
     parser.add_argument("-m", "--why", default="", metavar="TEXT", help=why)
     parser.set_defaults(verb=verb)
     return parser
@@ -182,7 +211,7 @@ def _then(held: Document) -> str:
     return f"{held['on_expiry']} in {show_age(left)}"
 
 
-def arm(chosen: argparse.Namespace) -> None:
+def arm(chosen: argparse.Namespace) -> int:
     change = change_of(chosen)
     if not change:
         change = {"on_failure": True}
@@ -190,29 +219,88 @@ def arm(chosen: argparse.Namespace) -> None:
         change["timeout"] = chosen.timeout
     if chosen.on_expiry is not None:
         change["on_expiry"] = chosen.on_expiry
-    _say_armed("Armed", ask(chosen, lambda operator: operator.breakpoints.arm(chosen.key, change)))
+    return change_each(
+        chosen,
+        lambda operator, key: operator.breakpoints.arm(key, change),
+        lambda standing: _say_armed("Armed", standing),
+    )
 
 
-def clear(chosen: argparse.Namespace) -> None:
-    standing = ask(chosen, lambda operator: operator.breakpoints.clear(chosen.key, change_of(chosen)))
-    _say_armed("Cleared", standing)
+def clear(chosen: argparse.Namespace) -> int:
+    change = change_of(chosen)
+    return change_each(
+        chosen,
+        lambda operator, key: operator.breakpoints.clear(key, change),
+        lambda standing: _say_armed("Cleared", standing),
+    )
 
 
-def decide(chosen: argparse.Namespace) -> None:
+def decide(chosen: argparse.Namespace) -> int:
     """Give the verdict that the verb names; the first one counts, and a second one is refused with who won."""
+    if chosen.verb == "abort":
+        confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW)
+    look_up(chosen)
     verdict: dict[str, object] = {"verb": chosen.verb, "why": chosen.why or _asked_why(chosen)}
     if chosen.verb == "retry":
         verdict["fresh"] = chosen.fresh
         verdict["environment"] = dict(chosen.environment)
         if chosen.command:
             verdict["command"] = list(chosen.command)
-    hold = ask(chosen, lambda operator: operator.breakpoints.decide(chosen.key, verdict))
-    print(clean(f"{DECIDED[chosen.verb]} {full_name(hold)}: {follows(hold)}"))
+
+    async def given(operator: "Operator", key: str) -> tuple[str, Document]:
+        try:
+            return key, await operator.breakpoints.decide(key, verdict)
+        except Conflict as refusal:
+            raise Conflict(f"{_of(chosen, key, '{}: ')}{refusal}") from None
+
+    def told(key: str, hold: Document) -> None:
+        print(clean(f"{DECIDED[chosen.verb]} {full_name(hold)}{_of(chosen, key)}: {follows(hold)}"), flush=True)
+
+    return change_each(chosen, given, lambda done: told(*done))
 
 
-def extend(chosen: argparse.Namespace) -> None:
-    hold = ask(chosen, lambda operator: operator.breakpoints.extend(chosen.key, chosen.seconds, chosen.why))
-    print(clean(f"Extended {full_name(hold)}: held until {until(hold)}"))
+def extend(chosen: argparse.Namespace) -> int:
+    seconds = _longer(chosen)
+
+    async def longer(operator: "Operator", key: str) -> tuple[str, Document]:
+        try:
+            return key, await operator.breakpoints.extend(key, seconds, chosen.why)
+        except Conflict as refusal:
+            raise Conflict(f"{_of(chosen, key, '{}: ')}{refusal}") from None
+
+    def told(key: str, hold: Document) -> None:
+        print(clean(f"Extended {full_name(hold)}{_of(chosen, key)}: held until {until(hold)}"), flush=True)
+
+    return change_each(chosen, longer, lambda done: told(*done), "name the others to extend these")
+
+
+def _longer(chosen: argparse.Namespace) -> int:
+    """How many seconds `extend` adds; the word that says so is taken from the keys.
+
+    It is the last of several, and the only one beside -l.
+    """
+    named = [each for each in chosen.keys if each not in chosen.names]
+    if len(named) < (2 if chosen.label is None else 1):
+        return LONGER
+    try:
+        seconds = duration(named[-1])
+    except argparse.ArgumentTypeError as error:
+        chosen.usage_error(f"{error}; behind the workflows say how much longer they are held, such as 30m")
+    chosen.keys.remove(named[-1])
+    return seconds
+
+
+def _is_duration(word: str) -> bool:
+    with suppress(argparse.ArgumentTypeError):
+        duration(word)
+        return True
+    return False
+
+
+def _of(chosen: argparse.Namespace, key: str, words: str = " of {}") -> str:
+    """Whose it is, where several were named, or labels chose it."""
+    several = len(chosen.keys) > 1 or chosen.label is not None
+    return words.format(chosen.names.get(key, key)) if several else ""
 
 
 def change_of(chosen: argparse.Namespace) -> dict[str, object]:
@@ -238,23 +326,34 @@ def follows(hold: Document) -> str:
         case "retry":
             return f"it runs again in {'a new container' if verdict['fresh'] else 'the same container'}"
         case _:
-            return "the workflow is canceled"
+            return "the workflow is being canceled"
 
 
 def _say_armed(done: str, standing: Document) -> None:
-    print(clean(f"{done} {standing['name']} ({standing['id'][:8]}): {armed_for(standing['armed'])}"))
+    print(clean(f"{done} {standing['name']} ({standing['id'][:8]}): {armed_for(standing['armed'])}"), flush=True)
 
 
 def _asked_why(chosen: argparse.Namespace) -> str:
     """Why a failure counts as success, from whoever sits at the terminal; nothing for what needs no reason."""
     if chosen.verb != "continue":
         return ""
-    held = ask(chosen, lambda operator: operator.breakpoints.get(chosen.key))["held"]
-    if held is None or held["verdict"] or not failed(held):
+
+    async def failures(operator: "Operator") -> list[Document]:
+        found = []
+        for key in chosen.keys:
+            with suppress(NotFound, Conflict, Forbidden):  # it is told when the key's turn comes
+                held = (await operator.breakpoints.get(key))["held"]
+                if held is not None and not held["verdict"] and failed(held):
+                    found.append(held)
+        return found
+
+    excused = ask(chosen, failures)
+    if not excused:
         return ""  # nothing to excuse, or the appliance says what is wrong
     if sys.stdin is None or not sys.stdin.isatty():
         raise Invalid(UNEXPLAINED)
-    question = f"{full_name(held)} failed ({ended(held['outcome'])}). Why does it count as success? "
+    told = [f"{full_name(held)} failed ({ended(held['outcome'])})." for held in excused]
+    question = f"{' '.join(told)} Why {'does it' if len(told) == 1 else 'do they'} count as success? "
     print(clean(question), end="", file=sys.stderr, flush=True)
     why = sys.stdin.readline().strip()
     if not why:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import stay_connected
-from tinkbox.cli.flags import KEY, Verbs, add_verb, assignment
+from tinkbox.cli.flags import Verbs, add_verb, assignment
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.holds import HELD, ended, full_name, until
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.model.key_kinds import TYPED, KeyKind
 from tinkbox.model.shells import ShellEnd
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "input, output and error are the command's, and so is the exit status; 255 says that there is none.",
     )
     verb.usage = USAGE
-    verb.add_argument("key", metavar="WORKFLOW", help=KEY)
+    verb.add_argument("key", metavar="WORKFLOW", help=TYPED[KeyKind.WORKFLOW])
     mode = verb.add_mutually_exclusive_group()
     mode.add_argument("--view", action="store_const", const="view", dest="mode", help="look on, and open none")
     mode.add_argument("--take", action="store_const", const="take", dest="mode", help="take over the keyboard")
@@ -65,18 +67,24 @@ def shell(chosen: argparse.Namespace) -> int:
     if not is_terminal():
         raise Invalid(
             "there is no terminal here to open a shell in; for one command: "
-            f"tinkbox breakpoint shell {chosen.key} -- COMMAND"
+            f"{called_as(chosen)} breakpoint shell {chosen.key} -- COMMAND"
         )
     try:
-        return stay_connected(chosen, lambda operator: open_shell(operator, chosen.key, chosen.mode, _wish(chosen)))
+        return stay_connected(chosen, lambda operator: _opened(chosen, operator))
     except Told as told:
         return 128 + told.number
 
 
-async def open_shell(operator: "Operator", key: str, mode: str = "drive", wish: Document | None = None) -> int:
+async def _opened(chosen: argparse.Namespace, operator: "Operator") -> int:
+    return await open_shell(operator, chosen.key, called_as(chosen), chosen.mode, _wish(chosen))
+
+
+async def open_shell(
+    operator: "Operator", key: str, program: str, mode: str = "drive", wish: Document | None = None
+) -> int:
     """A shell in what a workflow is held at, in this terminal, until it ends or is left; what there was to see is said.
 
-    Returns the exit status.  Raises Told when a signal ends it.
+    `program` is how the lines begin that a person may type.  Returns the exit status.  Raises Told when a signal ends it.
     """
     from tinkbox.cli.terminal.raw_terminal import Terminal
     from tinkbox.cli.terminal.shell_session import Session
@@ -87,7 +95,7 @@ async def open_shell(operator: "Operator", key: str, mode: str = "drive", wish: 
     rows, columns = terminal.size
     asked = {"tty": True, "term": terminal_kind() or "xterm", "rows": rows, "columns": columns, "mode": mode}
     opened = await operator.shells.open(workflow_id, {**(wish or {}), **asked})
-    _say(banner(standing))
+    _say(banner(standing, program))
     end, refusal = None, None
     async with terminal:
         try:
@@ -96,14 +104,14 @@ async def open_shell(operator: "Operator", key: str, mode: str = "drive", wish: 
             refusal = error
     with suppress(Unavailable):
         standing = await operator.breakpoints.get(workflow_id)
-    _say(["", *farewell(standing, opened["id"], end)])  # whatever line the cursor was left in
+    _say(["", *farewell(standing, opened["id"], end, program)])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
     return LOST if end is not None and end.exit_code is None else 0
 
 
-def banner(standing: Document) -> Iterator[str]:
-    """What is held and how it came there, for somebody who is about to look into it."""
+def banner(standing: Document, program: str) -> Iterator[str]:
+    """What is held and how it came there, for somebody who is about to look into it; `program` is as in `open_shell`."""
     hold, workflow = standing["held"], standing["id"][:8]
     if hold is None:
         return
@@ -114,28 +122,28 @@ def banner(standing: Document) -> Iterator[str]:
     yield from (f"        | {line}" for line in outcome["tail"][-TAIL:])
     yield f"  until   {until(hold)}"
     if hold["verdicts"]:
-        yield f"  decide  tinkbox breakpoint {'|'.join(hold['verdicts'])} {workflow}; or in the shell, see debug-info"
+        yield f"  decide  {program} breakpoint {'|'.join(hold['verdicts'])} {workflow}; or in the shell, see debug-info"
     yield "  keys    Enter ~. leaves the shell, which goes on; Enter ~? tells more"
 
 
-def farewell(standing: Document, session: str, end: "ShellEnd | None") -> Iterator[str]:
+def farewell(standing: Document, session: str, end: "ShellEnd | None", program: str) -> Iterator[str]:
     """What has become of the shell, and what is left to do; `end` is None when it goes on."""
     hold, workflow = standing["held"], standing["id"][:8]
     if end is None:
-        yield f"left: the shell goes on, and tinkbox breakpoint shell {workflow} comes back to it"
+        yield f"left: the shell goes on, and {program} breakpoint shell {workflow} comes back to it"
     elif hold is None and end.exit_code in WITH_ITS_CONTAINER:
         yield "the shell ended with its container: the action is not held any more"
     elif end.exit_code is None:
         yield f"the shell is over: {end.message or end.reason}"
     else:
         yield f"the shell ended with status {end.exit_code}"
-    yield f"  recorded  tinkbox breakpoint replay {session[:8]}"
+    yield f"  recorded  {program} breakpoint replay {session[:8]}"
     if hold is None:
         yield f"  workflow  {standing['state']}, nothing of it is held any more"
     else:
         yield f"  held      {full_name(hold)} until {until(hold)}"
         if hold["verdicts"]:
-            yield f"  decide    tinkbox breakpoint {'|'.join(hold['verdicts'])} {workflow}"
+            yield f"  decide    {program} breakpoint {'|'.join(hold['verdicts'])} {workflow}"
 
 
 def _command(chosen: argparse.Namespace) -> int:

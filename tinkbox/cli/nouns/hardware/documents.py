@@ -10,7 +10,7 @@ from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
 from tinkbox.cli.input_documents import read_input
 from tinkbox.cli.nouns.hardware.listing import LISTED
-from tinkbox.cli.output.formats import Document, fields, for_people, show_notes
+from tinkbox.cli.output.formats import Document, fields, for_people, names_one, show_notes
 from tinkbox.cli.output.printable import clean, logged
 from tinkbox.cli.output.readers import check_reader
 from tinkbox.model.errors import Invalid, NotFound
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "push", push, "store a machine's hardware document, or replace it")
-    verb.add_argument("--file", type=Path, metavar="FILE", help="JSON, or kind: Hardware; without it, standard input")
-    add_keys(add_verb(verbs, "id", by_id, "documents by id"), KeyKind.MACHINE)
+    verb.add_argument(
+        "--file", "-f", type=Path, metavar="FILE", help="JSON, or kind: Hardware; without it, standard input"
+    )
+    add_listing(add_verb(verbs, "id", by_id, "documents by id"), keys="+", kind=KeyKind.MACHINE)
     for name, run in (("mac", by_mac), ("ip", by_ip)):
         verb = add_verb(verbs, name, run, f"machines by {name.upper()} address")
         add_listing(verb, keys="+", kind=name.upper())
@@ -43,7 +45,11 @@ def push(chosen: argparse.Namespace) -> None:
 
 
 def by_id(chosen: argparse.Namespace) -> None:
-    for machine in ask_each(chosen, lambda operator, key: operator.hardware.get(key)):
+    machines = ask_each(chosen, lambda operator, key: operator.hardware.get(key))
+    if not for_people(chosen):
+        LISTED.show(chosen, machines, one=names_one(chosen))
+        return
+    for machine in machines:
         print(json.dumps(machine["document"]))
 
 
@@ -92,7 +98,7 @@ def _by_address(chosen: argparse.Namespace, addresses: Sequence[str], kind: str)
         for machine in machines:
             print(json.dumps(machine["document"]))
     elif not for_people(chosen):
-        LISTED.show(chosen, machines)
+        LISTED.show(chosen, machines, one=names_one(chosen))
     else:
         for machine, address in zip(machines, addresses, strict=True):
             for interface in _matching(machine, address):

@@ -169,9 +169,11 @@ def _store(chosen: argparse.Namespace, machine: Document, text: str) -> Document
 
 
 def _written(machine: Document) -> str:
-    """The document as text; the labels of a `kind: Hardware` stand in it."""
+    """The document as text, with today's labels: those of a `kind: Hardware` stand in it, of 2020's where it has any."""
     document = dict(machine["document"])
     if document.get("kind") != "Hardware":
+        if isinstance(document.get("labels"), dict):
+            document["labels"] = dict(machine["labels"])
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     metadata = {name: value for name, value in document["metadata"].items() if name != "labels"}
     document["metadata"] = {**metadata, "labels": dict(machine["labels"])}
@@ -245,6 +247,8 @@ def _remove(path: Path) -> None:
 
 
 def _shown(machine: Document) -> str:
+    if "interfaces" not in machine:  # told without the right to look
+        return str(machine["name"] or machine["mac"])
     first: Sequence[Document] = machine["interfaces"][:1]
     words = [machine["name"], *(each[name] for each in first for name in ("mac", "address"))]
     return " ".join(str(each) for each in words if each)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.output.formats import Document, fields
+from tinkbox.cli.output.printable import clean
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -40,5 +41,9 @@ def tpm(chosen: argparse.Namespace) -> None:
             return await operator.hardware.accept_tpm(chosen.key, chosen.accept)
         return await operator.hardware.get(chosen.key)
 
-    found = ask(chosen, asked)["tpm"]
+    answer = ask(chosen, asked)
+    if "tpm" not in answer:  # told without the right to look
+        print(clean(f"{'No TPM is' if chosen.forget else 'That TPM is'} accepted of {answer['name'] or answer['mac']}"))
+        return
+    found = answer["tpm"]
     print(fields(chosen, [("Accepted", found["accepted"] or "none"), ("Shown Last", found["shown"] or "none")]), end="")

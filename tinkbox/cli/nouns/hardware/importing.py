@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,8 +15,8 @@ from tinkbox.cli.input_documents import read_bounded, read_input
 from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import Fit
-from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.text import counted
+from tinkbox.model.errors import Invalid, Problem, Refusal
+from tinkbox.model.text import counted, natural
 
 if TYPE_CHECKING:
     from tinkbox.model.machine_lists import ListedMachine
@@ -25,8 +26,8 @@ KINDS: Final = ("csv", "dnsmasq", "dnsmasq-leases", "isc", "isc-leases", "kea", 
 MOST_TOLD: Final = 100
 STORY = (
     "FILE is a CSV with a header row (mac,name,ip,gateway,labels,notes), or a list of dnsmasq, ISC dhcpd, Kea, MAAS or NetBox: "
-    "what it is, is recognised. Nothing is stored when a line is wrong. A machine that is there with other values is told, and "
-    "left alone."
+    "what it is, is recognised. Nothing is stored when a line is wrong. A machine that is there with other values is told and left "
+    "alone: --update changes it."
 )
 EPILOG = (
     "dnsmasq: its configuration, --dhcp-hostsfile, /etc/ethers, dnsmasq.leases. ISC: dhcpd.conf, dhcpd.leases. Kea: kea-dhcp4.conf, "
@@ -49,7 +50,7 @@ SAID: Final[Mapping[str, tuple[str, str]]] = {
     "made": ("would be made", "made"),
     "updated": ("would be updated", "updated"),
     "unchanged": ("unchanged", "unchanged"),
-    "different": ("different, left alone (--update changes them)", "different, left alone (--update changes them)"),
+    "different": ("", ""),  # `_left_alone` has the words
     "retired": ("retired, left alone", "retired, left alone"),
     "refused": ("refused", "refused, skipped"),
 }
@@ -82,8 +83,6 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 def import_list(chosen: argparse.Namespace) -> int:
     """Print what became of each machine that is not unchanged, and how many there are of each."""
-    from dataclasses import replace
-
     listing = _read(chosen)
     machines = [replace(each, labels={**each.labels, **dict(chosen.labels)}) for each in listing.machines]
     _tell_problems(listing.left_out, "left out: ")
@@ -94,12 +93,12 @@ def import_list(chosen: argparse.Namespace) -> int:
         _tell_problems(listing.problems, "wrong: ")
         print(csv_lists.write(machines), end="")
         return int(bool(listing.problems))
-    if listing.problems and not (chosen.skip_invalid or chosen.dry_run):
-        _refuse(listing.problems)
-    _tell_problems(listing.problems, "wrong: ")
     wrong = {(each.line, each.key) for each in listing.problems}
     machines = [each for each in machines if (each.line or None, each.key) not in wrong]
+    if listing.problems and not (chosen.skip_invalid or chosen.dry_run):
+        _refuse(_in_order(chosen, [*listing.problems, *_refused(chosen, machines)]))
     if not machines:
+        _tell_problems(_in_order(chosen, listing.problems), "wrong: ")
         hints = {
             "correct what is wrong": listing.problems,
             "look at what was left out": listing.left_out,
@@ -107,26 +106,42 @@ def import_list(chosen: argparse.Namespace) -> int:
         }
         told = ", or ".join(hint for hint, is_apt in hints.items() if is_apt)
         raise Invalid(f"no machine to import in {' '.join(chosen.files)}{f': {told}' if told else ''}")
-    return _import(chosen, machines, len(listing.problems))
+    return _import(chosen, machines, listing.problems)
 
 
-def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", wrong: int) -> int:
-    """`wrong` is how many problems the list has beside them."""
-    done = ask(
-        chosen,
-        lambda operator: operator.hardware.import_list(
-            machines, update=chosen.update, skip_invalid=chosen.skip_invalid, dry_run=chosen.dry_run
-        ),
-    )
-    refused = [
-        Problem(text=f"{each['mac']}: {each['why']}", line=each["line"] or None, key=each["key"])
-        for each in done
-        if each["outcome"] == "refused"
-    ]
+def _refused(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]") -> list[Problem]:
+    """What the appliance would refuse of these; nothing where it cannot be asked, for the list is wrong whatever it says."""
+    if not machines:
+        return []
+    try:
+        done = _sent(chosen, machines, dry_run=True)
+    except Refusal:
+        return []
+    return [_problem(each) for each in done if each["outcome"] == "refused"]
+
+
+def _sent(
+    chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", *, dry_run: bool, skip_invalid: bool = False
+) -> Sequence[Document]:
+    """What becomes of each."""
+    from tinkbox.cli.output.progress_line import while_it_works
+
+    how = {"update": chosen.update, "skip_invalid": skip_invalid, "dry_run": dry_run}
+    doing = "looking at" if dry_run else "importing"
+    with while_it_works(f"{doing} {counted(len(machines), 'machine')}") as progress:
+        return ask(chosen, lambda operator: operator.hardware.import_list(machines, progress, **how))
+
+
+def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", problems: Sequence[Problem]) -> int:
+    """`problems` are what is wrong with the list beside them."""
+    done = _sent(chosen, machines, dry_run=chosen.dry_run, skip_invalid=chosen.skip_invalid)
+    wrong = len(problems)
+    refused = [_problem(each) for each in done if each["outcome"] == "refused"]
+    blocked = [each for each in done if each["outcome"] == "different" and each["why"]]
     told = done
     if for_people(chosen):
-        # Why one is refused stands below the table, which may have no room for it.
-        told = [{**each, "why": ""} if each["outcome"] == "refused" else each for each in done]
+        # Why one is or would be refused stands below the table, which may have no room for it.
+        told = [{**each, "why": ""} if each["outcome"] in ("refused", "different") else each for each in done]
         told = [each for each in told if each["outcome"] != "unchanged"]
     if told or not for_people(chosen):
         show(chosen, told, COLUMNS, key="mac", name="name")
@@ -137,14 +152,42 @@ def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", wro
             + (f"; {counted(wrong, 'problem')} in the list" if wrong else "")
             + (": nothing would be stored" if stops else "")
         )
-        _tell_problems(refused, "refused: ")
+    # The table does not tell why one is refused, what programs read does.
+    reasons = {each: "refused: " for each in refused if for_people(chosen)}
+    for each in _in_order(chosen, [*problems, *reasons])[:MOST_TOLD]:
+        _tell_problems([each], reasons.get(each, "wrong: "))
+    _tell_more(len(problems) + len(reasons), "")
+    if for_people(chosen):
+        _tell_problems([_problem(each) for each in blocked], "left alone: ")
     return int((bool(refused) or wrong > 0) and not chosen.skip_invalid)
 
 
 def _summary(done: Sequence[Document], *, dry_run: bool) -> str:
     counts = Counter(str(each["outcome"]) for each in done)
-    parts = [f"{counts[outcome]} {said[0 if dry_run else 1]}" for outcome, said in SAID.items() if counts[outcome]]
+    said = {outcome: words[0 if dry_run else 1] for outcome, words in SAID.items()}
+    said["different"] = _left_alone(
+        counts["different"], sum(each["outcome"] == "different" and bool(each["why"]) for each in done), dry_run=dry_run
+    )
+    parts = [f"{counts[outcome]} {words}" for outcome, words in said.items() if counts[outcome]]
     return f"{counted(len(done), 'machine')}: {', '.join(parts)}"
+
+
+def _left_alone(different: int, blocked: int, *, dry_run: bool) -> str:
+    """What a summary says of those that differ, and what `--update` makes of them: it would refuse those `blocked`."""
+    one = different == 1
+    verb, was, them = ("differs", "was", "it") if one else ("differ", "were", "them")
+    if not blocked:
+        then = f"--update changes {them}"
+    elif blocked == different:
+        then = f"--update would refuse {them}"
+    else:
+        then = f"--update would change {different - blocked} of them and refuse {blocked}"
+    return f"{verb} and {'would be' if dry_run else was} left alone ({then})"
+
+
+def _problem(refused: Document) -> Problem:
+    """Why one is refused, or would be."""
+    return Problem(text=f"{refused['mac']}: {refused['why']}", line=refused["line"] or None, key=refused["key"])
 
 
 def _read(chosen: argparse.Namespace) -> "Listing":
@@ -178,8 +221,23 @@ def _refuse(problems: Sequence[Problem]) -> None:
     )
 
 
+def _in_order(chosen: argparse.Namespace, problems: Sequence[Problem]) -> list[Problem]:
+    """The problems as a person goes through the files: by these, and by lines within one."""
+
+    def place(problem: Problem) -> tuple[object, ...]:
+        # Of several files each problem begins its key with the name of one.
+        file = next((number for number, each in enumerate(chosen.files) if problem.key.startswith(each)), 0)
+        return file, problem.line or 0, natural(problem.key)
+
+    return sorted(problems, key=place)
+
+
 def _tell_problems(problems: Sequence[Problem], what: str) -> None:
     for each in problems[:MOST_TOLD]:
         print(clean(f"tinkbox: {what}{each}"), file=sys.stderr)
-    if len(problems) > MOST_TOLD:
-        print(f"tinkbox: {what}{len(problems) - MOST_TOLD} more", file=sys.stderr)
+    _tell_more(len(problems), what)
+
+
+def _tell_more(number: int, what: str) -> None:
+    if number > MOST_TOLD:
+        print(f"tinkbox: {what}{number - MOST_TOLD} more", file=sys.stderr)

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
+from tinkbox.cli.flags import Joined, Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
 from tinkbox.cli.nouns.hardware.discovery import inventory_table
 from tinkbox.cli.nouns.hardware.notes import noted
-from tinkbox.cli.output.formats import As2020, Column, Document, fields, for_people, show
+from tinkbox.cli.output.formats import As2020, Column, Document, fields, for_people, names_one, show
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
@@ -90,7 +90,7 @@ SEEN_AS_2020 = As2020(
     )
 )
 LISTED = List(columns=COLUMNS, name=lambda machine: machine["name"] or machine["id"], as_2020=AS_2020, sort="name")
-SORTS = ("name", "state", "created_at", "updated_at", "stage_at", "last_contact")
+SORTS = ("name", "ip", "state", "created_at", "updated_at", "stage_at", "since", "last_contact")
 
 
 def _states() -> "type[MachineState]":
@@ -102,11 +102,12 @@ def _states() -> "type[MachineState]":
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_listing(add_verb(verbs, "list", show_list, "machines, and how far their boots came"))
     verb.add_argument("--seen", action="store_true", help="every machine that was seen, known or not")
-    add_filters(verb, "label", sorts=SORTS, states=_states)
+    add_filters(verb, "label", sorts=SORTS, age="since", states=_states)
     verb.add_argument(
         "--retired",
         dest="state",
-        action="store_const",
+        action=Joined,
+        nargs=0,
         const="retired",
         help="the retired machines, which lists leave out",
     )
@@ -132,7 +133,7 @@ def get(chosen: argparse.Namespace) -> None:
         return
     machines = ask_each(chosen, _with_timeline)
     if not for_people(chosen):
-        LISTED.show(chosen, machines)
+        LISTED.show(chosen, machines, one=names_one(chosen))
         return
     if chosen.as_2020:
         LISTED.show(chosen, machines)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.flags import Verbs, add_listing, add_selection, add_verb
+from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, show
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
@@ -28,16 +29,23 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "note",
         note,
         "note something about a machine",
-        "Without TEXT it lists the notes. `hardware get` shows them too.",
+        "Without TEXT it lists the notes. `hardware get` shows them too. With -l each of several machines gets the note, and all "
+        "words are TEXT.",
     )
-    verb.add_argument("key", metavar=KeyKind.MACHINE, help="name, MAC, IP or id")
+    verb.add_argument("key", nargs="?", metavar=KeyKind.MACHINE, help="name, MAC, IP or id")
     verb.add_argument("text", nargs="*", metavar="TEXT", help="one line; several words are one note")
+    verb.set_defaults(keys=(), names={})
+    add_selection(verb, KeyKind.MACHINE, all_without=True)
     verb.add_argument("--remove", type=int, metavar="N", help="remove the note of this number")
     add_listing(verb)
 
 
-def note(chosen: argparse.Namespace) -> None:
+def note(chosen: argparse.Namespace) -> int:
     """Print the notes that there are then; what was just said needs no repeating."""
+    if chosen.label is not None:
+        return _note_each(chosen, " ".join([chosen.key or "", *chosen.text]).strip())
+    if chosen.key is None:
+        chosen.usage_error("name a MACHINE, or select some by their labels, such as -l rack=r1")
     text = " ".join(chosen.text).strip()
     if text and chosen.remove is not None:
         chosen.usage_error("give TEXT or --remove, not both")
@@ -54,6 +62,21 @@ def note(chosen: argparse.Namespace) -> None:
         print(f"Removed note {chosen.remove}")
     else:
         show(chosen, notes, COLUMNS, key="number")
+    return 0
+
+
+def _note_each(chosen: argparse.Namespace, text: str) -> int:
+    """The same note about each machine that labels select."""
+    if not text or chosen.remove is not None:
+        chosen.usage_error("-l takes TEXT, for a note about each; `tinkbox hardware get -l` shows the notes of several")
+
+    async def noted(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
+        return key, await operator.hardware.note(key, text)
+
+    def told(key: str, notes: Sequence[Document]) -> None:
+        print(clean(f"{chosen.names[key]}: noted ({notes[-1]['number']})"), flush=True)
+
+    return change_each(chosen, noted, lambda done: told(*done), "name the others to note it about these")
 
 
 def noted(notes: Sequence[Document]) -> str:

@@ -2,7 +2,6 @@
 
 import argparse
 
-from tinkbox.cli.connection import ask_each
 from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes
 from tinkbox.cli.nouns.hardware.retirement import tell_canceled
 from tinkbox.cli.output.changes import change_each, tell_deleted
@@ -21,12 +20,9 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="also when it waits in a rollout; cancel workflows that are not over and need it, on their other machines as well",
     )
     add_yes(verb)
-    add_keys(
-        add_verb(
-            verbs, "discard-history", discard_history, "let what a machine did that the store lost count for nothing"
-        ),
-        KeyKind.MACHINE,
-    )
+    about = "let what a machine did that the store lost count for nothing"
+    story = "What the store takes for still to be done is done again, from its first action on. At a terminal it asks first."
+    add_yes(add_keys(add_verb(verbs, "discard-history", discard_history, about, story), KeyKind.MACHINE))
 
 
 def delete(chosen: argparse.Namespace) -> int:
@@ -42,6 +38,10 @@ def delete(chosen: argparse.Namespace) -> int:
     return change_each(chosen, lambda operator, key: operator.hardware.delete(key, force=chosen.force), told)
 
 
-def discard_history(chosen: argparse.Namespace) -> None:
-    for discarded in ask_each(chosen, lambda operator, key: operator.hardware.discard_history(key)):
-        print("Discarded History: ", discarded["id"])
+def discard_history(chosen: argparse.Namespace) -> int:
+    confirm_keys(chosen, "Discard the history of", KeyKind.MACHINE)
+    return change_each(
+        chosen,
+        lambda operator, key: operator.hardware.discard_history(key),
+        lambda discarded: print("Discarded History: ", discarded["id"], flush=True),
+    )

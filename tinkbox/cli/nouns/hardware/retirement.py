@@ -34,7 +34,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_yes(verb)
     about = "take retired machines back into service"
     verb = add_verb(verbs, "return", give_back, about, "A note keeps that they were retired.")
-    add_keys(verb, KeyKind.MACHINE, state="retired")
+    add_keys(verb, KeyKind.MACHINE, state="retired", suggested=KeyKind.RETIRED_MACHINE)
 
 
 def retire(chosen: argparse.Namespace) -> int:
@@ -59,6 +59,7 @@ def _tell(what: str, machine: Document) -> None:
 
 
 def tell_canceled(done: Document) -> None:
-    """Name the workflows that were cancelled for it."""
+    """Name the workflows that were cancelled for it; what runs is told to stop first, as by `workflow cancel`."""
+    stopping = done.get("stopping", ())
     for each in done.get("canceled", ()):
-        print(clean(f"Canceled Workflow:  {each}"), flush=True)
+        print(clean(f"{'Canceling' if each in stopping else 'Canceled'} Workflow:  {each}"), flush=True)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from tinkbox.cli.connection import ask, stay_connected
+from tinkbox.cli.exit_statuses import BY_SIGNAL
 from tinkbox.cli.flags import Verbs, add_verb, folder
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 
@@ -178,7 +179,7 @@ def ended_in_order() -> Iterator[None]:
     """What lies on the disk meanwhile goes also when the program is told to end, or loses its terminal."""
 
     def end(number: int, _: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
+        raise SystemExit(BY_SIGNAL + number)
 
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

@@ -51,7 +51,7 @@ def show_kept(chosen: argparse.Namespace) -> None:
         for image in found:
             print(fields(chosen, _kept_fields(image)), end="")
     else:
-        show(chosen, found, KEPT, key="id")
+        show(chosen, found, KEPT, key="id", one=len(found) == 1)
 
 
 def latest_of(kept: Sequence[Document]) -> Mapping[str, Document]:

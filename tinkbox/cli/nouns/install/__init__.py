@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
 from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
@@ -94,9 +95,9 @@ def install(chosen: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         if begun:
             keys = " ".join(each[:8] for each in begun)
-            watch = " && ".join(f"tinkbox workflow watch {each[:8]}" for each in begun)
+            watch = " && ".join(f"{called_as(chosen)} workflow watch {each[:8]}" for each in begun)
             print(
-                f"\nnot watched any more, and it goes on.  Watch: {watch}   Cancel: tinkbox workflow cancel {keys}",
+                f"\nnot watched any more, and it goes on.  Watch: {watch}   Cancel: {called_as(chosen)} workflow cancel {keys}",
                 file=sys.stderr,
             )
         raise
@@ -124,13 +125,16 @@ async def _install(
         print(clean(f"Created Workflow:  {made['id']}  {each.reference} on {each.name}"), flush=True)
     if chosen.no_wait:
         for workflow_id in begun:
-            print(f"watch it: tinkbox workflow watch {workflow_id[:8]}")
+            print(f"watch it: {called_as(chosen)} workflow watch {workflow_id[:8]}")
         return 0
-    return await _follow(operator, begun)
+    return await _follow(operator, begun, called_as(chosen))
 
 
-async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> int:
-    """Show how far each came until all are over; 0 only when all succeeded."""
+async def _follow(operator: "Operator", begun: Mapping[str, Installation], program: str) -> int:
+    """Show how far each came until all are over; 0 only when all succeeded.
+
+    `program` is how the lines begin that a person may type.
+    """
     import asyncio
 
     from tinkbox.model.errors import Unavailable
@@ -154,7 +158,7 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation]) -> in
                 await asyncio.sleep(INTERVAL)
                 check_reader()
     for workflow_id, line in ended.items():
-        for text in await _last_words(operator, workflow_id, begun[workflow_id], line):
+        for text in await _last_words(operator, workflow_id, begun[workflow_id], line, program):
             print(clean(text), flush=True)
     return 0 if all(line.succeeded for line in ended.values()) else 1
 
@@ -172,14 +176,16 @@ async def _look(operator: "Operator", workflow_id: str, each: Installation) -> L
     return line_of(each.name, workflow, machine)
 
 
-async def _last_words(operator: "Operator", workflow_id: str, each: Installation, line: Line) -> "Sequence[str]":
+async def _last_words(
+    operator: "Operator", workflow_id: str, each: Installation, line: Line, program: str
+) -> "Sequence[str]":
     if line.succeeded:
         return farewell(line, each.address, each.user)
     try:
         state: Document = await operator.workflows.state(workflow_id)
     except NotFound:
         return [str(deleted(each.name))]
-    return refusal_of(each.name, workflow_id, state)
+    return refusal_of(each.name, workflow_id, state, program)
 
 
 def _warn(text: str) -> None:

@@ -94,7 +94,6 @@ def create(chosen: argparse.Namespace) -> int:
         answer = ask(
             chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed, labels=labels)
         )
-        show_notes(answer)
     else:
         devices = read_devices(chosen.hardware)
         answer = ask(
@@ -103,5 +102,6 @@ def create(chosen: argparse.Namespace) -> int:
                 chosen.template, devices, armed, confirm_wipe=confirmed, labels=labels
             ),
         )
+    show_notes(answer)
     tell_made(chosen, "Workflow", answer.get("created", [answer]))
     return 0

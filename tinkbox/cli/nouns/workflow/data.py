@@ -5,13 +5,15 @@ import base64
 import json
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
-from tinkbox.cli.output.formats import TABLES, Column, Document, show
+from tinkbox.cli.output.formats import TABLES, Column, Document, for_people, json_of, names_one, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid
+from tinkbox.model.json_text import read_document
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.text import counted
 
@@ -55,7 +57,12 @@ def data(chosen: argparse.Namespace) -> int:
     if chosen.list:
         _show_versions(chosen)
         return 0
-    for found in ask_each(chosen, lambda operator, key: operator.workflows.data(key, chosen.data_version)):
+    versions = ask_each(chosen, lambda operator, key: operator.workflows.data(key, chosen.data_version))
+    if chosen.format in ("json", "yaml") and not chosen.latest and not names_one(chosen):
+        documents = [_metadata(found) if chosen.metadata else _document(found) for found in versions]
+        print((json_of if chosen.format == "json" else yaml_of)(documents), end="")
+        return 0
+    for found in versions:
         if chosen.latest:
             print("Latest workflow data version:", found["version"])
         elif chosen.metadata:
@@ -81,17 +88,32 @@ def _metadata(found: Document) -> Document:
     }
 
 
-def _print_data(found: Document) -> None:
+def _content(found: Document) -> bytes:
     files = {each["path"]: each for each in found["files"]}
-    content = base64.b64decode(files["data"]["content"]) if "content" in files.get("data", {}) else b"{}"
+    return base64.b64decode(files["data"]["content"]) if "content" in files.get("data", {}) else b"{}"
+
+
+def _document(found: Document) -> object:
+    """The data as a document; what is none is the text of it."""
+    content = _content(found)
+    try:
+        return read_document(content)
+    except ValueError:
+        return content.decode(errors="replace")
+
+
+def _print_data(found: Document) -> None:
+    content = _content(found)
     sys.stdout.buffer.write(content if content.endswith(b"\n") else content + b"\n")
-    for name, each in files.items():
+    for each in found["files"]:
+        name = each["path"]
         if name != "data" and "size" in each:
             print(f"tinkbox: there is also {clean(name)}, {each['size']} bytes (--save DIR saves it)", file=sys.stderr)
 
 
 def _show_versions(chosen: argparse.Namespace) -> None:
-    for versions in ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key)):
+    found = ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key))
+    for versions in found if for_people(chosen) else [list(chain.from_iterable(found))]:
         wanted = [each for each in versions if chosen.data_version in (0, each["version"])]
         if not chosen.quiet and chosen.format in (*TABLES, "csv"):
             lines = [

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.selection import confirm_keys
-from tinkbox.cli.wording.workflows import workflow_name
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 UNFINISHED: Final = "PENDING,RUNNING,STOPPING"  # of the workflows that labels select, what can be canceled
+RETRIABLE: Final = "FAILED,TIMEOUT,CANCELED"  # what of them can be retried
 # Said of each verb, for a name that several workflows have.
 MEANT: Final = "A machine means its newest workflow; a name that several workflows have is refused."
 
@@ -33,23 +34,28 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="also end it when its machine does not answer; what it began may still run there",
     )
     add_yes(verb)
+    story = f"{MEANT} What -l selects is asked about at a terminal."
     verb = add_keys(
-        add_verb(verbs, "retry", retry, "resume failed workflows at the failed action", MEANT), KeyKind.WORKFLOW
+        add_verb(verbs, "retry", retry, "resume failed workflows at the failed action", story),
+        KeyKind.WORKFLOW,
+        state=RETRIABLE,
     )
     verb.add_argument(
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )
     add_confirmation(verb)
+    add_yes(verb)
     add_keys(
         add_verb(verbs, "takeover", takeover, "go on from what machines did that the store has lost", MEANT),
         KeyKind.WORKFLOW,
+        state=UNFINISHED,
     )
     story = f"Their events, logs and data go with them. {MEANT} At a terminal it asks first."
     add_yes(add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run", story), KeyKind.WORKFLOW))
 
 
 def cancel(chosen: argparse.Namespace) -> int:
-    confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW, _named)
+    confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW)
 
     def told(canceled: Document) -> None:
         # What runs is told to stop first.
@@ -57,13 +63,16 @@ def cancel(chosen: argparse.Namespace) -> int:
         print(done, canceled["id"], flush=True)
         if canceled["state"] == "STOPPING":
             short = canceled["id"][:8]
-            way = f"if it is off, `tinkbox workflow cancel --force {short}` does not wait for it"
+            way = f"if it is off, `{called_as(chosen)} workflow cancel --force {short}` does not wait for it"
             print(clean(f"tinkbox: the machine is told to stop what runs; {way}"), file=sys.stderr, flush=True)
 
     return change_each(chosen, lambda operator, key: operator.workflows.cancel(key, force=chosen.force), told)
 
 
 def retry(chosen: argparse.Namespace) -> int:
+    if chosen.label is not None:  # labels of machines select their whole past
+        confirm_keys(chosen, "Retry", KeyKind.WORKFLOW)
+
     def once_more(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
 
@@ -79,21 +88,9 @@ def takeover(chosen: argparse.Namespace) -> int:
 
 
 def delete(chosen: argparse.Namespace) -> int:
-    confirm_keys(chosen, "Forget", KeyKind.WORKFLOW, _named)
+    confirm_keys(chosen, "Forget", KeyKind.WORKFLOW)
     return change_each(
         chosen,
         lambda operator, key: operator.workflows.delete(key),
         lambda deleted: tell_deleted(chosen, "Workflow", deleted["id"]),
     )
-
-
-async def _named(operator: "Operator", key: str) -> tuple[str, str]:
-    """The key and the name of what is asked about.
-
-    A machine means another workflow once it has a newer one, so it becomes the id.  A name stays: it is refused where
-    several have it.
-    """
-    state = await operator.workflows.state(key)
-    workflow_id = state["workflow_id"]
-    by_name = state["name"] == key and not workflow_id.startswith(key)
-    return key if by_name else workflow_id, workflow_name({**state, "id": workflow_id})

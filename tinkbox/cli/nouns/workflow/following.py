@@ -1,7 +1,6 @@
 """`tinkbox workflow events`, `logs` and `watch`: what happens in a workflow."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,8 @@ from tinkbox.cli.flags import Verbs, add_listing, add_times, add_verb
 from tinkbox.cli.nouns.workflow.companions import Companions
 from tinkbox.cli.output.followed_output import follow, name_of_attempt
 from tinkbox.cli.output.formats import As2020, Column, Document, show
-from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.output.outages import Outages
+from tinkbox.cli.output.printable import moment
 from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.wording.events import action_status, concerned, concerns_action, line_of, told, took, undecided
@@ -80,9 +80,11 @@ def watch(chosen: argparse.Namespace) -> int:
         beside = Companions(chosen, operator, workflow_id)
         await beside.introduce()
         shown = 0
+        outages = Outages()
         while True:
             try:
                 happened = await operator.workflows.events(workflow_id, shown)
+                outages.over()
                 for event in happened:
                     shown = event["number"]
                     beside.make_room()
@@ -96,7 +98,7 @@ def watch(chosen: argparse.Namespace) -> int:
                 await beside.look()
                 check_reader()
             except Unavailable as error:
-                print(f"tinkbox: {clean(str(error))}; trying again", file=sys.stderr)
+                outages.tell(error)
                 await asyncio.sleep(2)
                 continue
             await asyncio.sleep(0.5)

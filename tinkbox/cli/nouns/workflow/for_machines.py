@@ -3,20 +3,27 @@
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_format, add_yes, assignment, selector
+from tinkbox.cli.flags import add_format, add_selector, add_yes, assignment
 from tinkbox.cli.input_documents import read_devices
 from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made
 from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, yaml_of
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.selection import named_and_selected
 from tinkbox.cli.terminal.questions import Questions, confirm
-from tinkbox.cli.wording.rollouts import REFUSED, pace, plan_fields, refused_reasons
+from tinkbox.cli.wording.rollouts import REFUSED, left_out_now, of_all, pace, plan_fields, refused_reasons
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.rollout import MAX_MACHINES, OnFailure
 from tinkbox.model.text import counted
+
+if TYPE_CHECKING:
+    from contextlib import closing
+
+    from tinkbox.cli.output.progress_line import ProgressLine
 
 
 def add_flags(verb: argparse.ArgumentParser) -> None:
@@ -25,9 +32,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "rollouts",
         "Several machines, -l, --max-parallel, --on-failure, --skip-refused or --wait make a rollout (see `tinkbox rollout`).",
     )
-    group.add_argument(
-        "-l", "--selector", type=selector, metavar="SELECTOR", help="the machines with these labels: rack=r1,gpu!=no"
-    )
+    add_selector(group, "the machines with these labels: rack=r1,gpu!=no")
     group.add_argument("--set", dest="parameters", action="append", type=assignment, metavar="NAME=VALUE", default=[],
                        help="a parameter of the template, for every machine; may be repeated")  # fmt: skip
     group.add_argument("--max-parallel", type=_parallel, metavar="N", help="machines at a time (default: all at once)")
@@ -48,6 +53,8 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 def is_meant(chosen: argparse.Namespace) -> bool:
     """Whether machines are named; ends the program for flags that are for these."""
+    if chosen.machines and chosen.selector is not None:
+        chosen.usage_error(named_and_selected(chosen.machines[0], KeyKind.MACHINE))
     if chosen.machines or chosen.selector is not None:
         return True
     given = {
@@ -68,7 +75,8 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
     if chosen.template is None:
         chosen.usage_error("name the template that is for these machines: -t TEMPLATE")
     wanted = _wanted(chosen, armed)
-    plan = ask(chosen, lambda operator: operator.rollouts.plan(wanted))
+    with _told_on_the_way(wanted) as progress:
+        plan = ask(chosen, lambda operator: operator.rollouts.plan(wanted, progress))
     refusal = _refusal(chosen, plan)
     if chosen.dry_run:
         _show(chosen, plan)
@@ -82,14 +90,18 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
     # What was shown, and nothing that was selected or refused since.
     exactly = {name: value for name, value in wanted.items() if name != "selector"}
     exactly["machines"] = [each["id"] for each in plan["machines"]]
-    made = ask(chosen, lambda operator: operator.rollouts.create(exactly))
+    with _told_on_the_way(exactly) as progress:
+        made = ask(chosen, lambda operator: operator.rollouts.create(exactly, progress))
     tell_made(chosen, "Rollout", [made])
+    for line in left_out_now(plan):
+        print(clean(line), file=sys.stdout if for_people(chosen) else sys.stderr, flush=True)
     if chosen.wait:
         from tinkbox.cli.nouns.rollout import follow
 
         return follow(chosen, made["id"])
     if for_people(chosen):
-        print(f"{counted(made['total'], 'machine')}, {pace(made)}.  Watch: tinkbox rollout watch {short(made['id'])}")
+        number = f"{of_all(plan)} machines" if plan["refused"] else counted(made["total"], "machine")
+        print(f"{number}, {pace(made)}.  Watch: {called_as(chosen)} rollout watch {short(made['id'])}")
     return 0
 
 
@@ -117,6 +129,15 @@ def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, A
         "hardware": {**given, **dict(chosen.parameters)},
         **{name: value for name, value in asked.items() if value is not None},
     }
+
+
+def _told_on_the_way(wanted: Mapping[str, Any]) -> "closing[ProgressLine[float]]":
+    """Tells how long the template is rendered for the machines by now."""
+    from tinkbox.cli.output.progress_line import while_it_works
+
+    named, selected = wanted["machines"], wanted.get("selector")
+    which = counted(len(named), "machine") if selected is None else f"the machines with {selected}"
+    return while_it_works(f"checking {wanted['template']} for {which}")
 
 
 def _is_rollout(chosen: argparse.Namespace, plan: Document) -> bool:
@@ -166,13 +187,15 @@ def _show(chosen: argparse.Namespace, plan: Document) -> None:
 
 def _warn(plan: Document) -> None:
     """Tell on standard error what would keep the machines from beginning."""
-    for text in plan["warnings"]:
+    for text in plan["warnings"] or ():
         print(clean(f"tinkbox: {text}"), file=sys.stderr)
 
 
 def _confirm(chosen: argparse.Namespace, plan: Document) -> None:
     """Show what would be done and ask, unless a flag says yes; raises Invalid for a no, and without a terminal."""
-    number = counted(len(plan["machines"]), "machine")
+    refused = len(plan["refused"])
+    without = f", without {refused} that cannot begin" if refused else ""
+    number = counted(len(plan["machines"]), "machine") + without
     if not chosen.yes:
         if not Questions(yes=False).can_ask:
             raise Invalid(
@@ -181,4 +204,4 @@ def _confirm(chosen: argparse.Namespace, plan: Document) -> None:
         print(fields(chosen, plan_fields(plan)))
     else:
         _warn(plan)
-    confirm(chosen, clean(f"Begin {plan['template']} on {number}"))
+    confirm(chosen, clean(f"Begin {plan['template']} on {number}"), line=clean(chosen.line))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch
-from tinkbox.cli.output.formats import As2020, Column, Document, id_columns, show_texts
+from tinkbox.cli.output.formats import As2020, Column, Document, id_columns, names_one, show_texts
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, moment
 from tinkbox.cli.output.tables import Fit
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PARAMETER = 40  # letters of each
 NEWEST = 100  # lines of a table where nothing else is asked
-SORTS = ("created_at", "updated_at", "name", "state")
+SORTS = ("created_at", "updated_at", "name", "state", "machine")
 
 
 def _parameters(devices: Mapping[str, str]) -> str:
@@ -72,10 +72,10 @@ LISTED = List(columns=COLUMNS, as_2020=AS_2020, sort="-created_at", limit=NEWEST
 
 
 def _states() -> "Sequence[State]":
-    """Those of a workflow; the others are an action's."""
+    """Those of a workflow, and of what is held, which is RUNNING as well; the others are an action's."""
     from tinkbox.model.workflow import State
 
-    return [each for each in State if each not in (State.HELD, State.LEAVING, State.SKIPPED)]
+    return [each for each in State if each not in (State.LEAVING, State.SKIPPED)]
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -84,7 +84,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
             verbs, "list", show_list, "workflows", f"Newest first; a table has {NEWEST} at most, other formats all."
         )
     )
-    add_filters(verb, "machine", "template", "label", "since", sorts=SORTS, states=_states)
+    add_filters(verb, "machine", "template", "label", "since", sorts=SORTS, age="created_at", states=_states)
     add_watch(verb)
     add_listing(
         add_verb(verbs, "get", get, "a workflow's rendered template, or the list"), keys="*", kind=KeyKind.WORKFLOW
@@ -99,6 +99,5 @@ def get(chosen: argparse.Namespace) -> None:
     if not chosen.keys:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.workflows.found(LISTED.filters(chosen))))
         return
-    show_texts(
-        chosen, ask_each(chosen, lambda operator, key: operator.workflows.get(key)), ONE, "text", as_2020=AS_2020
-    )
+    found = ask_each(chosen, lambda operator, key: operator.workflows.get(key))
+    show_texts(chosen, found, ONE, "text", AS_2020, one=names_one(chosen))

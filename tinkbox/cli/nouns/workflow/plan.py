@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_format, add_verb, assignment, selector
+from tinkbox.cli.flags import Verbs, add_format, add_selector, add_verb, assignment
 from tinkbox.cli.input_documents import read_devices
 from tinkbox.cli.output.formats import Column, Document, json_of, rows_of, screen, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import Fit, listing, pairs
+from tinkbox.cli.selection import named_and_selected
 from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
@@ -48,9 +49,7 @@ COLUMNS: Final[Sequence[Column]] = (
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "plan", plan, "what would happen, without making anything", STORY)
     verb.add_argument("machines", nargs="*", metavar=KeyKind.MACHINE, help="a name, a MAC, an address or an id")
-    verb.add_argument(
-        "-l", "--selector", type=selector, metavar="SELECTOR", help="the machines with these labels: rack=r1,gpu!=no"
-    )
+    add_selector(verb, "the machines with these labels: rack=r1,gpu!=no")
     verb.add_argument("-t", "--template", metavar="TEMPLATE", required=True)
     verb.add_argument(
         "-r",
@@ -76,6 +75,8 @@ def plan(chosen: argparse.Namespace) -> int:
         chosen.usage_error(
             "name the machines, select some with -l, or give the template's devices with -r, as for `workflow create`"
         )
+    if chosen.machines and chosen.selector is not None:
+        chosen.usage_error(named_and_selected(chosen.machines[0], KeyKind.MACHINE))
     parameters: dict[str, Any] = {} if chosen.hardware is None else read_devices(chosen.hardware)
     parameters |= dict(chosen.parameters)
 
@@ -96,7 +97,7 @@ async def _selected(chosen: argparse.Namespace, operator: "Operator") -> list[st
     if chosen.selector is None:
         return []
     listed = await operator.hardware.found({"label": chosen.selector})
-    if not listed.documents and not chosen.machines:
+    if not listed.documents:
         raise NotFound(
             f"no machine has the labels {chosen.selector}: `tinkbox hardware label MACHINE KEY=VALUE` gives it some"
         )

@@ -7,36 +7,42 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from tinkbox.cli.connection import ask
+from tinkbox.cli.called_as import called_as
+from tinkbox.cli.connection import ask_each
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, fields, for_people, short, show
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import held_fields
 from tinkbox.cli.wording.machines import machine_name
 from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.workflow import FINAL, State
 
 WIDTH = 100
 # What stands for a workflow in hints; here it is one that can be typed.
 PLACEHOLDER = re.compile(r"\bWORKFLOW\b")
+LINE = re.compile(r"\btinkbox(?= [a-z]+ [a-z]+ WORKFLOW\b)")
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_listing(add_verb(verbs, "state", state, "where a workflow stands"))
-    verb.add_argument("key", metavar="WORKFLOW")
+    add_listing(add_verb(verbs, "state", state, "where a workflow stands"), keys="+", kind=KeyKind.WORKFLOW)
 
 
 def state(chosen: argparse.Namespace) -> None:
-    stands = ask(chosen, lambda operator: operator.workflows.state(chosen.key))
+    each_stands = ask_each(chosen, lambda operator, key: operator.workflows.state(key))
     if not for_people(chosen):
-        plain = [name for name, value in stands.items() if name != "held" and not isinstance(value, list | dict)]
-        show(chosen, [stands], [Column(name, name) for name in plain], key="state", name="workflow_id")
+        first = each_stands[0]
+        plain = [name for name, value in first.items() if name != "held" and not isinstance(value, list | dict)]
+        columns = [Column(name, name) for name in plain]
+        show(chosen, each_stands, columns, key="state", name="workflow_id", one=names_one(chosen))
         return
-    told = _as_2020(stands) if chosen.as_2020 else _told(stands)
-    print(fields(chosen, list(told), ("Field Name", "Values")), end="")
+    for number, stands in enumerate(each_stands):
+        told = (_as_2020 if chosen.as_2020 else _told)(stands, called_as(chosen))
+        between = "\n" if number and not chosen.as_2020 else ""
+        print(between, fields(chosen, list(told), ("Field Name", "Values")), sep="", end="")
 
 
-def _as_2020(stands: Document) -> Iterator[tuple[str, object]]:
+def _as_2020(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     """The fields that 2020's `tink` had, and behind them those that it did not."""
     yield "Workflow ID", stands["workflow_id"]
     yield "Workflow Progress", f"{stands['progress']}%"
@@ -46,12 +52,15 @@ def _as_2020(stands: Document) -> Iterator[tuple[str, object]]:
     yield "Current Action State", ACTION_STATES[stands["current_action_state"]]
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
-    yield from held_fields(stands["held"]) if stands["held"] else ()
+    yield from held_fields(stands["held"], program) if stands["held"] else ()
     yield from _explained(stands, WIDTH)
 
 
-def _told(stands: Document) -> Iterator[tuple[str, object]]:
-    """What a person wants to know, without what contradicts itself: an action that never began has no state."""
+def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
+    """What a person wants to know, without what contradicts itself: an action that never began has no state.
+
+    `program` is how the lines begin that a person may type.
+    """
     identity = stands["workflow_id"]
     yield "Workflow", f"{stands['name']} ({identity})"
     yield "Template", stands["template_name"]
@@ -62,16 +71,21 @@ def _told(stands: Document) -> Iterator[tuple[str, object]]:
         yield "Action", f"{action}{_action_state(stands)}"
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
-    yield from (_typable(each, identity) for each in held_fields(stands["held"])) if stands["held"] else ()
-    yield from (_typable(each, identity) for each in _explained(stands, sys.maxsize))
+    yield from (
+        (_typable(each, identity, program) for each in held_fields(stands["held"], program)) if stands["held"] else ()
+    )
+    yield from (_typable(each, identity, program) for each in _explained(stands, sys.maxsize))
     key = short(identity)
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
-        yield "What Next", f"tinkbox workflow logs {key}: what it printed"
+        yield "What Next", f"{program} workflow logs {key}: what it printed"
         if stands["actions_done"] < stands["actions_total"]:
-            yield "", f"tinkbox workflow retry {key}: once more from this action on"
+            yield "", f"{program} workflow retry {key}: once more from this action on"
         else:
             again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")
-            yield "", f"tinkbox workflow retry {key} --from {again}: every action is done; this runs the last one again"
+            yield (
+                "",
+                f"{program} workflow retry {key} --from {again}: every action is done; this runs the last one again",
+            )
 
 
 def _called(machine: Document) -> str:
@@ -87,10 +101,10 @@ def _action_state(stands: Document) -> str:
     return ": never began" if stands["state"] in FINAL else ": not begun yet"
 
 
-def _typable(field: tuple[str, object], identity: str) -> tuple[str, object]:
-    """A field with the workflow's id where its text says WORKFLOW."""
+def _typable(field: tuple[str, object], identity: str, program: str) -> tuple[str, object]:
+    """A field with the workflow's id where its text says WORKFLOW, and `program` before the line."""
     title, value = field
-    return title, PLACEHOLDER.sub(short(identity), str(value))
+    return title, PLACEHOLDER.sub(short(identity), LINE.sub(lambda _: program, str(value)))
 
 
 def _explained(stands: Document, width: int) -> Iterator[tuple[str, object]]:

@@ -1,0 +1,88 @@
+"""Flags that a person may expect of every command of a kind, whichever of them was learned first."""
+
+import argparse
+from collections.abc import Iterator
+
+import pytest
+
+from tinkbox.cli.command_line import command_line
+from tinkbox.cli.nouns import NOUNS
+from tinkbox.model.key_kinds import LABELLED
+
+
+def commands(parser: argparse.ArgumentParser, *words: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    for name, command in (pair for each in below for pair in each.choices.items()):
+        yield from commands(command, *words, name)
+    if not below:
+        yield " ".join(words), parser
+
+
+COMMANDS = dict(commands(command_line(list(NOUNS))))
+LISTS = [each for each in COMMANDS if each.split()[-1] == "list"]
+SHOW = [each for each in COMMANDS if each.split()[-1] in ("list", "get", "state", "events", "plan", "show", "doctor")]
+DESTROY = [each for each in COMMANDS if each.split()[-1] in ("delete", "cancel", "retire", "abort", "discard-history")]
+
+
+def flags(command: str) -> set[str]:
+    return {flag for each in COMMANDS[command]._actions for flag in each.option_strings}
+
+
+@pytest.mark.parametrize("command", SHOW)
+def test_what_shows_something_takes_kubectls_spelling_of_formats_and_tinks(command: str) -> None:
+    assert flags(command) >= {"-o", "--output", "--format"}
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_every_list_is_without_headings_or_ids_alone_or_wide_where_that_is_asked(command: str) -> None:
+    assert flags(command) >= {"--no-headers", "-q", "--wide", "--utc"}
+
+
+@pytest.mark.parametrize("command", [each for each in LISTS if each != "osie list"])
+def test_every_list_is_sorted_and_limited(command: str) -> None:
+    assert flags(command) >= {"--sort", "--limit"}
+
+
+# What `osie list` shows changes where a person builds it.
+@pytest.mark.parametrize("command", [each for each in LISTS if each != "osie list"])
+def test_every_list_is_watched(command: str) -> None:
+    assert flags(command) >= {"-w", "--watch"}
+
+
+@pytest.mark.parametrize("noun", ["hardware", "workflow", "breakpoint"])
+def test_lists_of_what_goes_through_states_are_filtered_and_watched(noun: str) -> None:
+    assert flags(f"{noun} list") >= {"--state", "--label", "-l", "--watch", "-w"}
+    if noun == "workflow":
+        assert flags("workflow list") >= {"--machine", "--template", "--since"}
+
+
+FOR_ONE = {
+    "breakpoint shell",
+    "hardware credential",
+    "hardware tpm",
+    "template update",
+    "workflow logs",
+    "workflow watch",
+}
+
+
+def named_by_keys() -> Iterator[str]:
+    """Commands that take what has labels, but those for which only one, or one that is named, makes sense.
+
+    `install` writes over disks without a question; 2020 had `data -l` for something else.  A terminal, a secret, whom to trust
+    and what is followed to its end are for one; a template is changed by one file.
+    """
+    for command, parser in COMMANDS.items():
+        kinds = {each.metavar for each in parser._actions if not each.option_strings}
+        if kinds & set(LABELLED) and command not in FOR_ONE and command not in ("install", "workflow data"):
+            yield command
+
+
+@pytest.mark.parametrize("command", sorted(named_by_keys()))
+def test_what_takes_several_takes_those_with_labels(command: str) -> None:
+    assert "-l" in flags(command)
+
+
+@pytest.mark.parametrize("command", DESTROY)
+def test_what_destroys_can_be_told_not_to_ask(command: str) -> None:
+    assert "--yes" in flags(command)

@@ -1,0 +1,22 @@
+"""What commands that stay say while the appliance does not answer them."""
+
+import sys
+
+from tinkbox.cli.output.printable import clean
+
+
+class Outages:
+    """Tells on standard error what is wrong, and that it is tried again: once for as long as that stays the same."""
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def tell(self, error: Exception) -> None:
+        text = clean(f"tinkbox: {error}; trying again")
+        if text != self._told:
+            print(text, file=sys.stderr, flush=True)
+        self._told = text
+
+    def over(self) -> None:
+        """It answers."""
+        self._told = ""

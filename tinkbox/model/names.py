@@ -1,0 +1,39 @@
+"""What documents call a workflow, a machine or a namespace: whatever can be shown, typed and told apart.
+
+Every name in Kubernetes is one (RFC 1123), and so are names with spaces within and with letters of any language.
+"""
+
+from typing import Final
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.text import quoted
+
+MAX_NAME: Final = 253  # bytes, as in Kubernetes
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise Invalid for what is no name of a `what`."""
+    if why := _why_none(name):
+        raise Invalid(f"{quoted(name)} is no name of a {what}: {why}")
+
+
+def check_namespace(name: str) -> None:
+    """Raise Invalid for what is no namespace: with a slash in it, it and a name would not be told from others."""
+    if "/" in name:
+        raise Invalid(f"{quoted(name)} is no name of a namespace: it may have no slash")
+    check_name(name, "namespace")
+
+
+def _why_none(name: str) -> str:
+    """What is wrong with a name; empty: nothing."""
+    if not name.isprintable():
+        return "it may only have letters that can be shown"
+    if name != name.strip() or not name:
+        return "it may not be empty, and have no space at its ends"
+    if name.startswith("-"):
+        return "it may not begin with a dash"
+    if name in (".", ".."):
+        return "it is a folder to every program"
+    if len(name.encode()) > MAX_NAME:
+        return f"it has more than {MAX_NAME} bytes"
+    return ""

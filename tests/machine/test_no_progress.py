@@ -23,14 +23,14 @@ NOT_BUILT = "riscv64"
 
 @dataclass(frozen=True)
 class Parked:
-    """`console`, `seen`, `status`, `documents` and `stages` are what there was to see while the machine was parked."""
+    """`console`, `seen`, `status`, `document` and `stages` are what there was to see while the machine was parked."""
 
     lab: Lab
     machine: Machine
     console: list[str]
     seen: MachineLine
     status: str
-    documents: list[dict[str, object]]
+    document: dict[str, object]
     stages: list[str]
 
 
@@ -76,8 +76,7 @@ def test_three_boots_are_given_and_no_fourth(parked: Parked) -> None:
 
 def test_the_operator_sees_where_it_stopped_and_what_to_do(parked: Parked) -> None:
     assert parked.seen.stage == Stage.PARKED
-    (document,) = parked.documents
-    for told in (parked.seen.parked, parked.status, str(document["parked"])):
+    for told in (parked.seen.parked, parked.status, str(parked.document["parked"])):
         assert "3 boots without progress, the furthest fetched the OSIE" in told
         assert "push its hardware again or create a new workflow" in told
 

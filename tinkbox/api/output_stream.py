@@ -17,7 +17,7 @@ from tinkbox.api import event_stream
 from tinkbox.api.access import caller
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
-from tinkbox.api.requests import is_number
+from tinkbox.api.requests import is_number, says_yes
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import NotFound
 from tinkbox.model.workflow import FINAL
@@ -96,7 +96,7 @@ async def answer(request: web.Request, source: Source, changed: Changed, followe
 
     Raises TooMany for who follows too much already.
     """
-    follow = request.query.get("follow", "") not in ("", "0", "false")
+    follow = says_yes(request, "follow")
     with followers.place(request, caller(request).name) if follow else nullcontext():
         return await _answered(request, source, changed, follow=follow)
 

@@ -77,6 +77,11 @@ def key_of(request: web.Request) -> str:
     return request.match_info["key"]
 
 
+def says_yes(request: web.Request, name: str) -> bool:
+    """Whether the query has this, and says neither 0 nor false of it."""
+    return request.query.get(name, "") not in ("", "0", "false")
+
+
 def number(request: web.Request, name: str) -> int:
     """A whole number in the query, 0 when it is not there; raises Invalid."""
     given = request.query.get(name, "0")

@@ -242,3 +242,7 @@ async def test_a_retry_is_refused_when_the_machine_was_deleted_or_registered_ane
             await door.box.machine(1)
         status, answer = await door.ask("POST", f"/v1/workflows/{made}/retry")
         assert (status, "make a new workflow" in answer["detail"]) == (409, True)
+    path = "/v1/workflows/machine-1/state"
+    assert (await door.done("GET", path))["workflow_id"] == made
+    status, refused = await door.ask("GET", f"{path}?to_change=1")
+    assert (status, "registered anew since workflow" in refused["detail"]) == (404, True)

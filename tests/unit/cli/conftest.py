@@ -15,7 +15,9 @@ import pytest
 
 from tinkbox.cli import main
 
-LOOK_UP = re.compile(r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state)?")
+LOOK_UP = re.compile(
+    r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state[?]to_change=1)?"
+)
 
 
 @dataclass

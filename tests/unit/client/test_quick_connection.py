@@ -221,18 +221,13 @@ async def applied(door: WorkingDoor, folder: Path, heard: list[float], **how: bo
         # Without its looks at the appliance the wait would have no end here, and the test none either.
         assert len(heard) <= MOST_TICKS, f"{door.looks} looks at the appliance in {len(heard)} ticks"
 
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", door.handle)
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    try:
-        await web.UnixSite(runner, str(folder / "s")).start()
-        return await asked(
-            lambda operator: operator.files.apply({"a": "b"}, hear, **how), QuickConnection(socket=folder / "s")
-        )
-    finally:
-        door.done.set()
-        await runner.cleanup()
+    async with served(door, folder) as path:
+        try:
+            return await asked(
+                lambda operator: operator.files.apply({"a": "b"}, hear, **how), QuickConnection(socket=path)
+            )
+        finally:
+            door.done.set()
 
 
 @pytest.fixture

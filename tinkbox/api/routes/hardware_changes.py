@@ -11,7 +11,15 @@ from aiohttp import web
 from tinkbox.api.access import caller, may_look, needing, needing_either, require_for
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import Document
-from tinkbox.api.requests import is_number, key_of, known_only, label_change_of, read_object, text_field
+from tinkbox.api.requests import (
+    is_number,
+    key_of,
+    known_only,
+    label_change_of,
+    read_object,
+    says_yes,
+    text_field,
+)
 from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
@@ -97,7 +105,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
         return web.json_response(changed_document(request, status))
 
     async def delete(request: web.Request) -> web.Response:
-        force = request.query.get("force", "") not in ("", "0")
+        force = says_yes(request, "force")
         hardware, canceled = await departures.delete(
             key_of(request), caller(request).name, force=force, told=partial(log_change, request, CANCELED)
         )

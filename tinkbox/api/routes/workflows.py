@@ -16,7 +16,7 @@ from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, turn
 from tinkbox.api.named_machines import named_machine
 from tinkbox.api.output_stream import answer, output_of_actions
-from tinkbox.api.requests import devices_of, key_of, known_only, number, read_object, text_field
+from tinkbox.api.requests import devices_of, key_of, known_only, number, read_object, says_yes, text_field
 from tinkbox.api.routes.breakpoints import change_from_document, held_document
 from tinkbox.api.routes.events import event_document
 from tinkbox.api.routes.lost_histories import lost_document
@@ -180,7 +180,7 @@ class _WorkflowDoor:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     async def state(self, request: web.Request) -> web.Response:
-        standing = await self.breakpoints.standing(key_of(request))
+        standing = await self.breakpoints.standing(key_of(request), to_change=says_yes(request, "to_change"))
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))

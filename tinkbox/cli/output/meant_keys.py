@@ -2,9 +2,7 @@
 
 import argparse
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tinkbox.cli.connection import ask
@@ -22,7 +20,7 @@ class Meant:
     """What was `typed`, and the `document` of what that means; or the `refusal` of it.
 
     `key` is what it is changed by: its id, and for a workflow's name that name, which the appliance refuses where several
-    have it; so it does with a machine's key where the workflow is from before the machine was registered anew.
+    have it.
     """
 
     typed: str
@@ -32,7 +30,7 @@ class Meant:
     refusal: Refusal | None = None
 
     @property
-    def as_typed(self) -> bool:
+    def by_name(self) -> bool:
         return self.refusal is None and self.key != self.identity
 
 
@@ -59,7 +57,7 @@ def look_up(chosen: argparse.Namespace, *, single: bool = False) -> None:
     except Forbidden:  # who may change things and look at none has the appliance look up each in its turn
         return
     # Names first: an id beside the name of the same workflow is done when the name was refused.
-    meant.sort(key=lambda each: not each.as_typed)
+    meant.sort(key=lambda each: not each.by_name)
     chosen.meant = {}
     for each in meant:
         chosen.meant.setdefault(each.key, each)
@@ -77,24 +75,13 @@ async def _meant(operator: "Operator", kind: KeyKind, key: str) -> Meant:
         identity = str(document["id"] or key)
         return Meant(typed=key, key=identity, identity=identity, document=document)
     identity = str(document["workflow_id"])
-    stays = key == document["name"] != identity or await _is_earlier(operator, identity, key)
-    return Meant(typed=key, key=key if stays else identity, identity=identity, document=document)
-
-
-async def _is_earlier(operator: "Operator", identity: str, key: str) -> bool:
-    """Whether a workflow is from before its machine, which the key is, was registered anew: what changes it refuses that key."""
-    if identity.startswith(key.lower()):
-        return False
-    with suppress(NotFound, Conflict):
-        machine = await operator.hardware.get(key)
-        workflow = await operator.workflows.get(identity)
-        return datetime.fromisoformat(workflow["created_at"]) < datetime.fromisoformat(machine["created_at"])
-    return False
+    by_name = key == document["name"] != identity
+    return Meant(typed=key, key=key if by_name else identity, identity=identity, document=document)
 
 
 _QUESTIONS: "Final[Mapping[KeyKind, Callable[[Operator, str], Awaitable[Document]]]]" = {
     KeyKind.MACHINE: lambda operator, key: operator.hardware.get(key),
     KeyKind.TEMPLATE: lambda operator, key: operator.templates.get(key),
-    KeyKind.WORKFLOW: lambda operator, key: operator.workflows.state(key),
+    KeyKind.WORKFLOW: lambda operator, key: operator.workflows.state(key, to_change=True),
     KeyKind.ROLLOUT: lambda operator, key: operator.rollouts.get(key),
 }

@@ -61,8 +61,10 @@ class Workflows:
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/workflows/{part(key)}")
 
-    async def state(self, key: str) -> Document:
-        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state")
+    async def state(self, key: str, *, to_change: bool = False) -> Document:
+        """How the workflow stands; of a machine's key `to_change` it, that is none from before the machine was registered."""
+        asked = "?to_change=1" if to_change else ""
+        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state{asked}")
 
     async def cancel(self, key: str, *, force: bool = False) -> Document:
         """Have a workflow end; with `force` also when its machine does not answer."""

@@ -98,9 +98,9 @@ class Breakpoints:
 
         return await self._told(use_case)
 
-    async def standing(self, key: str) -> Standing:
-        """What is armed and held of a workflow."""
-        return await self._store.read(lambda tables: _standing(tables, find_workflow(tables, key)))
+    async def standing(self, key: str, *, to_change: bool = False) -> Standing:
+        """What is armed and held of a workflow; of that which the key means `to_change` it, where that is said."""
+        return await self._store.read(lambda tables: _standing(tables, find_workflow(tables, key, to_change=to_change)))
 
     async def all(self, wanted: WorkflowListing = ANY) -> list[Standing]:
         """The same of every workflow that is wanted, is not over and has something armed or held, oldest first."""

@@ -77,7 +77,7 @@ def add_keys(
     selects = by_labels and kind in LABELLED
     about = TYPED.get(kind, KEY)
     verb.add_argument("keys", nargs="*" if selects else "+", metavar=suggested or kind, help=about)
-    # What people call some of them, and what they mean once that was looked up (`output.meant_keys`).
+    # What people call some of them, and what they mean once that was looked up (`meant_keys`).
     verb.set_defaults(names={}, key_kind=kind, meant=None)
     if selects:
         add_selection(verb, kind, state=state, listed_by=listed_by, is_other=is_other)

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tinkbox.cli.connection import ask
+from tinkbox.cli.meant_keys import look_up
 from tinkbox.cli.output.formats import short
-from tinkbox.cli.output.meant_keys import look_up
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.terminal.questions import confirm, will_ask
 from tinkbox.cli.wording.workflows import workflow_name

@@ -7,7 +7,7 @@ from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.output.meant_keys import look_up
+from tinkbox.cli.meant_keys import look_up
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.model.errors import Denied, Refusal, Unavailable

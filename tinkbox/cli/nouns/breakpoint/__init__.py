@@ -21,11 +21,11 @@ from tinkbox.cli.flags import (
     assignment,
     duration,
 )
+from tinkbox.cli.meant_keys import look_up
 from tinkbox.cli.nouns.breakpoint import replay, shell
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, id_columns
 from tinkbox.cli.output.lists import List
-from tinkbox.cli.output.meant_keys import look_up
 from tinkbox.cli.output.printable import age, clean, now
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys

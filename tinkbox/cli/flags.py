@@ -113,19 +113,9 @@ def add_selector(verb: argparse._ActionsContainer, about: str, *spellings: str) 
 def add_listing(
     verb: argparse.ArgumentParser, keys: str = "", kind: str = "KEY", about: str = ""
 ) -> argparse.ArgumentParser:
-    """The flags of what shows documents (`output.formats`).
-
-    `keys` is how many may be named, as argparse counts, and `kind` what they name (`model.key_kinds`), which `about` tells,
-    where that is not what is always said of the kind; what has labels can be selected by them as well.
-    """
-    from tinkbox.model.key_kinds import LABELLED, TYPED
-
+    """The flags of what shows documents (`output.formats`); `keys`, `kind` and `about` are as for `add_shown_keys`."""
     if keys:
-        about = about or TYPED.get(kind, KEY)
-        verb.add_argument("keys", nargs="*" if kind in LABELLED else keys, metavar=kind, help=about)
-        verb.set_defaults(names={})  # what people call some of them
-        if kind in LABELLED:
-            add_selection(verb, kind, all_without=keys == "*")
+        add_shown_keys(verb, keys, kind, about)
     add_format(verb)
     verb.add_argument(
         "--wide",
@@ -138,6 +128,24 @@ def add_listing(
     verb.add_argument("--no-headers", action="store_true", help="no line of headings")
     verb.add_argument("-q", "--quiet", action="store_true", help="ids only")
     add_times(verb)
+    return verb
+
+
+def add_shown_keys(
+    verb: argparse.ArgumentParser, keys: str, kind: str = "KEY", about: str = ""
+) -> argparse.ArgumentParser:
+    """The keys of what is shown and not changed.
+
+    `keys` is how many may be named, as argparse counts, and `kind` what they name (`model.key_kinds`), which `about` tells,
+    where that is not what is always said of the kind; what has labels can be selected by them as well.
+    """
+    from tinkbox.model.key_kinds import LABELLED, TYPED
+
+    about = about or TYPED.get(kind, KEY)
+    verb.add_argument("keys", nargs="*" if kind in LABELLED else keys, metavar=kind, help=about)
+    verb.set_defaults(names={})  # what people call some of them
+    if kind in LABELLED:
+        add_selection(verb, kind, all_without=keys == "*")
     return verb
 
 

@@ -58,7 +58,7 @@ COMMANDS = {
     f"workflow retry {ID} --from os/disk": ("workflow.decisions:retry", {"keys": [ID], "first": "os/disk"}),
     f"workflow retry {ID} --confirm-wipe": ("workflow.decisions:retry", {"keys": [ID], "confirm_wipe": True}),
     "workflow create -t a -r {} --confirm-wipe": ("workflow.creation:create", {"confirm_wipe": True}),
-    f"workflow logs -f {ID}": ("workflow.following:logs", {"key": ID, "follow": True}),
+    f"workflow logs -f {ID}": ("workflow.following:logs", {"keys": [ID], "follow": True}),
     f"workflow watch {ID}": ("workflow.following:watch", {"key": ID}),
     f"workflow delete {ID} x": ("workflow.decisions:delete", {"keys": [ID, "x"]}),
     "image load a.tar b.tar": ("image.archives:load", {"files": [Path("a.tar"), Path("b.tar")]}),
@@ -298,7 +298,7 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
             "tinkbox workflow list",
             "argument --sort: 'nam' is nothing to sort by: did you mean name?",
         ),
-        ("workflow logs", "tinkbox workflow logs", "the following arguments are required: WORKFLOW"),
+        ("workflow watch", "tinkbox workflow watch", "the following arguments are required: WORKFLOW"),
     ],
 )
 def test_a_wrong_word_is_told_with_the_nearest_and_the_usage_of_its_command(

@@ -61,7 +61,6 @@ FOR_ONE = {
     "hardware credential",
     "hardware tpm",
     "template update",
-    "workflow logs",
     "workflow watch",
 }
 

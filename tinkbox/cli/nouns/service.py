@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_filters, add_listing, add_verb, add_verbs, add_watch
-from tinkbox.cli.output.followed_output import Stream, follow, name_of_run
+from tinkbox.cli.output.followed_output import Page, Stream, follow, name_of_run
 from tinkbox.cli.output.formats import Column, Document, short
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age
@@ -134,7 +134,7 @@ def logs(chosen: argparse.Namespace) -> None:
                     key = f"{piece['workflow_id']}/{piece['service']}"
                 yield reached, piece
 
-        await follow(stream, name_of_run)
+        await follow(Page(name_of_run), stream)
 
     stay_connected(chosen, printed)
 

@@ -16,12 +16,11 @@ from tinkbox.model.errors import Unavailable
 Stream = AsyncIterator[tuple[str, Document | None]]
 
 
-async def follow(stream: Callable[[str], Stream], whose: Callable[[Document], tuple[str, str]]) -> None:
-    """Show what a stream brings, from the place on where it was cut off; `whose` is as for Page."""
+async def follow(page: "Page", stream: Callable[[str], Stream]) -> None:
+    """Show on a page what a stream brings, from the place on where it was cut off."""
     import asyncio
 
-    page, place = Page(sys.stdout, sys.stderr, whose), ""
-    outages = Outages()
+    place, outages = "", Outages()
     while True:
         try:
             async for reached, piece in stream(place):
@@ -52,12 +51,13 @@ def _again(what: str, piece: Document) -> str:
 class Page:
     """Where output is shown: on a terminal without what could steer it, elsewhere as it is.
 
-    `whose` gives the token of what printed a piece, and its name.
+    `whose` gives the token of what printed a piece, and its name; `about` stands before each name.
     """
 
-    def __init__(self, out: TextIO, err: TextIO, whose: Callable[[Document], tuple[str, str]]) -> None:
-        self._out = out
-        self._err = err
+    def __init__(self, whose: Callable[[Document], tuple[str, str]]) -> None:
+        self.about = ""
+        self._out: TextIO = sys.stdout
+        self._err: TextIO = sys.stderr
         self._whose = whose
         self._token = ""
         self._in_line = False
@@ -70,7 +70,7 @@ class Page:
         token, name = self._whose(piece)
         if token != self._token:
             self._token, self._shown = token, _Decoder()
-            self._say(f"==> {name} <==")
+            self._say(f"==> {self.about}{name} <==")
         if piece["missing"]:
             self._say(f"[{piece['missing']} bytes were not kept]")
         self._put(base64.b64decode(piece["output"]))

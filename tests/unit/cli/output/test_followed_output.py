@@ -77,6 +77,24 @@ def test_on_a_terminal_what_is_said_about_output_begins_a_line(
     assert capsys.readouterr().out == "half a line\nwhole\nx"
 
 
+def test_several_workflows_are_shown_one_after_the_other_and_named(
+    tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    workflow.answers["GET /v1/workflows/node7"] = {**WORKFLOW, "id": "ffff"}
+    workflow.answers[f"{ASKED}0"] = b"id: 0\n\n" + piece("1", b"half a line") + END
+    workflow.answers["GET /v1/workflows/ffff/logs?follow=0"] = b"id: 0\n\n" + piece("1", b"whole\n", "two") + END
+    printed = tinkbox("workflow", "logs", WORKFLOW_ID, "node7")
+    assert (printed.status, printed.out) == (0, "half a line\nwhole\n")
+    assert printed.err == f"==> {WORKFLOW_ID}: os  / disk <==\n==> node7: os  / disk <==\n"
+
+
+def test_one_workflow_is_followed_and_no_more(tinkbox: Tinkbox, workflow: FakeAppliance) -> None:
+    refused = tinkbox("workflow", "logs", "-f", WORKFLOW_ID, "other")
+    assert (refused.status, refused.out, workflow.asked) == (2, "", [])
+    assert "-f follows one workflow, and these are 2" in refused.err
+
+
 def test_it_goes_on_where_the_connection_was_cut_off(
     tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

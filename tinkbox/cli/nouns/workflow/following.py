@@ -2,12 +2,13 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask_each, stay_connected
-from tinkbox.cli.flags import Verbs, add_listing, add_times, add_verb
+from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_times, add_verb
 from tinkbox.cli.nouns.workflow.companions import Companions
-from tinkbox.cli.output.followed_output import follow, name_of_attempt
+from tinkbox.cli.output.followed_output import Page, follow, name_of_attempt
 from tinkbox.cli.output.formats import As2020, Column, Document, show
 from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import moment
@@ -46,9 +47,18 @@ ENDS = {f"workflow.{end}": end for end in ("succeeded", "failed", "timeout", "ca
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_listing(add_verb(verbs, "events", events, "what happened to a workflow"), keys="+", kind=KeyKind.WORKFLOW)
-    verb = add_verb(verbs, "logs", logs, "what a workflow's actions printed")
-    verb.add_argument("key", metavar="WORKFLOW")
-    verb.add_argument("-f", "--follow", action="store_true", help="go on until the workflow is over")
+    verb = add_shown_keys(
+        add_verb(
+            verbs,
+            "logs",
+            logs,
+            "what the actions of workflows printed",
+            "Into a pipe or file it is the bytes themselves; which action they are of goes to standard error.",
+        ),
+        "+",
+        KeyKind.WORKFLOW,
+    )
+    verb.add_argument("-f", "--follow", action="store_true", help="of one workflow: go on until it is over")
     verb = add_verb(verbs, "watch", watch, "follow a workflow; exit status 0 only when it succeeds")
     add_times(verb)
     verb.add_argument("key", metavar="WORKFLOW")
@@ -60,11 +70,16 @@ def events(chosen: argparse.Namespace) -> None:
 
 
 def logs(chosen: argparse.Namespace) -> None:
-    """Print what a workflow's actions printed (`output.followed_output`)."""
+    """Print what the actions of workflows printed, one workflow after the other (`output.followed_output`)."""
+    if chosen.follow and len(chosen.keys) > 1:
+        chosen.usage_error(f"-f follows one workflow, and these are {len(chosen.keys)}")
 
     async def printed(operator: "Operator") -> None:
-        workflow_id = (await operator.workflows.get(chosen.key))["id"]
-        await follow(lambda place: operator.workflows.output(workflow_id, place, follow=chosen.follow), name_of_attempt)
+        page = Page(name_of_attempt)
+        ids = [(await operator.workflows.get(key))["id"] for key in chosen.keys]
+        for key, workflow_id in zip(chosen.keys, ids, strict=True):
+            page.about = f"{chosen.names.get(key, key)}: " if len(ids) > 1 else ""
+            await follow(page, partial(operator.workflows.output, workflow_id, follow=chosen.follow))
 
     stay_connected(chosen, printed)
 

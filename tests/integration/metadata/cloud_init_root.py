@@ -8,6 +8,7 @@ Not every kernel that runs tests knows GPT and FAT.  So each partition is a loop
 FAT, mount(8) finds a helper that copies the files by mtools.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -55,15 +56,25 @@ _MOUNT_FAT = 'mount -t tmpfs -o mode=755 vfat "$2" && mcopy -s -n -i "$1" ::/* "
 
 
 def debian(suite: str) -> Path:
-    """The root of a suite, made once in a checkout."""
+    """The root of a suite, made once in a checkout.
+
+    It is there when it is whole: while it is made the host's `/proc` is mounted in it, which a copy of it would have too.
+    """
     root = CACHE / suite
-    if not all((root / "usr" / "bin" / program).exists() for program in ("cloud-init", "mcopy")):
-        CACHE.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(root, ignore_errors=True)
-        packages = "cloud-init,iproute2,openssh-server,netplan.io,tzdata,mtools"
-        subprocess.run(
-            ["mmdebstrap", "--variant=apt", f"--include={packages}", suite, str(root), MIRROR], check=True, timeout=900
-        )
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{suite}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all((root / "usr" / "bin" / program).exists() for program in ("cloud-init", "mcopy")):
+            shutil.rmtree(root, ignore_errors=True)
+            packages = "cloud-init,iproute2,openssh-server,netplan.io,tzdata,mtools"
+            making = CACHE / f"{suite}.making"
+            shutil.rmtree(making, ignore_errors=True)
+            subprocess.run(
+                ["mmdebstrap", "--variant=apt", f"--include={packages}", suite, str(making), MIRROR],
+                check=True,
+                timeout=900,
+            )
+            making.rename(root)
     return root
 
 

@@ -1,8 +1,8 @@
 """tinkbox's own list: CSV with a header row, the columns in any order.
 
-`mac` names the card that the machine boots with; `name`, `ip` (with or without /PREFIX), `gateway`, `other_macs`, `labels`
-(`rack=r1;gpu=no`) and `notes` (one a line) may follow, and a column `label:rack` for a label of its own.  The separator is a
-comma, a semicolon or a tab.  Lines that are empty or begin with `#` are none.
+`mac` names the card that the machine boots with; `name`, `ip` (with or without /PREFIX or /NETMASK), `netmask`, `gateway`,
+`other_macs`, `labels` (`rack=r1;gpu=no`, also `rack=r1|gpu=no`) and `notes` (one a line) may follow, and a column `label:rack`
+for a label of its own.  The separator is a comma, a semicolon or a tab.  Lines that are empty or begin with `#` are none.
 """
 
 import csv
@@ -14,11 +14,12 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.machine_lists import ListedMachine
+from tinkbox.model.machine_lists import ListedMachine, parse_address
 from tinkbox.wire.machine_lists.listing import Gathered, shown
 
 SEPARATORS: Final = ",;\t"
 COLUMNS: Final = ("mac", "name", "ip", "gateway", "other_macs", "labels", "notes")
+_READ: Final = (*COLUMNS, "netmask")
 _OTHER_NAMES: Final[Mapping[str, str]] = {
     "mac_address": "mac",
     "macaddress": "mac",
@@ -33,7 +34,11 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {
     "ipaddress": "ip",
     "ipv4": "ip",
     "ipv4_address": "ip",
+    "subnet_mask": "netmask",
+    "subnetmask": "netmask",
+    "mask": "netmask",
     "router": "gateway",
+    "default_gateway": "gateway",
     "gw": "gateway",
     "label": "labels",
     "tags": "labels",
@@ -42,6 +47,9 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {
     "comments": "notes",
     "interface_macs": "other_macs",
 }
+_SECRET: Final = re.compile(
+    r"pass(?:word|wd|phrase)|secret|token|credential|(?:api|private)_key|(?:^|_)(?:pass|pwd?|pin)(?:_|\Z)"
+)
 _LABEL: Final = re.compile(r"label[:.]\s*(?P<key>\S+)", re.IGNORECASE)
 Row = tuple[int, Sequence[str]]
 
@@ -112,9 +120,12 @@ def _columns(header: Sequence[str], gathered: Gathered) -> list[str]:
     twice = {each for each in columns if each and columns.count(each) > 1}
     if twice:
         raise Invalid(f"two columns say the same: {', '.join(sorted(twice))}: leave one of them out")
-    known = (*COLUMNS, *_OTHER_NAMES)
+    known = (*_READ, *_OTHER_NAMES)
     for cell, column in zip(header, columns, strict=True):
-        if column in COLUMNS or _LABEL.fullmatch(column) or not cell.strip():
+        if column in _READ or _LABEL.fullmatch(column) or not cell.strip():
+            continue
+        if _SECRET.search(column):
+            gathered.leave_out(f"unknown column {shown(cell)}: its values are not stored", 1)
             continue
         near = get_close_matches(column[:40], known, n=1, cutoff=0.8)
         if near:
@@ -141,22 +152,47 @@ def _is_mac(cell: str) -> bool:
 
 def _take(cells: Mapping[str, str], line: int, gathered: Gathered) -> None:
     labels: dict[str, str] = {}
-    for part in re.split(r"[;,\s]+", cells.get("labels", "").strip()):
+    parts = [each for each in re.split(r"[;,|\s]+", cells.get("labels", "")) if each]
+    columns = [
+        f"{column.removeprefix('label:')}={cell.strip()}"
+        for column, cell in cells.items()
+        if column.startswith("label:") and cell.strip()
+    ]
+    for part in (*parts, *columns):
         key, equals, value = part.partition("=")
-        if part and not equals:
-            gathered.wrong(f"{shown(part)} is no label: write KEY=VALUE", line)
+        if not equals:
+            cell = cells.get("labels", "").strip()
+            where = "" if cell == part else f" of {shown(cell)}"
+            gathered.wrong(f"{shown(part)}{where} is no label: write KEY=VALUE", line)
             return
-        if part:
-            labels[key] = value
-    for column, cell in cells.items():
-        if column.startswith("label:") and cell.strip():
-            labels[column.removeprefix("label:")] = cell.strip()
+        if labels.setdefault(key, value) != value:
+            gathered.wrong(f"the label {shown(key)} is {shown(labels[key])} and {shown(value)}: keep one of them", line)
+            return
+    try:
+        address = _address(cells.get("ip", "").strip(), cells.get("netmask", "").strip().removeprefix("/"))
+    except Invalid as error:
+        gathered.wrong(str(error), line)
+        return
     gathered.add(
         macs=[each for each in (cells["mac"], *re.split(r"[;,\s]+", cells.get("other_macs", ""))) if each.strip()],
         name=cells.get("name", "").strip(),
-        address=cells.get("ip", "").strip(),
+        address=address,
         gateway=cells.get("gateway", "").strip(),
         labels=labels,
         notes=[note for note in cells.get("notes", "").splitlines() if note.strip()],
         line=line,
     )
+
+
+def _address(written: str, mask: str) -> str:
+    """An address with the netmask that another column has for it; raises Invalid."""
+    if not mask:
+        return written
+    if not written:
+        raise Invalid("it has a netmask and no address: give both, or neither")
+    address, slash, _ = written.partition("/")
+    if slash and parse_address(written) != parse_address(f"{address}/{mask}"):
+        raise Invalid(
+            f"the address {shown(written)} and the netmask {shown(mask)} have different prefixes: keep one of them"
+        )
+    return f"{address}/{mask}"

@@ -18,6 +18,9 @@ TAGGED: Final = "yes"  # the value of a label that is a tag elsewhere
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST: Final = 63
 _MOST_NAMED: Final = 5
+# What may stand behind the first dot of a host's name: labels (RFC 1123 §2.1), the last of which begins with a letter, unlike
+# those of v1.15 and 1.14-library.
+_DOMAIN: Final = re.compile(r"(?:[A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9_-]*")
 _SHORT_MAC: Final = re.compile(r"[0-9A-Fa-f]{1,2}(?::[0-9A-Fa-f]{1,2}){5}")
 
 
@@ -129,11 +132,12 @@ class Gathered:
 def listing(files: Iterable[Gathered], networks: Iterable[Network] = ()) -> Listing:
     """All of them.  A card, a name or an address that two machines have is wrong.
 
-    An address without a prefix gets that of its network, of these or of those that a file describes, with its router.
+    An address without a prefix gets that of its network, with its router: of those that a file describes, else of these.
+    The router of these also counts where the list has the prefix and no router.
     """
-    gathered = list(files)
-    known = [*networks, *(network for each in gathered for network in each.networks)]
-    machines = [_placed(machine, known) for each in gathered for machine in each.machines]
+    gathered, said = list(files), list(networks)
+    described = [network for each in gathered for network in each.networks]
+    machines = [_placed(machine, described, said) for each in gathered for machine in each.machines]
     written = {place: name for each in gathered for place, name in each.written.items()}
     return Listing(
         machines=tuple(machines),
@@ -143,14 +147,22 @@ def listing(files: Iterable[Gathered], networks: Iterable[Network] = ()) -> List
     )
 
 
-def _placed(machine: ListedMachine, networks: Iterable[Network]) -> ListedMachine:
-    if machine.address is None or machine.prefix is not None:
+def _placed(machine: ListedMachine, described: Iterable[Network], said: Iterable[Network]) -> ListedMachine:
+    if machine.address is None:
         return machine
-    found = within(str(machine.address), networks)
-    if found is None:
-        return machine
-    router = parse_address(found.router)[0] if is_address(found.router) else None
-    return replace(machine, prefix=found.network.prefixlen, gateway=machine.gateway or router)
+    address = str(machine.address)
+    around = within(address, said)
+    if machine.prefix is None:
+        found = within(address, described) or around
+        return machine if found is None else _routed(replace(machine, prefix=found.network.prefixlen), found, around)
+    return _routed(machine, around)
+
+
+def _routed(machine: ListedMachine, *networks: Network | None) -> ListedMachine:
+    """With the router of the first of these networks that is the machine's and has one, where it has none itself."""
+    own = IPv4Network((machine.address, machine.prefix), strict=False)
+    routers = (each.router for each in networks if each is not None and each.network == own and is_address(each.router))
+    return replace(machine, gateway=machine.gateway or next((parse_address(each)[0] for each in routers), None))
 
 
 def _twice(machines: Iterable[ListedMachine], written: Mapping[tuple[int, str], str]) -> Iterator[Problem]:
@@ -223,9 +235,9 @@ def whole_mac(text: str) -> str:
 
 
 def own_name(text: str) -> str:
-    """A host name as tinkbox has it: without the domain, in small letters, digits and dashes; empty for an address."""
-    first = text.strip().rstrip(".").partition(".")[0]
-    return host_name(text if first.isdigit() else first)
+    """A host name as tinkbox has it: in small letters, digits and dashes, without what looks like a domain (`_DOMAIN`)."""
+    first, _, rest = text.strip().rstrip(".").partition(".")
+    return host_name(first if _DOMAIN.fullmatch(rest) and not first.isdigit() else text)
 
 
 def own_label(text: str) -> str:

@@ -2,10 +2,12 @@
 
 `boot_interface.mac_address` is the card that it boots with, those of the physical ones in `interface_set` are its others;
 `hostname`; the address is the first IPv4 of `boot_interface.links[]`, else of the links of a bond or a bridge over it
-(`interface_set[]`, whose `parents` name it), with its `subnet.cidr` and `subnet.gateway_ip`, else of `ip_addresses`.  `zone.name`, `pool.name` and every one of `tag_names` become labels, `description` a note.
+(`interface_set[]`, whose `parents` name it), else of `ip_addresses`, else of the links of any interface.  Prefix and gateway are
+`subnet.cidr` and `subnet.gateway_ip` of the link with the address, of whichever interface.  `zone.name`, `pool.name` and every
+one of `tag_names` become labels, `description` a note.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any, Final
 
@@ -43,9 +45,9 @@ def read(text: str, gathered: Gathered) -> None:
         if not any(macs):
             gathered.leave_out(f"{named or 'a machine'} has no MAC yet: MAAS has not seen its cards", key=key)
             continue
-        links = [link for each in _stacked(machine, boots) for link in map(_mapping, _list(each.get("links")))]
-        address = _address(machine, links)
-        network = within(address, _networks(links))
+        links, all_links = _links(_stacked(machine, boots)), _links(map(_mapping, _list(machine.get("interface_set"))))
+        address = _address(links, _list(machine.get("ip_addresses")), all_links)
+        network = within(address, _networks([*links, *all_links], address))
         values = {name: _text(_mapping(machine.get(name)).get("name")) for name in ("zone", "pool")}
         gathered.add(
             macs=[each for each in macs if each],
@@ -75,14 +77,18 @@ def _stacked(machine: Document, boots: Document) -> Iterator[Document]:
         names = {_text(each.get("name")) for each in over}
 
 
-def _address(machine: Document, links: Sequence[Document]) -> str:
-    linked = [_text(each.get("ip_address")) for each in links]
-    found = [*linked, *map(_text, _list(machine.get("ip_addresses")))]
-    return next((each for each in found if each and ":" not in each), "")
+def _links(interfaces: Iterable[Document]) -> list[Document]:
+    return [link for each in interfaces for link in map(_mapping, _list(each.get("links")))]
 
 
-def _networks(links: Sequence[Document]) -> Iterator[Network]:
-    for link in links:
+def _address(links: Iterable[Document], addresses: Iterable[object], all_links: Iterable[Document]) -> str:
+    first, last = ([_text(each.get("ip_address")) for each in some] for some in (links, all_links))
+    return next((each for each in (*first, *map(_text, addresses), *last) if each and ":" not in each), "")
+
+
+def _networks(links: Sequence[Document], address: str) -> Iterator[Network]:
+    """Those of the links, first of the ones that have the address."""
+    for link in sorted(links, key=lambda each: _text(each.get("ip_address")) != address):
         subnet = _mapping(link.get("subnet"))
         try:
             yield Network(network=IPv4Network(_text(subnet.get("cidr"))), router=_text(subnet.get("gateway_ip")))

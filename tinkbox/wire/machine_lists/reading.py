@@ -1,15 +1,18 @@
 """Which list a file is, and what it says."""
 
 import codecs
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.wire.machine_lists import csv_lists, dnsmasq, isc_dhcp, kea, maas, netbox
 from tinkbox.wire.machine_lists.listing import Gathered, Listing, Network, listing
 
+Whole = TypeVar("Whole")
 MAX_TEXT: Final = 8 << 20
 MAX_JSON: Final = 64 << 20  # MAAS tells some 60 KiB of each machine
 MAX_LINE: Final = 64 << 10
@@ -29,16 +32,33 @@ class Kind(StrEnum):
     NETBOX = "netbox"
 
 
+_JSON_BEGINS: Final = re.compile(rf"[{{\[]|//|/\*|{kea.INCLUDE.pattern}|{kea.MEMBER.pattern}")
+# A heading of an INI file, such as an Ansible inventory.
+_SECTION: Final = re.compile(r"\[[^\[\]{}\"',]*[A-Za-z][^\[\]{}\"',]*\]\s*(?:[#;].*)?")
 _JSON: Final = frozenset({Kind.KEA, Kind.MAAS})
 _READERS: Final[Mapping[Kind, Callable[[str, Gathered], None]]] = {
     Kind.CSV: csv_lists.read,
-    Kind.DNSMASQ: dnsmasq.read_hosts,
     Kind.DNSMASQ_LEASES: dnsmasq.read_leases,
-    Kind.ISC: isc_dhcp.read_configuration,
     Kind.ISC_LEASES: isc_dhcp.read_leases,
-    Kind.KEA: kea.read_configuration,
     Kind.KEA_LEASES: kea.read_leases,
     Kind.MAAS: maas.read,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Together(Generic[Whole]):
+    """How files of a kind are read that belong together: what they are as a whole, which each goes into, and its machines."""
+
+    whole: Callable[[], Whole]
+    take: Callable[[str, Gathered, Whole], None]
+    gather: Callable[[Whole], None]
+
+
+_TOGETHER: Final[Mapping[Kind, _Together[Any]]] = {
+    Kind.DNSMASQ: _Together(dnsmasq.Configuration, dnsmasq.take, dnsmasq.gather),
+    Kind.ISC: _Together(isc_dhcp.Files, isc_dhcp.take, isc_dhcp.gather),
+    Kind.KEA: _Together(kea.Files, kea.take, kea.gather),
+    Kind.NETBOX: _Together(netbox.Tables, netbox.take, netbox.gather),
 }
 
 
@@ -54,7 +74,7 @@ def read_lists(
     Leases that are over `now` are left out.  `networks` are those of the addresses, beside those that the files describe.
     Raises Invalid for what is no such list, with the file's name, and TooLarge.
     """
-    tables = netbox.Tables()
+    wholes = {kind: each.whole() for kind, each in _TOGETHER.items()}
     all_gathered: list[Gathered] = []
     for name, content in files:
         gathered = Gathered(now, file=name if len(files) > 1 else "", files=[each for each, _ in files])
@@ -63,15 +83,16 @@ def read_lists(
             text = _text(content)
             found = kind or recognised(text)
             _check_size(text, found)
-            if found is Kind.NETBOX:
-                netbox.take(text, gathered, tables)
+            if found in _TOGETHER:
+                _TOGETHER[found].take(text, gathered, wholes[found])
             else:
                 _READERS[found](text, gathered)
         except Invalid as error:
             raise Invalid(f"{name}: {error}", error.problems) from None
         except TooLarge as error:
             raise TooLarge(f"{name}: {error}") from None
-    netbox.gather(tables)
+    for each, together in _TOGETHER.items():
+        together.gather(wholes[each])
     return listing(all_gathered, networks)
 
 
@@ -80,13 +101,14 @@ def recognised(text: str) -> Kind:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise Invalid("there is nothing in it")
-    if lines[0].lstrip()[0] in "{[/" or kea.INCLUDE.match(lines[0].lstrip()):
+    first = lines[0].strip()
+    if _JSON_BEGINS.match(first) and not _SECTION.fullmatch(first):
         return _of_json(text)
-    if any(dnsmasq.HOST.match(line) or dnsmasq.INCLUDE.match(line) for line in lines):
+    if dnsmasq.is_configuration(lines):
         return Kind.DNSMASQ
     if isc_dhcp.LEASE.search(text):
         return Kind.ISC_LEASES
-    if isc_dhcp.HOST.search(text) or isc_dhcp.INCLUDE.search(text):
+    if any(each.search(text) for each in (isc_dhcp.HOST, isc_dhcp.SUBNET, isc_dhcp.INCLUDE)):
         return Kind.ISC
     if dnsmasq.LEASE.fullmatch(lines[0].strip()) or lines[0].startswith("duid "):
         return Kind.DNSMASQ_LEASES
@@ -137,7 +159,8 @@ def _text(content: bytes) -> str:
         text = content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Invalid(f"it is not UTF-8 text: byte 0x{content[error.start]:02x} in line {line}") from None
+        found = f"byte 0x{content[error.start]:02x} in line {line}"
+        raise Invalid(f"it is not UTF-8 text: {found}: save it as UTF-8") from None
     if (at := text.find("\0")) >= 0:
         raise Invalid(f"it is no text: a NUL byte in line {text.count(chr(10), 0, at) + 1}")
     return text

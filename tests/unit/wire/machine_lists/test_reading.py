@@ -108,6 +108,11 @@ def test_csv_takes_the_separators_and_encodings_of_spreadsheets(separator: str, 
     assert (machine.name, machine.macs) == ("node1", (MacAddress(mac(1)),))
 
 
+def test_a_list_of_another_encoding_is_to_be_saved_as_utf_8() -> None:
+    with pytest.raises(Invalid, match="it is not UTF-8 text: byte 0xfc in line 2: save it as UTF-8"):
+        read(f"mac,notes\n{mac(1)},Lüfter\n".encode("latin-1"))
+
+
 def test_every_problem_of_a_csv_is_told_with_its_line() -> None:
     listing = read(
         f"mac,name,ip,gateway,labels\n08:00,node1,,,\n{mac(2)},Node_2,,,\n{mac(3)},,172.30.0.300,,\n"
@@ -122,7 +127,7 @@ def test_every_problem_of_a_csv_is_told_with_its_line() -> None:
         "line 4: invalid ip: '172.30.0.300'",
         "line 5: 'gpu' is no label: write KEY=VALUE",
         "line 6: it has a gateway and no address",
-        "line 7: 'b' is no label",
+        "line 7: 'b' of 'rack=a b c' is no label: write KEY=VALUE",
         "line 8: it has no MAC",
         "line 9: it has 6 cells, and the header row 5",
         f"line 11: {mac(9)} is listed twice: at line 10 too",
@@ -151,6 +156,57 @@ def test_a_column_that_means_nothing_is_told_and_left_out() -> None:
     listing = read(f"mac,serial\n{mac(1)},XY12\n")
     assert len(listing.machines) == 1
     assert left_out(listing) == ["line 1: unknown column 'serial': call it label:serial to have it as a label"]
+
+
+def test_a_csv_may_have_its_netmask_in_a_column_or_behind_the_address() -> None:
+    listing = read(
+        "Mac Address,IP,Default Gateway,Netmask\n"
+        f"{mac(1)},10.41.0.5,10.41.0.1,255.255.254.0\n{mac(2)},10.41.0.6/255.255.254.0,10.41.0.1,\n"
+        f"{mac(3)},10.41.0.7/23,,255.255.254.0\n{mac(4)},10.41.0.8/24,,255.255.254.0\n{mac(5)},,,255.255.254.0\n"
+        f"{mac(6)},10.41.0.9,,255.0.255.0\n"
+    )
+    assert [(each.reserved, str(each.gateway or "")) for each in listing.machines] == [
+        ("10.41.0.5/23", "10.41.0.1"),
+        ("10.41.0.6/23", "10.41.0.1"),
+        ("10.41.0.7/23", ""),
+    ]
+    assert problems(listing) == [
+        "line 5: the address '10.41.0.8/24' and the netmask '255.255.254.0' have different prefixes: keep one of them",
+        "line 6: it has a netmask and no address: give both, or neither",
+        "line 7: invalid ip: '10.41.0.9/255.0.255.0': a prefix is between 1 and 32, or a netmask such as 255.255.255.0",
+    ]
+
+
+def test_the_csv_of_eks_anywhere_is_read_and_its_passwords_are_not_proposed_as_labels() -> None:
+    listing = read(
+        "hostname,bmc_ip,bmc_username,bmc_password,vendor,mac,ip_address,netmask,gateway,nameservers,labels,disk\n"
+        f"eksa-1,10.1.0.1,root,pw,HP,{mac(1)},10.41.0.5,255.255.254.0,10.41.0.1,8.8.8.8|8.8.4.4,type=cp|rack=r1,/dev/sda\n"
+    )
+    assert [told(each) for each in listing.machines] == [
+        ([mac(1)], "eksa-1", "10.41.0.5/23", "10.41.0.1", {"type": "cp", "rack": "r1"}, "")
+    ]
+    assert "line 1: unknown column 'bmc_password': its values are not stored" in left_out(listing)
+    assert not any("label:bmc_password" in each for each in left_out(listing))
+
+
+@pytest.mark.parametrize(
+    "column", ["BMC Password", "ipmi_pass", "pwd", "client-secret", "API Token", "ssh_private_key"]
+)
+def test_no_column_of_secrets_is_proposed_as_a_label(column: str) -> None:
+    assert left_out(read(f"mac,{column}\n{mac(1)},x\n")) == [
+        f"line 1: unknown column '{column}': its values are not stored"
+    ]
+
+
+def test_a_label_with_two_values_in_one_row_is_refused_in_that_row() -> None:
+    listing = read(
+        f"mac,labels,label:rack\n{mac(1)},rack=r1;rack=r2,\n{mac(2)},rack=r1,r2\n{mac(3)},rack=r1;rack=r1,r1\n"
+    )
+    assert [(each.macs[0], dict(each.labels)) for each in listing.machines] == [(mac(3), {"rack": "r1"})]
+    assert problems(listing) == [
+        "line 2: the label 'rack' is 'r1' and 'r2': keep one of them",
+        "line 3: the label 'rack' is 'r1' and 'r2': keep one of them",
+    ]
 
 
 words = st.from_regex(r"[a-z0-9](-?[a-z0-9]){0,8}", fullmatch=True)
@@ -226,6 +282,96 @@ def test_isc_hosts_are_found_in_groups_and_get_prefix_and_router_of_their_subnet
     ]
 
 
+def test_iscs_routers_count_by_scope_as_dhcpd_inherits_them() -> None:
+    def host(number: int, address: str, router: str = "") -> str:
+        own = f"option routers {router}; " if router else ""
+        return f"host n{number} {{ hardware ethernet {mac(number)}; fixed-address {address}; {own}}}\n"
+
+    listing = read(
+        "option routers 10.9.0.1;\n"
+        "shared-network lab {\n"
+        "  option routers 10.1.0.1;\n"
+        "  subnet 10.1.0.0 netmask 255.255.255.0 { }\n"
+        f"  subnet 10.2.0.0 netmask 255.255.255.0 {{ option routers 10.2.0.1; group {{ option routers 10.2.0.2; {host(1, '10.2.0.11')} }} }}\n"
+        "}\n"
+        "subnet 10.3.0.0 netmask 255.255.255.0 { }\n"
+        + host(2, "10.1.0.12")
+        + host(3, "10.2.0.13")
+        + host(4, "10.3.0.14")
+        + host(5, "10.4.0.15")
+        + f"group {{ option routers 10.2.0.3; {host(6, '10.2.0.16')} group {{ option routers 10.2.0.4; {host(7, '10.2.0.17')} }}\n"
+        + f"  group {{ {host(8, '10.2.0.18', '10.2.0.5')} {host(9, '10.2.0.19')} }} }}\n"
+    )
+    assert [(each.name, str(each.gateway)) for each in listing.machines] == [
+        ("n1", "10.2.0.2"),
+        ("n2", "10.1.0.1"),
+        ("n3", "10.2.0.1"),
+        ("n4", "10.9.0.1"),
+        ("n5", "10.9.0.1"),
+        ("n6", "10.2.0.3"),
+        ("n7", "10.2.0.4"),
+        ("n8", "10.2.0.5"),
+        ("n9", "10.2.0.3"),
+    ]
+
+
+def test_what_an_included_file_of_isc_states_counts_where_it_is_included() -> None:
+    host = f"host a {{ hardware ethernet {mac(1)}; fixed-address 10.1.0.11; }}\n"
+    subnet = "subnet 10.1.0.0 netmask 255.255.255.0 {{ {} }}\n"
+    router = "option routers 10.1.0.{};\n"
+    includes = 'include "/etc/dhcp/h.conf";\n'
+    for files, expected in (
+        # The subnet beats what is global, in whatever file that stands.
+        ({"d.conf": subnet.format(router.format(1)) + includes, "h.conf": router.format(2) + host}, "10.1.0.1"),
+        ({"d.conf": includes + subnet.format(""), "h.conf": router.format(2) + host}, "10.1.0.2"),
+        ({"d.conf": subnet.format(includes) + host, "h.conf": router.format(2) + subnet.format("")}, "10.1.0.2"),
+        # In one scope the last statement counts.
+        ({"d.conf": router.format(1) + includes + host, "h.conf": router.format(2) + subnet.format("")}, "10.1.0.2"),
+        ({"d.conf": includes + router.format(1) + host, "h.conf": router.format(2) + subnet.format("")}, "10.1.0.1"),
+    ):
+        assert [str(each.gateway) for each in read_files(**files).machines] == [expected], files
+
+
+def test_a_router_of_isc_that_is_a_name_is_told_once_and_no_other_is_taken_for_it() -> None:
+    listing = read(
+        "subnet 10.1.0.0 netmask 255.255.255.0 { option routers 10.1.0.1; }\n"
+        "group { option routers gw.lab;\n"
+        f"host a {{ hardware ethernet {mac(1)}; fixed-address 10.1.0.11; }}\n"
+        f"host b {{ hardware ethernet {mac(2)}; fixed-address 10.1.0.12; }} }}\n"
+    )
+    assert [(each.reserved, each.gateway) for each in listing.machines] == [
+        ("10.1.0.11/24", None),
+        ("10.1.0.12/24", None),
+    ]
+    assert changed(listing) == [
+        "line 2: the router 'gw.lab' is no address: its hosts are imported without it; write its address there"
+    ]
+
+
+def test_a_host_name_of_isc_that_is_an_expression_is_taken_where_it_is_constant() -> None:
+    listing = read(
+        f'host n2 {{ hardware ethernet {mac(2)}; option host-name = "n-two"; }}\n'
+        f'host n3 {{ hardware ethernet {mac(3)}; option host-name = concat("n", "three"); }}\n'
+    )
+    assert [each.name for each in listing.machines] == ["n-two", "n3"]
+    assert changed(listing) == ["line 2: the option host-name of host 'n3' is an expression: it is imported as n3"]
+
+
+def test_hosts_that_dhcpd_does_not_answer_are_left_out_and_told() -> None:
+    listing = read(
+        f"host a {{ hardware ethernet {mac(1)}; deny booting; }}\n"
+        "group { ignore booting;\n"
+        f"host b {{ hardware ethernet {mac(2)}; }}\n"
+        f"host c {{ hardware ethernet {mac(3)}; allow booting; }} }}\n"
+        f"host d {{ hardware ethernet {mac(4)}; deny bootp; }}\n"
+    )
+    assert [each.name for each in listing.machines] == ["c", "d"]
+    assert left_out(listing) == [
+        "line 1: dhcpd does not answer host 'a': deny booting",
+        "line 3: dhcpd does not answer host 'b': ignore booting",
+    ]
+
+
 def test_of_iscs_leases_the_last_of_an_address_counts_while_it_is_active() -> None:
     listing = sample("dhcpd.leases")
     assert [(*told(each)[:3], each.line) for each in listing.machines] == [([mac(1)], "node1", "172.30.0.101", 17)]
@@ -256,6 +402,53 @@ def test_kea_reservations_are_found_on_every_level_between_comments() -> None:
         ),
     ]
     assert left_out(listing) == ["Dhcp4.subnet4[0].reservations[1]: it has no hw-address"]
+
+
+def test_a_global_reservation_of_kea_gets_the_router_of_the_subnet_with_its_address() -> None:
+    def routers(address: str) -> list[dict[str, str]]:
+        return [{"name": "routers", "data": address}]
+
+    def reservation(number: int, address: str, **more: object) -> dict[str, object]:
+        return {"hw-address": mac(number), "ip-address": address, **more}
+
+    shared = {"name": "lab", "option-data": routers("10.2.0.1, 10.2.0.2"), "subnet4": [{"subnet": "10.2.0.0/24"}]}
+    configuration = {
+        "option-data": routers("10.9.0.1"),
+        "reservations": [
+            reservation(1, "10.1.0.11"),
+            reservation(2, "10.2.0.12"),
+            reservation(3, "10.3.0.13"),
+            reservation(4, "10.1.0.14", **{"option-data": routers("10.1.0.9")}),
+            reservation(5, "10.4.0.15"),
+        ],
+        "subnet4": [{"subnet": "10.1.0.0/24", "option-data": routers("10.1.0.1")}, {"subnet": "10.3.0.0/24"}],
+        "shared-networks": [shared],
+    }
+    assert [(each.reserved, str(each.gateway)) for each in read(json.dumps({"Dhcp4": configuration})).machines] == [
+        ("10.1.0.11/24", "10.1.0.1"),
+        ("10.2.0.12/24", "10.2.0.1"),
+        ("10.3.0.13/24", "10.9.0.1"),
+        ("10.1.0.14/24", "10.1.0.9"),
+        ("10.4.0.15", "10.9.0.1"),
+    ]
+
+
+def test_the_option_host_name_of_a_reservation_of_kea_is_its_name_where_it_has_none() -> None:
+    options = [
+        {"name": "host-name", "data": "node1.lab"},
+        {"code": 12, "data": "node2"},
+        {"name": "host-name", "csv-format": False, "data": "6e 6f 64 65 33"},
+        {"name": "host-name", "space": "vendor", "data": "other"},
+    ]
+    reservations = [{"hw-address": mac(number), "option-data": [each]} for number, each in enumerate(options)]
+    reservations.append({"hw-address": mac(9), "hostname": "node9", "option-data": [options[0]]})
+    listing = read(json.dumps({"Dhcp4": {"reservations": reservations}}))
+    assert [each.name for each in listing.machines] == ["node1", "node2", "node3", "", "node9"]
+
+
+def test_numbers_of_kea_that_json_has_otherwise_are_read() -> None:
+    text = f'{{ "Dhcp4": {{ "a": .5, "b": -.5, "c": 5., "d": +1, "e": 007, "f": 1.e3, "reservations": [ {{ "hw-address": "{mac(1)}" }} ] }} }}'
+    assert [each.macs for each in read(text).machines] == [(mac(1),)]
 
 
 def test_of_keas_leases_those_count_that_are_lent_now() -> None:
@@ -296,6 +489,15 @@ def test_what_a_configuration_includes_is_told_and_a_file_of_nothing_else_is_kno
     [
         '{ "Dhcp4": <?include "a.json"?> }',
         '<?include "a.json"?>',
+        '{ <?include "a.json"?> }',
+        '[ <?include "a.json"?>, <?include "b.json"?> ]',
+        '{ "Dhcp4": { "subnet4": [], <?include "a.json"?> } }',
+        '{ "Dhcp4": { "subnet4": [] <?include "a.json"?> } }',
+        '{ "Dhcp4": { "subnet4": [], <?include "a.json"?> "x": 1 } }',
+        '{ "Dhcp4": { "subnet4": [] <?include "a.json"?>, "x": 1 } }',
+        '{ "Dhcp4": { "subnet4": [ {} <?include "a.json"?> {} ] } }',
+        '{ "Dhcp4": { "subnet4": [ {}, <?include "a.json"?> <?include "b.json"?> {} ] } }',
+        '"subnet4": [ <?include "a.json"?> ], "x": 1',
         '{ "Dhcp4": { <?include "a.json"?>, "subnet4": [] } }',
         '{ "Dhcp4": { "subnet4": [ { "subnet": "10.0.0.0/8" }, <?include "a.json"?> ] } }',
         '{ "Dhcp4": { "reservations": [ <?include "a.json"?>, { "client-id": "01" } ] } } // <?include "none"?>',
@@ -313,7 +515,8 @@ def test_what_another_file_of_kea_includes_is_read_and_gets_the_networks_of_that
     assert (machine.reserved, machine.notes) == ("172.30.0.11/24", ("loud",))
     subnet = f'{{ "subnet": "172.31.0.0/16", "reservations": [ {{ "hw-address": "{mac(2)}", "ip-address": "172.31.0.1" }} ] }}'
     assert [each.reserved for each in read(subnet).machines] == ["172.31.0.1/16"]
-    assert [each.reserved for each in read(f"[{subnet}]").machines] == ["172.31.0.1/16"]
+    for text in (f"[{subnet}]", f"{subnet},", f'{subnet}, {{ "subnet": "10.0.0.0/8" }}', f'"subnet4": [{subnet}],'):
+        assert [each.reserved for each in read(text).machines] == ["172.31.0.1/16"], text
 
 
 def test_hosts_in_iscs_leases_are_read_and_the_last_of_a_name_counts() -> None:
@@ -375,8 +578,39 @@ def test_of_dnsmasq_prefix_and_gateway_come_from_its_ranges_and_options() -> Non
     assert (machine.reserved, str(machine.gateway)) == ("172.30.0.11/24", "172.30.0.1")
 
 
+def test_of_dnsmasqs_routers_one_for_the_host_beats_one_for_the_range_and_of_equals_the_last_counts() -> None:
+    conf = (
+        "dhcp-range=set:lab,172.30.0.100,172.30.0.199,255.255.255.0,12h\n"
+        "dhcp-option=tag:gpu,option:router,172.30.0.2\n"
+        "dhcp-option=tag:gpu,option:router,172.30.0.3\n"
+        "dhcp-option=tag:lab,option:router,172.30.0.4\n"
+        "dhcp-option=tag:lab,option:router,172.30.0.5\n"
+        "dhcp-option=tag:none,option:router,0.0.0.0\n"
+        "dhcp-option=option:router,172.30.0.6\n"
+        f"dhcp-host={mac(1)},172.30.0.11\n"
+        f"dhcp-host={mac(2)},set:gpu,172.30.0.12\n"
+        f"dhcp-host={mac(3)},set:none,172.30.0.13\n"
+    )
+    assert [(each.reserved, str(each.gateway or "")) for each in read(conf).machines] == [
+        ("172.30.0.11/24", "172.30.0.5"),
+        ("172.30.0.12/24", "172.30.0.3"),
+        ("172.30.0.13/24", ""),
+    ]
+    untagged = "dhcp-range=172.30.0.100,172.30.0.199,255.255.255.0\n" + "".join(
+        f"dhcp-option=option:router,172.30.0.{number}\n" for number in (7, 9, 8)
+    )
+    (machine,) = read(f"{untagged}dhcp-host={mac(1)},172.30.0.11\n").machines
+    assert str(machine.gateway) == "172.30.0.8"
+
+
+def test_what_has_colons_is_no_name_of_a_host_of_dnsmasq() -> None:
+    (machine,) = read("dhcp-host=28:df:44:7d:c2:5f,10.3.0.15,laptop,01:28:df:44:7d:c2:5f\n").machines
+    assert told(machine)[:3] == (["28:df:44:7d:c2:5f"], "laptop", "10.3.0.15")
+
+
 def test_a_network_that_is_said_beside_the_list_gives_prefix_and_gateway() -> None:
-    content = f"mac,ip,gateway\n{mac(1)},172.30.0.11,\n{mac(2)},172.30.0.12/16,\n{mac(3)},10.0.0.1,\n{mac(4)},172.30.0.14,172.30.0.2"
+    content = f"mac,ip,gateway\n{mac(1)},172.30.0.11,\n{mac(2)},172.30.0.12/16,\n{mac(3)},10.0.0.1,\n"
+    content += f"{mac(4)},172.30.0.14,172.30.0.2\n{mac(5)},172.30.0.15/24,"
     networks = [parse_network("172.30.0.0/24, 172.30.0.1")]
     listing = read_lists([("list", content.encode())], now=NOW, networks=networks)
     assert [(each.reserved, str(each.gateway or "")) for each in listing.machines] == [
@@ -384,7 +618,16 @@ def test_a_network_that_is_said_beside_the_list_gives_prefix_and_gateway() -> No
         ("172.30.0.12/16", ""),
         ("10.0.0.1", ""),
         ("172.30.0.14/24", "172.30.0.2"),
+        ("172.30.0.15/24", "172.30.0.1"),
     ]
+
+
+@pytest.mark.parametrize("said", ["172.30.0.0/24", "172.30.0.0/24,172.30.0.254", "172.30.0.0/16", "10.0.0.0/8"])
+def test_what_the_list_says_of_a_network_counts_before_what_is_said_beside_it(said: str) -> None:
+    host = f"host a {{ hardware ethernet {mac(1)}; fixed-address 172.30.0.5; }}"
+    content = f"subnet 172.30.0.0 netmask 255.255.255.0 {{ option routers 172.30.0.1; }}\n{host}\n"
+    (machine,) = read_lists([("list", content.encode())], now=NOW, networks=[parse_network(said)]).machines
+    assert (machine.reserved, str(machine.gateway)) == ("172.30.0.5/24", "172.30.0.1")
 
 
 @pytest.mark.parametrize(
@@ -431,6 +674,38 @@ def test_names_that_change_are_told_and_two_that_become_one_are_wrong() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dhcp-host={mac},{name}\n",
+        "0 {mac} 172.30.0.{number} {name} *\n",
+        "host {name} {{ hardware ethernet {mac}; }}\n",
+    ],
+)
+def test_only_what_looks_like_a_domain_is_cut_off_a_name(line: str) -> None:
+    names = ["UniFi-1.16", "UniFi-1.15", "node3.lab.example", "node4.v2.5", "node5.", "r1.14-library"]
+    text = "".join(line.format(mac=mac(number), number=number, name=name) for number, name in enumerate(names, start=1))
+    listing = read(text)
+    assert [each.name for each in listing.machines] == [
+        "unifi-1-16",
+        "unifi-1-15",
+        "node3",
+        "node4-v2-5",
+        "node5",
+        "r1-14-library",
+    ]
+    assert problems(listing) == []
+    assert [each.partition(": ")[2] for each in changed(listing)[:2]] == [
+        "'UniFi-1.16' is imported as unifi-1-16",
+        "'UniFi-1.15' is imported as unifi-1-15",
+    ]
+
+
+def test_octets_of_kea_may_lack_their_zeros_as_kea_takes_them() -> None:
+    (machine,) = read('{"Dhcp4": {"reservations": [{"hw-address": "e4:c7:67:96:9c:2"}]}}').machines
+    assert [str(each) for each in machine.macs] == ["e4:c7:67:96:9c:02"]
+
+
 def test_an_address_that_is_listed_twice_is_wrong() -> None:
     assert problems(read(f"mac,ip\n{mac(1)},172.30.0.11\n{mac(2)},172.30.0.11/24\n")) == [
         "line 3: 172.30.0.11 is listed twice: at line 2 too"
@@ -453,6 +728,19 @@ def test_a_maas_machine_whose_address_is_on_a_bond_or_bridge_over_its_card_has_t
     }
     (found,) = read(json.dumps([machine])).machines
     assert (found.reserved, str(found.gateway)) == ("172.30.0.11/24", "172.30.0.1")
+
+
+def test_a_maas_machine_without_a_boot_interface_has_prefix_and_gateway_of_the_link_with_its_address() -> None:
+    def card(number: int) -> dict[str, object]:
+        subnet = {"cidr": f"172.3{number}.0.0/24", "gateway_ip": f"172.3{number}.0.1"}
+        links = [{"ip_address": f"172.3{number}.0.11", "subnet": subnet}]
+        return {"name": f"eno{number}", "type": "physical", "mac_address": mac(number), "links": links}
+
+    machine = {"system_id": "a", "hostname": "node1", "boot_interface": None, "interface_set": [card(0), card(1)]}
+    for addresses, expected in (([], "172.30.0.11/24"), (["fd00::11", "172.31.0.11"], "172.31.0.11/24")):
+        (found,) = read(json.dumps([{**machine, "ip_addresses": addresses}])).machines
+        assert (found.macs, found.reserved) == ((mac(0), mac(1)), expected)
+        assert str(found.gateway) == expected.replace("11/24", "1")
 
 
 def test_maas_machines_have_zone_pool_and_tags_as_labels() -> None:
@@ -573,6 +861,17 @@ def test_what_is_none_of_a_kind_has_no_machines(kind: Kind, content: bytes) -> N
     except (Invalid, TooLarge):
         return
     assert listing.machines == ()
+
+
+@pytest.mark.parametrize("inventory", ["[web]\nweb1 ansible_host=10.0.0.1\n", "[web:children] # all\ndb\n"])
+def test_an_inventory_of_ansible_is_not_called_json(inventory: str) -> None:
+    with pytest.raises(Invalid, match="no list of machines that tinkbox recognises"):
+        read(inventory)
+
+
+def test_a_configuration_of_dhcpd_with_subnets_only_is_recognised() -> None:
+    assert recognised("subnet 10.0.0.0 netmask 255.255.255.0 {\n  range 10.0.0.5 10.0.0.9;\n}\n") is Kind.ISC
+    assert recognised("shared-network lab {\n}\n") is Kind.ISC
 
 
 def test_the_limits_name_what_is_too_much() -> None:

@@ -44,7 +44,7 @@ help:
 	@echo "make bench     benchmarks, each beside a peer"
 	@echo "make binary    dist/tinkbox, the single executable"
 	@echo "make images    the images of the actions in examples/actions, for tinkbox image load"
-	@echo "make man       build/man, the man pages; make reference: docs/commands.md, from the program"
+	@echo "make man       build/man, the man pages; make reference: docs/commands.md and docs/api.md, from the program"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # apt lets in one at a time; what a package starts when it is installed does not keep the others out.
@@ -122,7 +122,7 @@ dist/tinkbox: $(SOURCES) $(LOADERS) $(KEYS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
 man: $(BIN)/.ready
 	PYTHONPATH=. $(BIN)/python packaging/reference.py --man $(BUILD)/man
 reference: $(BIN)/.ready
-	PYTHONPATH=. $(BIN)/python packaging/reference.py --commands docs/commands.md
+	PYTHONPATH=. $(BIN)/python packaging/reference.py --commands docs/commands.md --api docs/api.md
 
 osie: $(BUILD)/osie/x86_64/initramfs
 $(BUILD)/osie/x86_64/initramfs: dist/tinkbox

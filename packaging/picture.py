@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -177,8 +178,8 @@ def recording() -> str:
         else:
             view, effect = pressed(view, key)
             if isinstance(effect, Load):
-                shown = machine_page(view.rows[effect.machine], BOOT, PAGE, LOG, view.snapshot.now, WIDTH)
-                view = loaded(view, effect, lambda _, shown=shown: (shown, ()))
+                page = partial(machine_page, view.rows[effect.machine], BOOT, PAGE, LOG, view.snapshot.now)
+                view = loaded(view, effect, lambda width, height, page=page: (page(width, height), ()))
         after = picture(view)
         lines.append(encode(Happened(at, Cast.OUTPUT, painted(before, after))))
         before = after

@@ -32,7 +32,15 @@ from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
-from tinkbox.door.connections import MAX_HEADERS, READ_AHEAD, Admission, ConnectionRoom, Connections, watch_heads
+from tinkbox.door.connections import (
+    MAX_HEAD,
+    MAX_HEADERS,
+    READ_AHEAD,
+    Admission,
+    ConnectionRoom,
+    Connections,
+    watch_heads,
+)
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
@@ -239,6 +247,9 @@ class _Doors:
             shutdown_timeout=GRACE_SECONDS,
             auto_decompress=False,
             max_headers=MAX_HEADERS,
+            # A longer head comes to no parser, whose refusal would show a part of it.
+            max_line_size=MAX_HEAD,
+            max_field_size=MAX_HEAD,
             read_bufsize=READ_AHEAD,
             keepalive_timeout=self._deadlines.idle.total_seconds(),
         )

@@ -38,6 +38,7 @@ TEXT = "# what stands in a template\n" * 40
 FILTERED = (
     ("workflow", "list", "--state", "FAILED"),
     ("workflow", "list", "--machine", "node47"),
+    ("workflow", "list", "--template", "ubuntu"),
     ("workflow", "list", "--label", "batch=b7"),
     ("workflow", "list", "--since", "2h"),
     ("hardware", "list", "--label", "rack=r7"),
@@ -134,7 +135,7 @@ def _workflows(tables: Tables, numbers: range, machines: int, workflows: int) ->
         )  # fmt: skip
         tables.workflows.insert(
             Workflow(
-                id=identity, name="ubuntu", template_id=TEMPLATE, devices={"device_1": "m"}, text=TEXT, state=state,
+                id=identity, name="ubuntu", template_id=TEMPLATE, template_name="ubuntu", devices={"device_1": "m"}, text=TEXT, state=state,
                 actions=actions, created_at=at, updated_at=at,
             )
         )  # fmt: skip

@@ -1,13 +1,16 @@
 """YAML as nodes: literal text, lines, and texts that are meant to hurt."""
 
+import gc
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox import yaml_nodes
 from tinkbox.model.errors import Invalid
-from tinkbox.yaml_nodes import NodeReader, compose
+from tinkbox.yaml_nodes import NodeReader, compose, compose_json, line_of
 
 
 def plain(text: str) -> object:
@@ -117,3 +120,46 @@ def test_of_a_hostile_number_of_halves_some_are_told() -> None:
     with pytest.raises(Invalid) as refused:
         compose("&a [" + '"\\ud800", ' * 10_000 + "*a]")
     assert 1 < len(refused.value.problems) < 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"kind": "Hardware",\n "spec": {"interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}},\r\n {}], "n": -5}}\n',
+        '[1, 2.5, true, false, null, "", "a\\n\\u00e4\\ud83d\\ude00", [], {}, [[{"a":[]}]]]',
+        '"text"',
+        ' {\t"a" :\n\n"b" } ',
+    ],
+)
+def test_json_is_composed_as_yaml_composes_it(text: str) -> None:
+    def shown(node: Node) -> object:
+        if isinstance(node, ScalarNode):
+            return node.value, NodeReader().plain(node, ""), line_of(node)
+        if isinstance(node, SequenceNode):
+            return [shown(each) for each in node.value], line_of(node)
+        return [(shown(name), shown(value)) for name, value in node.value], line_of(node)
+
+    assert [shown(each) for each in compose_json(text)] == [shown(each) for each in compose(text.replace("\t", " "))]
+
+
+def test_json_of_too_many_values_and_half_a_character_in_it_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_nodes, "MAX_NODES", 10)
+    with pytest.raises(Invalid) as refused:
+        compose_json("[" + ", ".join("1" * 10) + "]")
+    assert "more than 10 values" in str(refused.value.problems[0])
+    with pytest.raises(Invalid) as refused:
+        compose_json('{"a": "\\ud800"}')
+    assert "half of a character" in str(refused.value.problems[0])
+
+
+def test_where_nodes_stand_is_nothing_that_garbage_is_looked_for_in() -> None:
+    for (node,) in (compose("a: [b, {c: d}]"), compose_json('{"a": 1}')):
+        waiting = [node]
+        while waiting:
+            each = waiting.pop()
+            assert not gc.is_tracked(each.start_mark)
+            assert not gc.is_tracked(each.end_mark)
+            if isinstance(each, MappingNode):
+                waiting += [one for pair in each.value for one in pair]
+            elif isinstance(each, SequenceNode):
+                waiting += each.value

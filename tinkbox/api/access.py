@@ -1,14 +1,16 @@
-"""Who may do what at the operator door."""
+"""Who may do what at the operator door.  Whoever may is held to the names that their route knows (`api.requests`)."""
 
 import pwd
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tinkbox.api.requests import refuse_unknown_names
 from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
 from tinkbox.door.proven_hosts import ProvenHosts
@@ -17,6 +19,7 @@ from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
+_NEEDED: Final = "needed_right"
 _CALLER = web.RequestKey("caller", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
@@ -101,9 +104,17 @@ def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:
     return [web.RouteDef(each.method, each.path, _guarded(each.handler, right), each.kwargs) for each in routes]
 
 
+FOR_A_LOOK: Final = f", or, for what changes nothing, to {Right.LOOK}"
+
+
 def needing_either(*routes: web.RouteDef) -> list[web.RouteDef]:
     """The same routes for those who may look or operate: what is asked decides, as `require_for` says."""
     return [web.RouteDef(each.method, each.path, _for_either(each.handler), each.kwargs) for each in routes]
+
+
+def ticketed(*routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes, of which each looks itself who asks."""
+    return [web.RouteDef(each.method, each.path, _for_whom_it_lets(each.handler), each.kwargs) for each in routes]
 
 
 def require_for(request: web.Request, *, changes: bool) -> Caller:
@@ -113,26 +124,50 @@ def require_for(request: web.Request, *, changes: bool) -> Caller:
     """
     known = caller(request)
     if changes or Right.LOOK not in known.rights:
-        known.require(Right.OPERATE)
+        known.require(Right.OPERATE, instead="" if changes else FOR_A_LOOK)
     return known
 
 
-def _for_either(handler: Any) -> Handler:
+def _for_whom_it_lets(handler: Any) -> Handler:
+    @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        require_for(request, changes=False)
+        await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
 
-    return guarded
+    return _marked(guarded, "a ticket")
+
+
+def _marked(handler: Handler, needed: str) -> Handler:
+    setattr(handler, _NEEDED, needed)
+    return handler
+
+
+def needed_by(handler: object) -> str:
+    """What who asks a route of `needing` and its like needs, in words."""
+    return str(getattr(handler, _NEEDED, ""))
+
+
+def _for_either(handler: Any) -> Handler:
+    @wraps(handler)
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        require_for(request, changes=False)
+        await refuse_unknown_names(request)
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    return _marked(guarded, f"{Right.OPERATE}, or {Right.LOOK} with `dry_run`")
 
 
 def _guarded(handler: Any, right: Right) -> Handler:
+    @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
         require(request, right)
+        await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
 
-    return guarded
+    return _marked(guarded, right)
 
 
 def _has_ticket(request: web.Request) -> bool:

@@ -1,14 +1,11 @@
-"""What the query of a list says: which entries, in which order, how many.
-
-An unknown name is refused: a filter that is misspelt would otherwise select everything.
-"""
+"""What the query of a list says: which entries, in which order, how many."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import compress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
@@ -29,28 +26,31 @@ R = TypeVar("R")
 # Names of a query, with what each reads of an entry.
 Reads = Mapping[str, Callable[[T], R]]
 Filters = Reads[Mapping[str, Any], Collection[str]]
+# Filters that know certain words only.
+Words = Mapping[str, type[StrEnum]]
+NO_WORDS: Final[Words] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A request's query, of which only these names may be asked."""
+    """A request's query, of which its route declares the names (`api.requests.takes`)."""
 
     request: web.Request
-    names: Collection[str]
-
-    def __post_init__(self) -> None:
-        for name in self.request.query:
-            if name not in self.names:
-                raise Invalid(f"{quoted(name)} is no filter of {self.request.path}: {meant(name, self.names)}")
 
     def text(self, name: str) -> str:
-        """Empty when it is not asked."""
-        return self.request.query.get(name, "").strip()
+        """Empty when it is not asked; raises Invalid for one that is asked and empty, which would select everything."""
+        return next(iter(self._given(name)), "")
 
     def texts(self, name: str) -> list[str]:
-        """What is given several times, or once with commas between."""
-        given = [part.strip() for each in self.request.query.getall(name, ()) for part in each.split(",")]
+        """What is given several times, or once with commas between; raises Invalid as `text`."""
+        given = [part.strip() for each in self._given(name) for part in each.split(",")]
         return [each for each in given if each]
+
+    def _given(self, name: str) -> list[str]:
+        given = [each.strip() for each in self.request.query.getall(name, ())]
+        if any(not each.strip(", ") for each in given):
+            raise Invalid(f"{name} is empty: give a value or leave it out")
+        return given
 
     def words(self, name: str, known: type[E]) -> tuple[E, ...]:
         """Values of an enumeration, in whatever case they are written; raises Invalid."""
@@ -107,25 +107,31 @@ async def listed(
     *,
     filters: Filters,
     sorts: Sequence[str],
+    words: Words = NO_WORDS,
     labels: bool = False,
-    taken: Collection[str] = (),
 ) -> web.Response:
-    """A list that is made in memory, as the query wants it (`selected`).  `taken` are names that the caller has heeded already."""
-    query = Query(request, (*taken, *filters, *(("label",) if labels else ()), "limit", "sort"))
+    """A list that is made in memory, as the query wants it (`selected`); with `labels` those that it selects by these."""
+    query = Query(request)
     selector = query.selector() if labels else ALL
     found = [each for each in documents if selector.matches(each.get("labels", {}))]
-    shown, total = await selected(query, found, filters, {field: _sorted_by(field) for field in sorts})
+    shown, total = await selected(query, found, filters, {field: _sorted_by(field) for field in sorts}, words)
     return await json_list(shown, lambda each: each, {HEADER: str(total)})
 
 
 async def selected(
-    query: Query, entries: Iterable[T], filters: Reads[T, Collection[str]], sorts: Reads[T, Any]
+    query: Query,
+    entries: Iterable[T],
+    filters: Reads[T, Collection[str]],
+    sorts: Reads[T, Any],
+    words: Words = NO_WORDS,
 ) -> tuple[list[T], int]:
     """The entries that a query wants, in its order and as many as it wants, and how many there are without its limit.
 
     One of the texts that each of the `filters` reads must be among those that are wanted of it.  What is not there for one
-    of `sorts` to read stands behind everything.
+    of `sorts` to read stands behind everything.  Raises Invalid for what is none of the `words` of a filter.
     """
+    for name, known in words.items():
+        query.words(name, known)
     wanted = {name: asked for name in filters if (asked := {each.casefold() for each in query.texts(name)})}
     found = list(entries)
     if wanted:

@@ -6,8 +6,9 @@ made waits to be read without a turn (`door.answers`).
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 from aiohttp import web
@@ -44,6 +45,7 @@ def in_turn(*routes: web.RouteDef) -> list[web.RouteDef]:
 
 
 def _in_turn(handler: Any) -> Handler:
+    @wraps(handler)
     async def waiting(request: web.Request) -> web.StreamResponse:
         async with turn(request):
             response: web.StreamResponse = await handler(request)
@@ -58,6 +60,18 @@ async def json_list(
     """A JSON list of a document for each entry."""
     body = b"[" + b", ".join(await encoded(entries, document)) + b"]"
     return web.Response(body=body, content_type="application/json", charset="utf-8", headers=headers)
+
+
+def unless_gone(request: web.Request, *, changes: bool) -> AbstractAsyncContextManager[object]:
+    """What is done within is given up, with ClientGone, soon after the client is gone; what changes something goes on."""
+    return nullcontext() if changes else WhileThere(request)
+
+
+def json_object(fields: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]]) -> web.Response:
+    """A JSON object of these fields, and of lists of which the entries are `encoded`."""
+    written = [json.dumps(name).encode() + b": " + json.dumps(value).encode() for name, value in fields.items()]
+    written += [json.dumps(name).encode() + b": [" + b", ".join(entries) + b"]" for name, entries in lists.items()]
+    return web.Response(body=b"{" + b", ".join(written) + b"}", content_type="application/json", charset="utf-8")
 
 
 async def encoded(entries: Iterable[T], document: Callable[[T], Any]) -> list[bytes]:

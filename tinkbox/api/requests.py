@@ -1,14 +1,21 @@
-"""What a request says, read: its JSON object, the key in its path, numbers in its query."""
+"""What a request says, read: its JSON object, the key in its path, numbers in its query.
 
+Each route declares the names that it knows (`takes`); another one is refused, for it would count for nothing: a misspelt
+filter would select everything, a misspelt `dry_run` would be none.
+"""
+
+import asyncio
 import json
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
+from tinkbox.model.json_text import read_document, read_large
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import LabelChange, parse_change, parse_labels
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import quoted
@@ -16,13 +23,80 @@ from tinkbox.wire.messages.json_fields import check_size, texts
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
 MAX_DIGITS: Final = 18
+LABEL_CHANGE: Final = ("set", "remove")
+YES: Final = ("1", "true", "yes", "on")
+NO: Final = ("0", "false", "no", "off")
+_TAKEN: Final = "taken_names"
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What a route may be asked: names of its query, given `once` or `several` times, and those of its JSON body.
+
+    `body` is None where a body is what people wrote or packed, which has rules of its own.
+    """
+
+    once: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
+    body: tuple[str, ...] | None = ()
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        return (*self.once, *self.several)
+
+
+def takes(*once: str, several: Collection[str] = (), body: Collection[str] | None = ()) -> Callable[[H], H]:
+    """Declare what a handler may be asked (`Names`); one without this takes neither a query nor a body."""
+
+    def declared(handler: H) -> H:
+        names = Names(once=once, several=tuple(several), body=None if body is None else tuple(body))
+        setattr(handler, _TAKEN, names)
+        return handler
+
+    return declared
+
+
+def names_of(handler: object) -> Names:
+    """What a handler declares."""
+    found = getattr(handler, _TAKEN, None)
+    return found if isinstance(found, Names) else Names()
+
+
+async def refuse_unknown_names(request: web.Request) -> None:
+    """Raises Invalid for a name of the query that its route does not declare, and for a body where none is read."""
+    names = names_of(request.match_info.handler)
+    known_only(request.query, names.query)
+    for name in names.once:
+        if (times := len(request.query.getall(name, ()))) > 1:
+            raise Invalid(f"{name} is given {times} times: give it once")
+    if names.body == () and request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
+        await read_options(request)
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
-    """The request's JSON object; raises Invalid or TooLarge."""
+    """The request's JSON object; raises TooLarge, and Invalid also for names that its route does not declare."""
     body = await body_of(request, MAX_DOCUMENT)
     check_size(body)
-    return object_of(body)
+    return declared_only(request, object_of(body))
+
+
+async def read_long_object(request: web.Request) -> dict[str, Any]:
+    """As `read_object`, in a thread: of a route whose bodies are long."""
+    body = await body_of(request, MAX_DOCUMENT)
+    check_size(body)
+    return declared_only(request, await asyncio.to_thread(object_of, body))
+
+
+async def read_options(request: web.Request) -> dict[str, Any]:
+    """The same of a route that may be asked without a body."""
+    return await read_object(request) if request.can_read_body else {}
+
+
+def declared_only(request: web.Request, document: dict[str, Any]) -> dict[str, Any]:
+    """The same document; raises Invalid for a name that the request's route does not declare."""
+    known_only(document, names_of(request.match_info.handler).body or ())
+    return document
 
 
 def object_of(body: bytes) -> dict[str, Any]:
@@ -33,6 +107,17 @@ def object_of(body: bytes) -> dict[str, Any]:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Invalid("invalid json: half of a character (\\ud800 to \\udfff alone) is no text") from None
+    except ValueError as error:
+        raise Invalid(f"invalid json: {error}") from None
+    if not isinstance(document, dict):
+        raise Invalid("invalid json: expected an object")
+    return document
+
+
+def large_object_of(body: bytes, values: int) -> dict[str, Any]:
+    """As `object_of`, of a large body with few values, in a thread: other threads have their turn meanwhile.  Raises TooLarge."""
+    try:
+        document = read_large(body, values)
     except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):
@@ -63,7 +148,7 @@ def is_number(text: str) -> bool:
 
 def label_change_of(document: Mapping[str, Any]) -> LabelChange:
     """`set`, a map of labels, and `remove`, a list of keys; raises Invalid."""
-    known_only(document, ("set", "remove"))
+    known_only(document, LABEL_CHANGE)
     removed = texts(document, "remove")
     wanted = parse_labels(document.get("set"), "set")
     change = parse_change([*(f"{key}={value}" for key, value in wanted.items()), *(f"{key}-" for key in removed)])
@@ -78,8 +163,19 @@ def key_of(request: web.Request) -> str:
 
 
 def says_yes(request: web.Request, name: str) -> bool:
-    """Whether the query has this, and says neither 0 nor false of it."""
-    return request.query.get(name, "") not in ("", "0", "false")
+    """Whether the query says yes to this, in any case of letters; False when it is not there.  Raises Invalid for what is neither yes nor no."""
+    given = request.query.get(name, NO[0])
+    if given.lower() not in (*YES, *NO):
+        raise Invalid(f"{name} is one of {', '.join((*YES, *NO))}, not {quoted(given)}")
+    return given.lower() in YES
+
+
+def to_change(request: web.Request) -> ToChange:
+    """What a key is looked up for; raises Invalid."""
+    given = request.query.get("to_change", ToChange.NO)
+    if given in (ToChange.UNFINISHED, ToChange.DELETE, ToChange.RETIRE):
+        return ToChange(given)
+    return ToChange.ANY if says_yes(request, "to_change") else ToChange.NO
 
 
 def number(request: web.Request, name: str) -> int:

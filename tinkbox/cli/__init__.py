@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.exit_statuses import DONE, FAILED, INTERRUPTED, UNREACHABLE, WRONG
+from tinkbox.cli.exit_statuses import DONE, FAILED, INTERRUPTED, UNREACHABLE, UNREAD, WRONG
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has had enough; what is left of it must not be missed at exit.
         _print_no_more()
-        return DONE
+        return UNREAD
     except OSError as error:
         if error.errno not in FULL:
             raise

@@ -1,6 +1,7 @@
 """The whole command line: the program's own flags, and the noun that is named (`nouns`)."""
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,8 +11,10 @@ from typing import Any, Final, NoReturn
 
 from tinkbox.cli import read_process, render_process
 from tinkbox.cli.exit_statuses import WRONG, help_text
-from tinkbox.cli.flags import FORMATS, Once, folder
+from tinkbox.cli.flags import DOCUMENTS, FITTING, FORMATS, Once, folder
 from tinkbox.cli.nouns import NOUNS, version, worker
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.typed_words import key_in, why_empty
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 DATA = f"the data directory of an appliance on this host; with --worker, the worker's folder (default {worker.FOLDER})"
@@ -19,6 +22,12 @@ DATA = f"the data directory of an appliance on this host; with --worker, the wor
 INSTEAD: Final = {
     "tinkbox rollout": {"create": "`tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout"},
 }
+_IGNORED: Final = re.compile(r"argument (\S+): ignored explicit argument '(.*)'")  # argparse's words
+# kubectl's values of --dry-run: the appliance checks everything in any case.
+_DRY_RUNS: Final = ("--dry-run=client", "--dry-run=server")
+_NO_DRY_RUN: Final = "--dry-run=none"
+# What answers a question beforehand, or lifts a guard, is named by a person alone: no misspelt word is one.
+_UNPROPOSED: Final = frozenset({"--yes", "--force"})
 TINK = "tink"  # a link of this name to the program has it print as Tinkerbell's did in 2020
 
 
@@ -31,8 +40,9 @@ class Parser(argparse.ArgumentParser):
             self.register("action", action, Once)
 
     def error(self, message: str) -> NoReturn:
+        message = _IGNORED.sub(r"\1 takes no value: leave =\2 out", message)
         self.print_usage(sys.stderr)
-        self.exit(WRONG, f"tinkbox: {message}\nHelp: {self.prog} --help\n")
+        self.exit(WRONG, f"tinkbox: {clean(message)}\nHelp: {self.prog} --help\n")
 
     def has(self, flag: str) -> bool:
         """Whether it takes a flag."""
@@ -42,6 +52,22 @@ class Parser(argparse.ArgumentParser):
         """Whether it takes a flag, and behind it another word."""
         return self.has(flag) and self._option_string_actions[flag].nargs != 0
 
+    def offers(self, flag: str, value: str) -> bool:
+        """Whether a flag that it has takes this value, of those that it lists."""
+        return value in (self._option_string_actions[flag].choices or ())
+
+    @property
+    def has_verbs(self) -> bool:
+        """Whether the next word names another parser."""
+        return self._subparsers is not None
+
+    def under(self, name: str) -> "Parser | None":
+        """The parser of what is named next."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  argparse gives it no public name
+                return action.choices.get(name)
+        return None
+
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """What to say of words that mean nothing here."""
         from tinkbox.model.spelling import meant
@@ -50,9 +76,15 @@ class Parser(argparse.ArgumentParser):
         if flag is None:
             self.error(f"{words[0]!r} is one word too many for `{self.prog}`")
         name = flag.partition("=")[0]
-        known = [each for each in self._option_string_actions if each.startswith("--")]
+        known = [each for each in self._option_string_actions if each.startswith("--") and each not in _UNPROPOSED]
         near = "did you mean --label?" if name == "--selector" and self._selects() else meant(name, known)
         self.error(f"unknown flag {name} of `{self.prog}`{f': {near}' if near.startswith('did') else ''}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        named = str(action.metavar)
+        if why := why_empty(named, arg_string):
+            raise argparse.ArgumentError(action, why)
+        return super()._get_value(action, key_in(named, arg_string))
 
     def _selects(self) -> bool:
         """Whether its --label selects by labels, and sets none."""
@@ -77,7 +109,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     Exits with status 2 when the command line is wrong.
     """
     own, command = command_apart(arguments)
-    words = _help_last(_sorted_apart(own))
+    words = _help_last(_sorted_apart(_kubectls_words(own)))
     parser = command_line(words)
     chosen, unknown = parser.parse_known_args(words)
     named: Parser = getattr(chosen, "parser", parser)
@@ -97,13 +129,23 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _help_last(words: Sequence[str]) -> Sequence[str]:
-    """`help NOUN VERB` as `NOUN VERB --help`, also behind the program's own flags."""
+    """`help NOUN VERB` as `NOUN VERB --help`, also behind the program's own flags; so is `NOUN help VERB` where a noun has verbs."""
     if "help" not in words:
         return words
-    parser, place = command_line(()), 0
+    parser, place = command_line(words), 0
     while words[place:] and words[place].startswith("-"):
         place += 2 if parser.has_value(words[place]) else 1
-    return [*words[:place], *words[place + 1 :], "--help"] if words[place : place + 1] == ["help"] else words
+    asked = list(words[place:])
+    noun = next((each for each in asked if each != "help"), "")
+    named = parser.under(noun)
+    has_verbs = named is not None and named.has_verbs
+    if asked[:1] != ["help"] and not (asked[1:2] == ["help"] and has_verbs):
+        return words
+    asked.remove("help")
+    extra = asked[2 if has_verbs else 1 :]
+    if noun in NOUNS and extra and not extra[0].startswith("-"):
+        (parser.under("help") or parser).refuse(extra)
+    return [*words[:place], *asked, "--help"]
 
 
 def command_line(words: Sequence[str]) -> Parser:
@@ -161,6 +203,11 @@ def command_apart(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str
     return arguments, ()
 
 
+def _kubectls_words(arguments: Sequence[str]) -> Sequence[str]:
+    """The same with `--dry-run=client` and `=server` as the flag, and without `--dry-run=none`."""
+    return ["--dry-run" if each in _DRY_RUNS else each for each in arguments if each != _NO_DRY_RUN]
+
+
 def _sorted_apart(arguments: Sequence[str]) -> Sequence[str]:
     """The same with `--sort -FIELD` as one word: argparse would take the second for a flag."""
     words: list[str] = []
@@ -179,6 +226,8 @@ def _choose_format(parser: Parser, chosen: argparse.Namespace) -> None:
     default = output_format() or (TINK if Path(sys.argv[0]).name == TINK else FORMATS[0])
     if default not in FORMATS and parser.has("--output"):
         parser.error(f"{FORMAT} is {default[:40]!r}, which is no format; there are: {', '.join(FORMATS)}")
+    if chosen.format == FITTING and default in DOCUMENTS and parser.offers("--output", default):
+        chosen.format = default
     chosen.format = chosen.format or default
-    # Programs read the words of their day in csv too.
-    chosen.as_2020 = chosen.format == TINK or (default == TINK and chosen.format == "csv")
+    # Programs read the words of their day in csv and json too.
+    chosen.as_2020 = chosen.format == TINK or (default == TINK and chosen.format in ("csv", "json"))

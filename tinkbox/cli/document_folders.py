@@ -19,7 +19,7 @@ from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal, TooLarge
 from tinkbox.model.text import counted
 
 STANDARD_INPUT: Final = "-"
-FOLDERS: Final = 5  # that are named
+MOST_NAMED: Final = 5  # files or folders
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 # It tells kustomize which of the files beside it belong together.
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
@@ -67,15 +67,15 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
     if not texts:
         nothing = f"no {', '.join(SUFFIXES)} in {', '.join(sources)}"
         if skipped:
-            raise NotFound(f"{nothing}, but documents in {named_folders(skipped)}: -R also reads the folders within")
+            raise NotFound(f"{nothing}, but documents in {named_paths(skipped)}: -R also reads the folders within")
         raise NotFound(nothing)
     return Sources(texts=texts, skipped=skipped)
 
 
-def named_folders(folders: Sequence[Path]) -> str:
+def named_paths(paths: Sequence[Path]) -> str:
     """The first few of them."""
-    more = f" and {len(folders) - FOLDERS} more" if len(folders) > FOLDERS else ""
-    return ", ".join(map(str, folders[:FOLDERS])) + more
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(str, paths[:MOST_NAMED])) + more
 
 
 def _skipped(source: str) -> Iterator[Path]:
@@ -175,10 +175,19 @@ def _text(path: Path | None) -> str:
 
 
 def _refuse_no_file(path: Path) -> None:
-    """Raise Invalid for a device and the like: reading it may never end.  A pipe that is named is what a shell makes of `<(…)`."""
+    """Raise NotFound, and Invalid for a device and the like: reading it may never end.  A pipe that is named is what a shell makes of `<(…)`."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise NotFound(f"cannot read {path}: {error.strerror}") from None
+        raise NotFound(f"cannot read {path}: {error.strerror}{_habit(str(path))}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise Invalid(f"cannot read {path}: it is no file")
+
+
+def _habit(path: str) -> str:
+    """What to type instead of what `kubectl -f` takes."""
+    if path.startswith(("http:/", "https:/")):
+        return ": nothing is downloaded. Pipe it: curl -fsSL URL | tinkbox apply -f -"
+    if "," in path:
+        return ": one -f names one file, and several may be given: -f a.yaml -f b.yaml"
+    return ""

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.exit_statuses import WRONG
 
 if TYPE_CHECKING:
-    from tinkbox.model.key_kinds import KeyKind
+    from tinkbox.model.key_kinds import KeyKind, ToChange
 
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name", "tink")
+# Of a command that prints without a flag what suits who reads: documents, where TINKBOX_FORMAT says so.
+FITTING = "fitting"
+DOCUMENTS = ("json", "yaml")
 FORMATS_HELP = (
     "table (default); wide: more columns, nothing shortened; json, yaml: whole documents; csv: for spreadsheets; name: what "
     "commands take as KEY; tink: as Tinkerbell's `tink` printed in 2020"
@@ -65,20 +68,21 @@ def add_keys(
     suggested: "KeyKind | None" = None,
     listed_by: str = "",
     is_other: Callable[[str], bool] = lambda _: False,
+    to_change: "ToChange | None" = None,
 ) -> argparse.ArgumentParser:
     """One or several keys; `kind` is what they name, and `suggested` those of them that completions suggest, None: all.
 
     What has labels can be selected `by_labels` as well (`selection.take_selected`), of those in this `state`; empty: of all
     that a list has.  `listed_by` is the noun whose list that is, empty: that of the kind.  Words that stand among the keys
-    and are none are `is_other`.
+    and are none are `is_other`.  They are looked up `to_change` so; None: in any way.
     """
-    from tinkbox.model.key_kinds import LABELLED, TYPED
+    from tinkbox.model.key_kinds import LABELLED, TYPED, ToChange
 
     selects = by_labels and kind in LABELLED
     about = TYPED.get(kind, KEY)
     verb.add_argument("keys", nargs="*" if selects else "+", metavar=suggested or kind, help=about)
     # What people call some of them, and what they mean once that was looked up (`meant_keys`).
-    verb.set_defaults(names={}, key_kind=kind, meant=None)
+    verb.set_defaults(names={}, key_kind=kind, meant=None, selected={}, to_change=to_change or ToChange.ANY)
     if selects:
         add_selection(verb, kind, state=state, listed_by=listed_by, is_other=is_other)
     return verb
@@ -217,10 +221,6 @@ def filters_of(chosen: argparse.Namespace) -> dict[str, str]:
     if hasattr(chosen, "selects"):
         del asked["label"]  # which stood for keys
     return {name: value for name, value in asked.items() if value is not None}
-
-
-def add_text_source(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--file", "-f", "-p", "--path", type=Path, metavar="FILE", help="without it, standard input")
 
 
 def add_confirmation(verb: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """Documents that commands take: from a file, standard input or a flag."""
 
+import argparse
 import errno
 import os
 import shlex
@@ -8,11 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
 from tinkbox.model.json_text import read_document
 
+STANDARD_INPUT: Final = Path("-")  # what `input_file` makes of -; a file of that name is ./-
 _GZIP = b"\x1f\x8b"
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
@@ -35,14 +37,25 @@ def _read(path: Path, most: int = -1) -> bytes:
         return begin + file.read(most - len(begin) if most > 0 else -1)
 
 
+def add_text_source(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--file", "-f", "-p", "--path", type=input_file, metavar="FILE", help="- or without it, standard input"
+    )
+
+
+def input_file(text: str) -> Path:
+    """An argument that names a file which `read_input` reads; - is standard input."""
+    return STANDARD_INPUT if text == "-" else Path(text)
+
+
 def read_input(path: Path | None, what: str) -> bytes:
     """The named file, else standard input.  What is named beats what is piped, also where there is no terminal."""
-    if path is not None:
+    if path is not None and path is not STANDARD_INPUT:
         try:
             return _read(path)
         except OSError as error:
             raise NotFound(f"cannot read {path}: {error.strerror}") from None
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin is None or (path is None and sys.stdin.isatty()):
         raise Invalid(f"either pipe the {what} or name its file with --file")
     return sys.stdin.buffer.read()
 
@@ -107,11 +120,13 @@ def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
 
 
 def read_devices(text: str) -> dict[str, Any]:
-    """The map of `-r`; raises Invalid."""
+    """An argument that is the map of `-r`."""
     try:
         devices = read_document(text)
     except ValueError as error:
-        raise Invalid(f"-r is not valid JSON ({error}): expected a map such as {_EXAMPLE}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is not valid JSON ({error}): expected a map such as {_EXAMPLE}"
+        ) from None
     if not isinstance(devices, dict):
-        raise Invalid(f"-r is a map of device names to addresses, such as {_EXAMPLE}")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no map of device names to addresses, such as {_EXAMPLE}")
     return devices

@@ -56,7 +56,7 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
     async def labelled(operator: "Operator", key: str) -> tuple[str, dict[str, Any]]:
         return key, await asked(operator, key)
 
-    return change_each(chosen, labelled, lambda done: told(*done))
+    return change_each(chosen, labelled, lambda done: told(*done), only_looks=not change)
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:

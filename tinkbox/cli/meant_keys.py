@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.model.errors import Conflict, Forbidden, NotFound, Refusal
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Refusal
+from tinkbox.model.key_kinds import KeyKind, ToChange
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -19,8 +19,7 @@ Document = Mapping[str, Any]
 class Meant:
     """What was `typed`, and the `document` of what that means; or the `refusal` of it.
 
-    `key` is what it is changed by: its id, and for a workflow's name that name, which the appliance refuses where several
-    have it.
+    `key` is what it is changed by: its id.
     """
 
     typed: str
@@ -29,35 +28,32 @@ class Meant:
     document: Document | None = None
     refusal: Refusal | None = None
 
-    @property
-    def by_name(self) -> bool:
-        return self.refusal is None and self.key != self.identity
 
-
-def look_up(chosen: argparse.Namespace, *, single: bool = False) -> None:
-    """Let several keys of a command (`flags.add_keys`) be those of different things, a `single` one too where that is said.
+def look_up(chosen: argparse.Namespace, *, to_ask: bool = False, only_looks: bool = False) -> None:
+    """Let several keys of a command (`flags.add_keys`) be those of different things; `to_ask` a person about them, a single one too.
 
     What is changed first can let a later key mean something else: a machine means its newest workflow, and a beginning of
     an id may fit another one when the first is gone.  So all are looked up before, and what is meant twice is done once.
-    A key that means nothing stays, and `chosen.meant` has its refusal.  What labels select is known already.
+    A key that means nothing stays, and `chosen.meant` has its refusal.  What labels select is known already.  The name of
+    an image means that name, so only a question has them looked up.  A command that `only_looks` takes the newest workflow of a name.
     """
     kind = getattr(chosen, "key_kind", None)
     if kind is None or chosen.meant is not None or getattr(chosen, "label", None) is not None:
         return
     chosen.keys = list(dict.fromkeys(chosen.keys))
     question = _QUESTIONS.get(kind)
-    if question is None or (len(chosen.keys) == 1 and not single):
+    if question is None or not (to_ask or (len(chosen.keys) > 1 and kind is not KeyKind.IMAGE)):
         return
 
     async def looked_up(operator: "Operator") -> list[Meant]:
-        return [await _meant(operator, kind, each) for each in chosen.keys]
+        return [await _meant(operator, kind, each, to_change) for each in chosen.keys]
+
+    to_change = ToChange.NO if only_looks else chosen.to_change
 
     try:
         meant = ask(chosen, looked_up)
     except Forbidden:  # who may change things and look at none has the appliance look up each in its turn
         return
-    # Names first: an id beside the name of the same workflow is done when the name was refused.
-    meant.sort(key=lambda each: not each.by_name)
     chosen.meant = {}
     for each in meant:
         chosen.meant.setdefault(each.key, each)
@@ -65,23 +61,43 @@ def look_up(chosen: argparse.Namespace, *, single: bool = False) -> None:
     chosen.names = {each.key: each.typed for each in chosen.meant.values()}
 
 
-async def _meant(operator: "Operator", kind: KeyKind, key: str) -> Meant:
+def registered_at(chosen: argparse.Namespace, key: str) -> str:
+    """When the machine was registered that a key of a command means, as it was looked up or selected; empty: it was not."""
+    meant = (chosen.meant or {}).get(key)
+    document = meant.document if meant is not None else chosen.selected.get(key)
+    return str(document.get("created_at") or "") if document is not None else ""
+
+
+async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToChange) -> Meant:
     try:
-        document = await _QUESTIONS[kind](operator, key)
-    except (NotFound, Conflict) as refusal:
+        document = await _QUESTIONS[kind](operator, key, to_change)
+    except (NotFound, Conflict, Invalid) as refusal:
         return Meant(typed=key, key=key, refusal=refusal)
-    if kind is not KeyKind.WORKFLOW:
-        # A template of the program has no id.
-        identity = str(document["id"] or key)
-        return Meant(typed=key, key=identity, identity=identity, document=document)
-    identity = str(document["workflow_id"])
-    by_name = key == document["name"] != identity
-    return Meant(typed=key, key=key if by_name else identity, identity=identity, document=document)
+    # A template of the program has no id.
+    identity = str(document["workflow_id"] if kind is KeyKind.WORKFLOW else document["id"] or key)
+    return Meant(typed=key, key=identity, identity=identity, document=document)
 
 
-_QUESTIONS: "Final[Mapping[KeyKind, Callable[[Operator, str], Awaitable[Document]]]]" = {
-    KeyKind.MACHINE: lambda operator, key: operator.hardware.get(key),
-    KeyKind.TEMPLATE: lambda operator, key: operator.templates.get(key),
-    KeyKind.WORKFLOW: lambda operator, key: operator.workflows.state(key, to_change=True),
-    KeyKind.ROLLOUT: lambda operator, key: operator.rollouts.get(key),
+async def _image(operator: "Operator", key: str, _: ToChange) -> Document:
+    """The names that go with that of an image, where `image delete` says so: all of a system image, and all of a digest."""
+    from tinkbox.model.image import parse_reference
+
+    reference = parse_reference(key)
+    name = f"{reference.host}/{reference.repository}" if reference.host else reference.repository
+    whole = key if reference.digest else f"{name}:{reference.selector}"
+    lines = [each for each in await operator.images.all() if each["name"] == name]
+    digest = reference.digest or next((each["digest"] for each in lines if each["tag"] == reference.selector), "")
+    if not digest:
+        raise NotFound(f"no image {whole} here: `tinkbox image list` shows what there is")
+    same = [each for each in lines if each["digest"] == digest and (reference.digest or each["kind"] == "system")]
+    also = [tagged for each in same if each["tag"] and (tagged := f"{name}:{each['tag']}") != whole]
+    return {"id": whole, "name": f"{whole} (also {', '.join(also)})" if also else whole}
+
+
+_QUESTIONS: "Final[Mapping[KeyKind, Callable[[Operator, str, ToChange], Awaitable[Document]]]]" = {
+    KeyKind.MACHINE: lambda operator, key, to_change: operator.hardware.get(key, to_change),
+    KeyKind.TEMPLATE: lambda operator, key, _: operator.templates.get(key),
+    KeyKind.WORKFLOW: lambda operator, key, to_change: operator.workflows.state(key, to_change),
+    KeyKind.ROLLOUT: lambda operator, key, to_change: operator.rollouts.get(key, to_change),
+    KeyKind.IMAGE: _image,
 }

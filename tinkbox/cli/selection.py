@@ -8,6 +8,7 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.meant_keys import look_up
 from tinkbox.cli.output.formats import short
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.terminal.questions import confirm, will_ask
 from tinkbox.cli.wording.workflows import workflow_name
 from tinkbox.model.errors import NotFound
@@ -45,14 +46,15 @@ def take_selected(chosen: argparse.Namespace) -> None:
         chosen.usage_error(named_and_selected(named[0], kind))
     noun = chosen.selects_by or _NOUNS[kind]
 
-    async def selected(operator: "Operator") -> dict[str, str]:
+    async def selected(operator: "Operator") -> dict[str, Mapping[str, Any]]:
         state = {"state": chosen.selects_state} if chosen.selects_state else {}
         # Workflows stay in the order in which they were created.
         order = {} if kind is KeyKind.WORKFLOW else {"sort": "name"}
         found = await _client(operator, noun).found({**state, "label": chosen.label, **order})
-        return {_key(kind, each): _name(kind, each) for each in found.documents}
+        return {_key(kind, each): each for each in found.documents}
 
-    chosen.names = ask(chosen, selected)
+    chosen.selected = ask(chosen, selected)
+    chosen.names = {key: _name(kind, each) for key, each in chosen.selected.items()}
     if not chosen.names:
         which = f"{chosen.selects_state.lower().replace(',', ' or ')} {kind.lower()}".strip()
         those = f" --state {chosen.selects_state}" if chosen.selects_state else ""
@@ -68,27 +70,53 @@ def named_and_selected(key: str, kind: str) -> str:
 def confirm_keys(chosen: argparse.Namespace, what: str, kind: KeyKind, *, careful: bool = False) -> None:
     """Ask before the command is done to its keys: the rule of all verbs that destroy something.
 
-    At a terminal it asks `what`, such as `Forget`, with what people call what the keys mean.  Without a terminal keys that are named are done, as 2020's scripts have it; what `-l` selects, or is
-    `careful`, needs --yes.  Raises Invalid for a no.
+    At a terminal it asks `what`, such as `Forget`, with what people call what the keys mean; those that mean nothing are
+    told before, and are no keys of the command from then on.  Without a terminal keys that are named are done, as 2020's
+    scripts have it; what `-l` selects, or is `careful`, needs --yes.  Raises Invalid for a no, and without a question the
+    refusal of the last key when none means anything.
     """
     line = chosen.line if careful or getattr(chosen, "label", None) is not None else ""
     if will_ask(chosen, line=line):
-        look_up(chosen, single=kind in _CALLED)
+        look_up(chosen, to_ask=True)
+        _tell_unknown(chosen)
         for key, each in (chosen.meant or {}).items():
-            if each.document is not None and kind in _CALLED:
-                chosen.names[key] = _CALLED[kind](each.document)
+            if each.document is not None:
+                chosen.names[key] = _called(kind, each.typed, each.document)
     names = [chosen.names.get(each, each) for each in chosen.keys]
     confirm(chosen, f"{what} {in_words(names, kind)}", line=clean(line))
+
+
+def _tell_unknown(chosen: argparse.Namespace) -> None:
+    """Leave the keys that mean something; `chosen.meant` keeps what the others were refused with (`changes.change_each`)."""
+    refusals = [each.refusal for each in (chosen.meant or {}).values() if each.refusal is not None]
+    if not refusals:
+        return
+    chosen.keys = [key for key in chosen.keys if chosen.meant[key].refusal is None]
+    *others, last = refusals
+    for each in others:
+        tell_refusal(each)
+    if not chosen.keys:
+        raise last
+    tell_refusal(last)
+
+
+def _called(kind: KeyKind, typed: str, document: Mapping[str, Any]) -> str:
+    """What people call what was typed; what has a name of its own stands beside that, where it is something else."""
+    if kind in _IN_WORDS:
+        return _IN_WORDS[kind](document)
+    name = str(document["name"] or document["id"])
+    return name if name == typed else f"{name} ({typed})"
 
 
 def _rollout(document: Mapping[str, Any]) -> str:
     return f"{short(document['id'])} ({document['template']} on {counted(document['total'], 'machine')})"
 
 
-# What people call what a key means, where that is something else tomorrow.
-_CALLED: Final[Mapping[KeyKind, Callable[[Mapping[str, Any]], str]]] = {
+# What people call what may be called otherwise tomorrow, and has no name of its own.
+_IN_WORDS: Final[Mapping[KeyKind, Callable[[Mapping[str, Any]], str]]] = {
     KeyKind.WORKFLOW: lambda state: workflow_name({**state, "id": state["workflow_id"]}),
     KeyKind.ROLLOUT: _rollout,
+    KeyKind.IMAGE: lambda image: str(image["name"]),
 }
 
 

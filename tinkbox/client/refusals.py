@@ -46,12 +46,13 @@ def raise_refusal(status: int, reason: str, answer: bytes) -> None:
     try:
         document = json.loads(text)
         detail = str(document["detail"])
+        more = int(document.get("more", 0))
         problems = [
             Problem(text=str(each["text"]), line=each.get("line"), key=str(each.get("key") or ""))
             for each in document.get("problems", [])
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
-        detail, problems = f"{status} {reason}: {text[:200]}", []
+        detail, problems, more = f"{status} {reason}: {text[:200]}", [], 0
     if status in (400, 422):
-        raise Invalid(detail, problems)
+        raise Invalid(detail, problems, more)
     raise BY_STATUS.get(status, Unavailable)(detail)

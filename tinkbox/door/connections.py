@@ -15,6 +15,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import islice
 from typing import Final, NoReturn
 
@@ -22,7 +23,7 @@ from aiohttp import web
 
 from tinkbox import short_turns
 from tinkbox.door.local_users import local_user
-from tinkbox.door.problems import Handler
+from tinkbox.door.problems import PROBLEM, Handler, kind_of, problem_text
 from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.fair_room import FairRoom
 from tinkbox.model.limits import Room, worth_telling
@@ -44,7 +45,6 @@ READ_AHEAD: Final = 2 * 1024
 # When there are no descriptors or no memory, which the limits are to prevent.
 PAUSE_SECONDS: Final = 0.5
 THIS_HOST: Final = "this host"
-_TOO_LONG: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _ENDS: Final = (b"\r\n\r\n", b"\n\n")
 _log = logging.getLogger(__name__)
 
@@ -284,11 +284,14 @@ class _Connection(asyncio.Protocol):
                 self._refuse_head()
             return
         self._head += data
+        end = _end_of_head(self._head)
         # What is no request is answered so at once.
-        if any(end in self._head for end in _ENDS) or not self._head[:1].isalpha():
+        if not self._head[:1].isalpha():
             self._hand_over()
-        elif len(self._head) > MAX_HEAD:
+        elif (len(self._head) if end is None else end) > MAX_HEAD:
             self._refuse_head()
+        elif end is not None:
+            self._hand_over()
 
     def begins(self, request: web.Request) -> None:
         """The head of a request is complete."""
@@ -311,14 +314,15 @@ class _Connection(asyncio.Protocol):
     def _is_short(self, data: bytes) -> bool:
         """Whether this much of a head may come."""
         seen = self._last + data
-        if any(end in seen for end in _ENDS):
+        if (end := _end_of_head(seen)) is not None:
+            length = self._length - len(self._last) + end
             self._last, self._length, self._answering = b"", 0, True
-            return True
+            return length <= MAX_HEAD
         self._last, self._length = seen[-3:], self._length + len(data)
         return self._length <= MAX_HEAD
 
     def _refuse_head(self) -> None:
-        self._transport.write(_TOO_LONG)
+        self._transport.write(too_long_head())
         self._transport.close()
 
     def eof_received(self) -> bool | None:
@@ -353,6 +357,24 @@ class _Connection(asyncio.Protocol):
     def _waits_no_more(self) -> None:
         self._waiting.discard(self)
         self._deadline.cancel()
+
+
+def _end_of_head(data: bytes | bytearray) -> int | None:
+    """Where the head of a request ends, None: not yet."""
+    return min((at for end in _ENDS if (at := data.find(end)) >= 0), default=None)
+
+
+def too_long_head() -> bytes:
+    """The answer to a head above MAX_HEAD, of which nothing was read as HTTP: a problem document as others are."""
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+    body = problem_text(
+        status, kind_of(status), f"the URL and the headers have more than {MAX_HEAD >> 10} KiB"
+    ).encode()
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\nContent-Type: {PROBLEM}; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
 
 
 def limit_silence(connection: socket.socket | None, seconds: float) -> None:

@@ -4,10 +4,17 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
+
+
+def _kind(refusal: type[Refusal]) -> str:
+    return refusal.__name__.lower()
+
 
 STATUS: Mapping[type[Refusal], int] = {
     Invalid: 422,
@@ -19,18 +26,39 @@ STATUS: Mapping[type[Refusal], int] = {
     Unavailable: 503,
     TooMany: 429,
 }
+_KINDS: Mapping[int, str] = {status: _kind(refusal) for refusal, status in STATUS.items()}
+PROBLEM: Final = "application/problem+json"
+# What must be said with a status (RFC 9110 §15.5.6: the methods that a path has).
+_TOLD: Final = ("Allow",)
+# To write so many takes some milliseconds of the event loop.
+MOST_LISTED: Final = 1000
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _log = logging.getLogger(__name__)
 
 
 def problem(
-    status: int, kind: str, detail: str, problems: tuple[object, ...] = (), headers: Mapping[str, str] | None = None
+    status: int,
+    kind: str,
+    detail: str,
+    problems: tuple[object, ...] = (),
+    headers: Mapping[str, str] | None = None,
+    more: int = 0,
 ) -> web.Response:
-    """One problem document; `type` is stable and meant for programs, `detail` for people."""
-    document = {"type": f"/problems/{kind}", "status": status, "detail": detail, "problems": list(problems)}
+    """One problem document; `type` is stable and meant for programs, `detail` for people.  There are so many `more` problems."""
     return web.Response(
-        status=status, text=json.dumps(document), content_type="application/problem+json", headers=headers
+        status=status, text=problem_text(status, kind, detail, problems, more), content_type=PROBLEM, headers=headers
     )
+
+
+def problem_text(status: int, kind: str, detail: str, problems: tuple[object, ...] = (), more: int = 0) -> str:
+    """The JSON of one."""
+    document = {"type": f"/problems/{kind}", "status": status, "detail": detail, "problems": list(problems)}
+    return json.dumps(document | ({"more": more} if more else {}))
+
+
+def kind_of(status: int) -> str:
+    """The type of a problem that only has a status; who refuses does not matter: a path is as little found as a machine."""
+    return _KINDS.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "-")
 
 
 def advice(refusal: Refusal) -> Mapping[str, str]:
@@ -40,21 +68,33 @@ def advice(refusal: Refusal) -> Mapping[str, str]:
     return {"WWW-Authenticate": "Bearer"} if type(refusal) is Denied else {}
 
 
+def _kept(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: value for name, value in headers.items() if name in _TOLD}
+
+
 @web.middleware
 async def refusals_become_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
     """The one place where a refusal meets HTTP; what is no refusal is our fault and a 500."""
     try:
         return await handler(request)
     except Refusal as refusal:
-        listed = tuple(asdict(each) for each in refusal.problems) if isinstance(refusal, Invalid) else ()
-        answer = problem(STATUS[type(refusal)], type(refusal).__name__.lower(), str(refusal), listed, advice(refusal))
+        problems = refusal.problems if isinstance(refusal, Invalid) else ()
+        listed = tuple(asdict(each) for each in problems[:MOST_LISTED])
+        answer = problem(
+            STATUS[type(refusal)],
+            _kind(type(refusal)),
+            str(refusal),
+            listed,
+            advice(refusal),
+            more=len(problems) - len(listed),
+        )
         if type(refusal) is Denied:
             answer.force_close()  # who shows nothing keeps no connection from those who do
         return answer
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return problem(error.status, error.reason.lower().replace(" ", "-"), error.text or error.reason)
+        return problem(error.status, kind_of(error.status), error.text or error.reason, headers=_kept(error.headers))
     except ConnectionError:
         # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
         return problem(400, "bad-request", "the connection broke")

@@ -146,11 +146,13 @@ class Engine:
         )
         tokens = MetadataTokens(around.seal)
         renderings = Turns(around.limits.of(RENDERINGS))
-        self.templates = Templates(store, clock, new_id, renderings, settings.names)
+        self.templates = Templates(store, wakeups, clock, new_id, renderings, settings.names)
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
-        self.rollouts = Rollouts(store, wakeups, machines, clock, new_id, settings.names, renderings, around.digest_of)
+        self.rollouts = Rollouts(
+            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, around.digest_of
+        )  # fmt: skip
         self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
         self.departures = Departures(store, machines, self.workflows, clock)
         self.applying = Applying(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.keys import why_too_short
 
 T = TypeVar("T")
 MOST_TOLD: Final = 4  # ids of what an ambiguous key fits
@@ -13,7 +14,9 @@ def only(found: Sequence[T], what: str, key: str, listed: str = "") -> T:
     """The single match of a key; raises NotFound for none and Conflict for several, with the command by which they are `listed`."""
     listed = listed or f"{what} list"
     if not found:
-        raise NotFound(f"{what} {key[:80]!r} not found: `tinkbox {listed}` shows what there is")
+        short = why_too_short(key)
+        way_out = f"{f'{short}; ' if short else ''}`tinkbox {listed}` shows what there is"
+        raise NotFound(f"{what} {key[:80]!r} not found: {way_out}")
     if len(found) > 1:
         raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {listed}` shows")
     return found[0]

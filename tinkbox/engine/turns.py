@@ -8,17 +8,24 @@ What is done in the event loop itself about every machine is done in slices (`in
 """
 
 import asyncio
+import gc
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import Ledger
 
 AT_ONCE: Final = 2
 SLICE: Final = 32  # of what costs tens of microseconds each: what booting machines ask takes several turns of the loop
+SLICE_SECONDS: Final = 0.001  # after which a slice ends, however few there were
+# So many collections of young garbage are between two of all; what one person applies at most takes a few hundred.
+SELDOM: Final = 1000
+AWHILE: Final = 2.0  # seconds
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -37,14 +44,64 @@ async def in_thread(turn: Turn, work: Callable[P, T], *arguments: P.args, **name
             raise
 
 
-async def in_slices(make: Callable[[T], R], entries: Iterable[T]) -> list[R]:
-    """What is made of each entry; between two slices of them everything else has a turn of the loop."""
-    made = []
-    for number, each in enumerate(tuple(entries), 1):
+async def in_slices(
+    make: Callable[[T], R], entries: Iterable[T], clock: Callable[[], float] = time.perf_counter
+) -> list[R]:
+    """What is made of each entry; between two slices of them everything else has a turn of the loop.
+
+    A slice is SLICE entries, and fewer where they take longer than SLICE_SECONDS.
+    """
+    made: list[R] = []
+    began, number = clock(), 0
+    for each in tuple(entries):
         made.append(make(each))
-        if number % SLICE == 0:
+        number += 1
+        if number == SLICE or clock() - began >= SLICE_SECONDS:
             await asyncio.sleep(0)
+            began, number = clock(), 0
     return made
+
+
+class OneEach:
+    """One piece of work of each person at a time: what it has in memory is there once for each of them."""
+
+    def __init__(self) -> None:
+        self._queues: WeakValueDictionary[str, Queue] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """Waits until no other work of this person is under way."""
+        queue = self._queues.setdefault(who, Queue(at_once=1))
+        async with queue.turn(who):
+            yield
+
+
+class SeldomCollected:
+    """While many values are in memory, Python looks for garbage among all of them seldom: that stops everything for long.
+
+    Half a million values take a tenth of a second.  What is young is looked through as always.  It ends a while later: what
+    was answered, or the refusal with all that led to it, is gone then.
+    """
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    def __enter__(self) -> None:
+        self._held += 1
+        if self._held == 1:
+            self._usual = gc.get_threshold()
+            gc.set_threshold(*self._usual[:2], SELDOM)
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().call_later(AWHILE, self._end)
+
+    def _end(self) -> None:
+        self._held -= 1
+        if not self._held:
+            gc.set_threshold(*self._usual)
+
+
+seldom_collected = SeldomCollected()
 
 
 class Turns:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
 
-from tinkbox.gotemplate.errors import GoError
+from tinkbox.gotemplate.errors import GoError, NoEntry
 from tinkbox.gotemplate.formatting import text
 from tinkbox.gotemplate.functions import Arity
 from tinkbox.gotemplate.kinds import kind, sorted_items, truth, type_name
@@ -261,7 +261,7 @@ def _field(value: object, names: Iterable[str]) -> object:
         if not isinstance(value, Mapping):
             raise GoError(f"can't evaluate field {name} in type {type_name(value)}")
         if name not in value:
-            raise GoError(f"map has no entry for key {quote(name)}{suggestion(name, value)}")
+            raise NoEntry(f"map has no entry for key {quote(name)}{suggestion(name, value)}", name, value)
         value = value[name]
     return value
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tinkbox.gotemplate.errors import GoError, error_at
+from tinkbox.gotemplate.errors import GoError, NoEntry, error_at
 from tinkbox.gotemplate.execution import Execution
 from tinkbox.gotemplate.functions import BUILTINS, Arity, arity
 from tinkbox.gotemplate.kinds import printable
@@ -38,10 +38,11 @@ class Template:
             return printable(execution.run(self.name, data))
         except GoError as error:
             problem = str(error)
+            missing = error.key if isinstance(error, NoEntry) and error.holder is data else ""
         except RecursionError:  # of a function with deep data, or of a caller who is deep already
-            problem = "nested too deeply"
+            problem, missing = "nested too deeply", ""
         at, shown = execution.place()
-        raise error_at(f"at <{shown}>: {problem}", self.source, at, self.name)
+        raise error_at(f"at <{shown}>: {problem}", self.source, at, self.name, missing)
 
 
 def parse(

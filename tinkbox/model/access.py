@@ -34,11 +34,11 @@ class Caller:
         rights = [each for each in Right if each in self.rights]
         return f"{self.name} ({', '.join(rights) if rights else 'no rights'})"
 
-    def require(self, right: Right) -> None:
-        """Raises Forbidden where they lack the right."""
+    def require(self, right: Right, *, instead: str = "") -> None:
+        """Raises Forbidden where they lack the right; `instead` names another one that would do."""
         if right not in self.rights:
             raise Forbidden(
-                f"{self.describe()} lacks the right to {right}: "
+                f"{self.describe()} lacks the right to {right}{instead}: "
                 "whoever runs the appliance gives it, under operator.people in tinkbox.yaml"
             )
 

@@ -30,12 +30,14 @@ class Declaration:
 class DeclaredWorkflow:
     """A stored workflow as far as documents of its name are compared with it.
 
-    Without a declaration it was made by hand, without an id it is forgotten for its age.
+    Without a declaration it was made by hand, without an id it is forgotten for its age.  `template_name` is as in
+    `WorkflowHead`.
     """
 
     id: str
     name: str
     template_id: str
+    template_name: str
     devices: Mapping[str, str]
     is_over: bool
     declaration: Declaration | None = None

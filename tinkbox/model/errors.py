@@ -34,11 +34,12 @@ class NotFound(Refusal):
 
 
 class Invalid(Refusal):
-    """The document or argument is wrong; `problems` lists everything that is."""
+    """The document or argument is wrong; `problems` lists everything that is, but for so many `more`."""
 
-    def __init__(self, summary: str, problems: Sequence[Problem] = ()) -> None:
+    def __init__(self, summary: str, problems: Sequence[Problem] = (), more: int = 0) -> None:
         super().__init__(summary)
         self.problems = tuple(problems)
+        self.more = more
 
 
 class Conflict(Refusal):

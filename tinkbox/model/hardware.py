@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Any
 
@@ -25,6 +26,8 @@ MAX_TEXT_BYTES = 253
 MAX_ADDRESSES = 8
 MAX_ROUTES = 16
 MAX_VLAN = 4094
+# Of a machine that somebody registers: servers have a dozen, with the VLANs and functions of their cards some dozens.
+MAX_INTERFACES = 128
 # Of a machine that was renamed: its id, which its workflows and its sightings know.
 ID_ANNOTATION = "tinkbox.internal/id"
 # As documents have it, as Windows, as switches, and as UEFI's boot menu.
@@ -55,6 +58,13 @@ class MacAddress(str):
     def octets(self) -> bytes:
         """The six octets, as they stand on the wire."""
         return bytes.fromhex(self.replace(":", ""))
+
+
+def check_card(mac: MacAddress) -> MacAddress:
+    """The same MAC; raises Invalid for one that no network card has (IEEE 802: a group's, or none)."""
+    if mac.octets[0] & 1 or not any(mac.octets):
+        raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
+    return mac
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +121,21 @@ class Hardware:
                 return interface
         return None
 
+    def labelled_document(self) -> dict[str, Any]:
+        """Its document with the labels that it has by now; one of 2020 has them only where it has any."""
+        document, is_object = dict(self.document), self.document.get("kind") == "Hardware"
+        if not declares_labels(document) and not (is_object and self.labels):
+            return document
+        if is_object:
+            return {**document, "metadata": {**(document.get("metadata") or {}), "labels": dict(self.labels)}}
+        return {**document, "labels": dict(self.labels)}
+
     def allowing_netboot(self) -> "Hardware":
         """The same machine with netbooting allowed on every interface, also in its document."""
-        document = json.loads(json.dumps(self.document))
+        document = json.loads(json.dumps(self.labelled_document()))
         is_object = document.get("kind") == "Hardware"
         for entry in document["spec" if is_object else "network"]["interfaces"]:
             entry["netboot"] = {**(entry.get("netboot") or {}), "allowPXE" if is_object else "allow_pxe": True}
-        if declares_labels(document):  # those that it has by now
-            (document["metadata"] if is_object else document)["labels"] = dict(self.labels)
         return replace(hardware_from_document(document), labels=self.labels)
 
 
@@ -145,7 +162,7 @@ def parse_hardware(text: str | bytes) -> Hardware:
         raise Invalid("invalid json: a hardware document is an object with an id and a network")
     if document.get("kind") == "Hardware":
         _check_text(document)
-    return hardware_from_document(document)
+    return given_hardware(document)
 
 
 def _check_text(document: Mapping[str, Any]) -> None:
@@ -182,15 +199,38 @@ def declares_labels(document: Mapping[str, Any]) -> bool:
     return isinstance(metadata, Mapping) and "labels" in metadata
 
 
-def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
-    """Check an already decoded document; raises Invalid naming every problem in it."""
+def given_hardware(document: Mapping[str, Any]) -> Hardware:
+    """As `hardware_from_document`, of one that somebody gives: its MACs are those of network cards (`check_card`).
+
+    It has MAX_INTERFACES at most.
+    """
+    check_interfaces(document)
+    return hardware_from_document(document, lambda text: check_card(MacAddress(text)))
+
+
+def hardware_from_document(document: Mapping[str, Any], read_mac: Callable[[str], MacAddress] = MacAddress) -> Hardware:
+    """Check an already decoded document; raises Invalid naming every problem in it.
+
+    Of a stored one any MAC is taken (`read_mac`), and any number of interfaces: earlier releases stored groups' MACs too.
+    """
     if document.get("kind") == "Hardware":
-        return _from_object(document)
+        return _from_object(document, read_mac)
     if not document.get("id"):
         raise Invalid("invalid json, ID is required: give the machine a uuid under the key id")
     hardware_id = parse_uuid(str(document["id"]))
-    interfaces = _interfaces(document.get("network"), "network", f"hardware {hardware_id}", _interface)
+    read = partial(_interface, read_mac=read_mac)
+    interfaces = _interfaces(document.get("network"), "network", f"hardware {hardware_id}", read)
     return Hardware(id=hardware_id, interfaces=interfaces, document=dict(document))
+
+
+def check_interfaces(document: Mapping[str, Any]) -> None:
+    """Raise Invalid for a document with more interfaces than MAX_INTERFACES."""
+    holder = "spec" if document.get("kind") == "Hardware" else "network"
+    inside = document.get(holder)
+    listed = inside.get("interfaces") if isinstance(inside, Mapping) else None
+    if isinstance(listed, list) and len(listed) > MAX_INTERFACES:
+        text = f"{len(listed)} interfaces: at most {MAX_INTERFACES}, so leave out those that neither boot nor need an address"
+        raise Invalid("hardware with too many interfaces", [Problem(text=text, key=f"{holder}.interfaces")])
 
 
 def kept_id(document: Mapping[str, Any]) -> str:
@@ -201,22 +241,30 @@ def kept_id(document: Mapping[str, Any]) -> str:
     return parse_uuid(str(kept)) if kept else ""
 
 
-def _from_object(document: Mapping[str, Any]) -> Hardware:
+def _from_object(document: Mapping[str, Any], read_mac: Callable[[str], MacAddress]) -> Hardware:
     """Tinkerbell's `kind: Hardware`: the same namespace and name are the same machine, but for one that was renamed."""
     metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        raise Invalid("hardware without a name", [Problem(text="a name is required", key="metadata.name")])
+        raise Invalid("hardware without a name", [Problem(text=_why_no_name(name), key="metadata.name")])
     spec = document.get("spec")
     agent_id = spec.get("agentID") if isinstance(spec, dict) else None
     return Hardware(
         id=kept_id(document) or identity(str(metadata.get("namespace") or ""), name),
-        interfaces=_interfaces(spec, "spec", f"hardware {name}", _object_interface),
+        interfaces=_interfaces(spec, "spec", f"hardware {name}", partial(_object_interface, read_mac=read_mac)),
         document=dict(document),
         name=name,
         agent_id=agent_id if isinstance(agent_id, str) else "",
     )
+
+
+def _why_no_name(found: Any) -> str:
+    """What is wrong with what stands where a name should, as YAML reads it."""
+    if isinstance(found, bool | int | float):
+        kind = "true or false" if isinstance(found, bool) else "a number"
+        return f"a name is text, and YAML reads this one as {kind}: put it in quotes"
+    return "a name is required" if found is None or found == "" else "a name is text"
 
 
 def _interfaces(
@@ -229,12 +277,17 @@ def _interfaces(
         raise Invalid("hardware without interfaces", [Problem(text=text, key=f"{key}.interfaces")])
     interfaces = [read(entry, f"{key}.interfaces[{index}]", problems) for index, entry in enumerate(listed)]
     known = [interface for interface in interfaces if interface is not None]
-    for index, interface in enumerate(known):
-        if any(other.mac == interface.mac for other in known[:index]):
+    macs, addresses = set[MacAddress](), set[IPv4Address]()
+    for interface in known:
+        if interface.mac in macs:
             problems.append(Problem(text=f"{interface.mac} is listed twice", key=f"{key}.interfaces"))
-        if interface.address and any(other.address == interface.address for other in known[:index]):
+        macs.add(interface.mac)
+        if interface.address is None:
+            continue
+        if interface.address in addresses:
             text = f"{interface.address} is reserved for two of its interfaces: leave it to one of them"
             problems.append(Problem(text=text, key=f"{key}.interfaces"))
+        addresses.add(interface.address)
     if problems:
         raise Invalid(f"{what} has {counted(len(problems), 'problem')}", problems)
     return tuple(known)
@@ -341,25 +394,36 @@ class _Reader:
         return Route(network=network, router=router)
 
 
-def _interface(entry: Any, key: str, problems: list[Problem]) -> Interface | None:
+def _interface(
+    entry: Any, key: str, problems: list[Problem], read_mac: Callable[[str], MacAddress]
+) -> Interface | None:
     netboot = _Reader(entry, key, problems).inner("netboot") if isinstance(entry, dict) else _Reader({}, key, problems)
-    return _reserved(entry, key, problems, allow_pxe=netboot.flag("allow_pxe", default=True))
+    return _reserved(entry, key, problems, read_mac, allow_pxe=netboot.flag("allow_pxe", default=True))
 
 
-def _object_interface(entry: Any, key: str, problems: list[Problem]) -> Interface | None:
+def _object_interface(
+    entry: Any, key: str, problems: list[Problem], read_mac: Callable[[str], MacAddress]
+) -> Interface | None:
     """Of a `kind: Hardware`, where what is not said is not allowed."""
     whole = _Reader(entry, key, problems)
     allow_pxe = whole.inner("netboot").flag("allowPXE", default=False)
-    return _reserved(entry, key, problems, allow_pxe=allow_pxe, answered=not whole.flag("disableDhcp", default=False))
+    answered = not whole.flag("disableDhcp", default=False)
+    return _reserved(entry, key, problems, read_mac, allow_pxe=allow_pxe, answered=answered)
 
 
 def _reserved(
-    entry: Any, key: str, problems: list[Problem], *, allow_pxe: bool, answered: bool = True
+    entry: Any,
+    key: str,
+    problems: list[Problem],
+    read_mac: Callable[[str], MacAddress],
+    *,
+    allow_pxe: bool,
+    answered: bool = True,
 ) -> Interface | None:
     dhcp = _Reader(entry if isinstance(entry, dict) else {}, key, problems).inner("dhcp")
     address = dhcp.inner("ip")
     ip, netmask, gateway = (address.address(name) for name in ("address", "netmask", "gateway"))
-    if netmask is not None and not _is_netmask(netmask):
+    if netmask is not None and not is_netmask(netmask):
         address.refuse("netmask", f"invalid netmask: {netmask}")
     if ip is not None and netmask is None:
         address.refuse("netmask", f"an address needs its netmask ({ip} has none)")
@@ -370,7 +434,7 @@ def _reserved(
     vlan_id, routes = dhcp.vlan("vlan_id"), dhcp.routes("classless_static_routes")
     # The address comes last: without it there is no interface, but every other problem is noted by now.
     try:
-        mac = MacAddress(dhcp.text("mac"))
+        mac = read_mac(dhcp.text("mac"))
     except Invalid as error:
         dhcp.refuse("mac", str(error))
         return None
@@ -393,7 +457,7 @@ def _reserved(
     )
 
 
-def _is_netmask(mask: IPv4Address) -> bool:
+def is_netmask(mask: IPv4Address) -> bool:
     """Ones, then zeros; the library takes the inverse for one as well."""
     try:
         return IPv4Network(f"0.0.0.0/{mask}").netmask == mask

@@ -2,7 +2,11 @@
 
 import json
 import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from json.decoder import JSONArray, JSONObject, scanstring  # type: ignore[attr-defined]
+from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Final, NoReturn
 
 from tinkbox.model.text import shortened
@@ -11,6 +15,11 @@ from tinkbox.model.text import shortened
 MAX_DEPTH: Final = 64
 MAX_DIGITS: Final = 1000
 _MOST_TOLD: Final = 5
+# A part of a text, as far as it has no end; two halves of a character are together.
+_PIECE: Final = re.compile(
+    r'(?:[^"\\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.){1,65536}+', re.DOTALL
+)
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
 _LONGEST_NAME: Final = 40
 _REASONS: Final = {
     "Expecting value": "expected a value",
@@ -44,10 +53,7 @@ def read_document(content: str | bytes) -> Any:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        if not text.strip():
-            raise ValueError("the document is empty") from None
-        reason = _REASONS.get(error.msg.removesuffix(": "), error.msg)
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {reason}") from None
+        raise _not_json(error, text) from None
     except RecursionError:
         raise _too_deep() from None
     if not _is_sound(document):
@@ -55,6 +61,27 @@ def read_document(content: str | bytes) -> Any:
         _find_problems(document, [], problems)
         raise ValueError("; ".join(problems))
     return document
+
+
+def read_large(content: bytes, values: int) -> Any:
+    """As `read_document`, of a large text with few values; raises ValueError for more of them, or for half of a character.
+
+    Python reads it, a text in it by a text: the reader in C would let no other thread do anything until it is at the end.
+    """
+    decoder = _LargeDecoder(values)
+    try:
+        text = content.decode()
+        found, end = decoder.raw_decode(text, _behind_blank(text, 0))
+        end = _behind_blank(text, end)
+        if end < len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise _not_json(error, text) from None
+    except RecursionError:
+        raise _too_deep() from None
+    return found
 
 
 def read_kept(text: str) -> Any:
@@ -114,6 +141,67 @@ def _mended(value: Any, depth: int) -> Any:
     return [_mended(each, depth + 1) for each in value] if isinstance(value, list) else value
 
 
+def _behind_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found is not None else at
+
+
+def _not_json(error: json.JSONDecodeError, text: str) -> ValueError:
+    if not text.strip():
+        return ValueError("the document is empty")
+    reason = _REASONS.get(error.msg.removesuffix(": "), error.msg)
+    return ValueError(f"line {error.lineno}, column {error.colno}: {reason}")
+
+
+class _LargeDecoder(json.JSONDecoder):
+    """Reads so many values at most."""
+
+    def __init__(self, values: int) -> None:
+        super().__init__(parse_constant=_refuse, parse_float=_finite, parse_int=_short_whole)
+        self._left = self._values = values
+        self.parse_string = self._text
+        self.parse_array = self._array
+        self.parse_object = self._object
+        self.scan_once = py_make_scanner(self)
+
+    def _text(self, string: str, begin: int, strict: bool = True) -> tuple[str, int]:
+        value, end = _long_text(string, begin, strict)
+        if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ValueError("half of a character (\\ud800 to \\udfff alone) is no text") from None
+        return value, end
+
+    def _array(self, place: Any, scan: Callable[..., Any]) -> Any:
+        return JSONArray(place, self._counted(scan))
+
+    def _object(self, place: Any, strict: bool, scan: Callable[..., Any], *hooks: Any) -> Any:
+        return JSONObject(place, strict, self._counted(scan), *hooks)
+
+    def _counted(self, scan: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(string: str, at: int) -> Any:
+            self._left -= 1
+            if self._left < 0:
+                raise ValueError(f"more than {self._values} values")
+            return scan(string, at)
+
+        return counted
+
+
+def _long_text(string: str, begin: int, strict: bool) -> tuple[str, int]:
+    """As `scanstring`, a piece after the other: another thread may have its turn in between."""
+    pieces, at = list[str](), begin
+    try:
+        while (piece := _PIECE.match(string, at)) is not None and string[piece.end() : piece.end() + 1] != '"':
+            pieces.append(scanstring(f'{piece[0]}"', 0, strict)[0])
+            at = piece.end()
+        last, end = scanstring(string, at, strict)
+    except json.JSONDecodeError:
+        return scanstring(string, begin, strict)  # type: ignore[no-any-return]  # which says where
+    return "".join((*pieces, last)), end
+
+
 def _too_deep() -> ValueError:
     return ValueError(f"more than {MAX_DEPTH} values within each other")
 
@@ -134,6 +222,13 @@ def _fraction(text: str) -> float | _NoNumber:
 
 def _whole(text: str) -> int | _NoNumber:
     return int(text) if len(text) <= MAX_DIGITS else _NoNumber(f"a number of more than {MAX_DIGITS} digits")
+
+
+def _short_whole(text: str) -> int:
+    number = _whole(text)
+    if isinstance(number, int):
+        return number
+    raise ValueError(number.problem)
 
 
 def _no_number(text: str) -> _NoNumber:

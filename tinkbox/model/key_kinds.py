@@ -21,6 +21,16 @@ class KeyKind(StrEnum):
     IMAGE = "NAME:TAG"
 
 
+class ToChange(StrEnum):
+    """What is looked up for, in the query `to_change`: which workflow a key means depends on it, and whether it can be done."""
+
+    NO = "0"  # it is only shown: the newest of the name
+    ANY = "1"  # any workflow, but by no name that several have
+    UNFINISHED = "unfinished"  # of those that have a name the one that is not over
+    DELETE = "delete"  # as `ANY`, and refused as deletion is
+    RETIRE = "retire"  # as `ANY`, and of a machine refused as its retirement is
+
+
 _MACHINE: Final = "a name, a MAC, an IP address, an id, or a unique beginning of an id"
 # What may be typed for a key of some kind, for helps; of the others an id, a name, or a unique beginning of an id.
 TYPED: Final[Mapping[str, str]] = {

@@ -4,12 +4,16 @@ A whole id comes before everything, and a name before the beginning of an id: wh
 whose random id happens to begin so.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 LEAST: Final = 4  # letters of an id that mean it: fewer are more often a word that is mistyped
+
+
+_TOO_SHORT: Final = re.compile(rf"[0-9A-Fa-f]{{1,{LEAST - 1}}}")
 
 
 class Kept(Protocol[T_co]):
@@ -38,3 +42,8 @@ def beginning(kept: Kept[T], key: str) -> Sequence[T]:
 def meant(kept: Kept[T], key: str) -> Sequence[T]:
     """All that a key means: a whole id, else a name, else the beginning of ids."""
     return exactly(kept, key) or beginning(kept, key)
+
+
+def why_too_short(key: str) -> str:
+    """What to say of a key that means nothing, and would be the beginning of an id if it were longer; else empty."""
+    return f"the beginning of an id needs at least {LEAST} letters" if _TOO_SHORT.fullmatch(key) else ""

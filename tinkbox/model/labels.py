@@ -5,7 +5,7 @@ may be empty.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -23,8 +23,13 @@ _KEY: Final = re.compile(rf"(?:(?=[^/]{{1,253}}/)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])
 _VALUE: Final = re.compile(rf"(?:{_WORD})?")
 _KEY_RULE: Final = "letters, digits, -, _ and . between a letter or digit at both ends, at most 63, such as rack"
 _VALUE_RULE: Final = "at most 63 letters, digits, -, _ and ., with a letter or digit at both ends, such as r1"
-_SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)")
-_EQUAL: Final = re.compile(r"(?P<key>[^=!\s]+)\s*(?P<operator>==|=|!=)\s*(?P<value>[^=!\s]*)")
+_SET: Final = re.compile(r"(?P<key>[^\s,]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)")
+_EQUAL: Final = re.compile(r"(?P<key>[^=!\s,]+)\s*(?P<operator>==|=|!=)\s*(?P<value>[^=!\s,]*)")
+_MISSING: Final = re.compile(r"!\s*(?P<key>[^=!\s,]+)")
+_WORDS: Final = re.compile(r"[^\s,]+")
+# How far a requirement goes in a text that has other words beside it; the last one is any word.
+_SHAPES: Final = (_SET, _EQUAL, _MISSING, _WORDS)
+_BETWEEN: Final = re.compile(r"[\s,]|\Z")
 _SELECTOR_RULE: Final = "expected such as rack=r1,gpu!=no, or rack in (r1,r2), rack, !rack"
 
 
@@ -148,6 +153,27 @@ def parse_selector(text: str) -> Selector:
     return Selector(tuple(_requirement(part.strip(), text) for part in _parts(text)))
 
 
+def requirements_among(text: str) -> Iterator[tuple[str, Requirement | None]]:
+    """The words of a text, each with the requirement that it is as in a selector, or None: `held rack in (r1,r2)` has two.
+
+    Blanks and commas stand between them.  A word alone is a requirement as well where it may be a key.
+    """
+    place = 0
+    while (begins := _WORDS.search(text, place)) is not None:
+        found = next(
+            match
+            for shape in _SHAPES
+            if (match := shape.match(text, begins.start())) is not None and _BETWEEN.match(text, match.end())
+        )
+        place = found.end()
+        try:
+            (requirement,) = parse_selector(found[0]).requirements
+        except Invalid:
+            yield found[0], None
+        else:
+            yield found[0], requirement
+
+
 def show_labels(labels: Labels) -> str:
     """As `kubectl` shows them: `gpu=no,rack=r1`."""
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
@@ -165,8 +191,8 @@ def _requirement(part: str, text: str) -> Requirement:
     if (found := _EQUAL.fullmatch(part)) is not None:
         operator = Operator.NOT_IN if found["operator"] == "!=" else Operator.IN
         return Requirement(_key(found["key"], text), operator, (_value(found["value"], text),))
-    if part.startswith("!"):
-        return Requirement(_key(part[1:].strip(), text), Operator.MISSING)
+    if (found := _MISSING.fullmatch(part)) is not None:
+        return Requirement(_key(found["key"], text), Operator.MISSING)
     return Requirement(_key(part, text), Operator.EXISTS)
 
 

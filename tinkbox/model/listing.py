@@ -21,8 +21,16 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfTemplate:
+    """The workflows of the template with this `id`, and those of templates that are gone and were `called` so; empty: none."""
+
+    id: str = ""
+    called: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowListing:
-    """The workflows that are in one of these `states` (none: in any), have work for the machine and are of the template with these ids.
+    """The workflows that are in one of these `states` (none: in any), have work for the machine of this id and are of the template.
 
     One that is RUNNING and held at a breakpoint, where it waits for a verdict, is HELD as well.
     `selector` is of their labels, and of those of their machines for keys that they do not have themselves.
@@ -32,7 +40,7 @@ class WorkflowListing:
 
     states: tuple[State, ...] = ()
     machine: str = ""
-    template: str = ""
+    template: OfTemplate | None = None
     selector: Selector = field(default_factory=Selector)
     since: datetime | None = None
     order: Order = Order("created_at")

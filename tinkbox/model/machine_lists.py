@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Final
 
 from tinkbox.model.discovery import host_name
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import MacAddress, check_card, is_netmask
 from tinkbox.model.labels import Labels
 from tinkbox.model.notes import note_text
 from tinkbox.model.text import quoted
@@ -60,7 +60,7 @@ class ListedMachine:
 
 
 def parse_address(text: str) -> tuple[IPv4Address, Prefix]:
-    """An IPv4 address with or without the length of a prefix; raises Invalid."""
+    """An IPv4 address alone, or with the length of its prefix or its netmask behind a slash; raises Invalid."""
     address, slash, length = text.strip().partition("/")
     try:
         parsed = IPv4Address(address)
@@ -68,9 +68,21 @@ def parse_address(text: str) -> tuple[IPv4Address, Prefix]:
         raise Invalid(f"invalid ip: {quoted(text)} (expected such as 172.30.0.20 or 172.30.0.20/24)") from None
     if not slash:
         return parsed, None
-    if not (length.isascii() and length.isdigit() and len(length) <= 2 and 1 <= int(length) <= 32):
-        raise Invalid(f"invalid ip: {quoted(text)}: a prefix is between 1 and 32")
-    return parsed, int(length)
+    prefix = _prefix(length)
+    if not prefix:
+        raise Invalid(f"invalid ip: {quoted(text)}: a prefix is between 1 and 32, or a netmask such as 255.255.255.0")
+    return parsed, prefix
+
+
+def _prefix(text: str) -> int:
+    """Its length, written as such or as a netmask; 0: neither."""
+    if text.isascii() and text.isdigit() and len(text) <= 2:
+        return int(text) if int(text) <= 32 else 0
+    try:
+        mask = IPv4Address(text)
+    except AddressValueError:
+        return 0
+    return IPv4Network((0, str(mask))).prefixlen if is_netmask(mask) else 0
 
 
 def listed_machine(
@@ -145,10 +157,3 @@ def listed_document(machine: ListedMachine) -> Mapping[str, object]:
         "key": machine.key,
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def check_card(mac: MacAddress) -> MacAddress:
-    """The same MAC; raises Invalid for one that no network card has (IEEE 802: a group's, or none)."""
-    if mac.octets[0] & 1 or not any(mac.octets):
-        raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
-    return mac

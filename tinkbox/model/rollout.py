@@ -107,20 +107,20 @@ def labels_given(labels: Labels) -> Labels:
     return labels
 
 
-def reasons_told_once(refused: Iterable[tuple[str, str]], left: int) -> list[tuple[str, str]]:
-    """Each reason with the machines that it is about, of machines' names with reasons; `left` more machines have none."""
+def reasons_told_once(refused: Iterable[tuple[str, str]], left: int, *, named: int = NAMED) -> list[tuple[str, str]]:
+    """Each reason with the first `named` machines that it is about, of machines' names with reasons; `left` more machines have none."""
     about: dict[str, list[str]] = {}
     for name, why in refused:
         about.setdefault(why, []).append(name)
     total = left + sum(map(len, about.values()))
-    return [(_machines(names, total), why) for why, names in about.items()]
+    return [(_machines(names, total, named), why) for why, names in about.items()]
 
 
-def _machines(names: list[str], total: int) -> str:
+def _machines(names: list[str], total: int, named: int) -> str:
     if len(names) == total > 1:
         return f"all {total} machines"
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - named
+    return ", ".join(names[:named]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

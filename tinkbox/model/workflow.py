@@ -96,6 +96,7 @@ class ActionStatus:
 class WorkflowHead(ABC):
     """What there is to say of a workflow without its plan.
 
+    `template_name` is what its template is called, or was when the workflow was made if it is gone.
     `devices` is the `-r` map.
     `global_timeout` is in seconds, 0: none; it counts from `started_at`, which is None before.
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
@@ -106,6 +107,7 @@ class WorkflowHead(ABC):
     id: str
     name: str
     template_id: str
+    template_name: str
     devices: Mapping[str, str]
     state: State
     created_at: datetime

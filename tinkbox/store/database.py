@@ -1,11 +1,12 @@
-"""The SQLite file: one writer that commits in groups, one reader, migrations at start.
+"""The SQLite file: one writer that commits in groups, two readers, migrations at start.
 
-Each of the two is a plain sqlite3 connection in a thread of its own.  Use-cases and questions are plain functions of
+Each of the three is a plain sqlite3 connection in a thread of its own.  Use-cases and questions are plain functions of
 `Tables`; what they ask of the store costs them no hop, for they run where its connection is.
 
 Rule 1: a use-case is one transaction.  Those that wait together are committed together, each in a
 savepoint of its own, so that one flush to disk answers many.
-Rule 2: a caller that is cancelled leaves the transaction alone; what it asked for may still be committed.
+Rule 2: a caller that is cancelled leaves the transaction alone; what it asked for may still be committed.  A question that
+did not begin yet is dropped.
 Rule 3: a use-case waits for nothing.  It runs beside the event loop: of the memory of others it reads what cannot
 change in halves, and changes nothing; what follows in memory follows the commit.
 """
@@ -54,6 +55,7 @@ from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
 from tinkbox.store.workflow_names import WorkflowNameTable
+from tinkbox.store.workflow_templates import WorkflowTemplateTable
 from tinkbox.store.workflows import WorkflowTable
 
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
@@ -96,6 +98,7 @@ class Tables:
     metadata: MetadataTable
     labels: LabelTable
     workflow_names: WorkflowNameTable
+    workflow_templates: WorkflowTemplateTable
     rollouts: RolloutTable
     machine_work: MachineWorkTable
     notes: NoteTable
@@ -130,6 +133,7 @@ class Tables:
             MetadataTable(connection),
             LabelTable(connection),
             WorkflowNameTable(connection),
+            WorkflowTemplateTable(connection),
             RolloutTable(connection),
             MachineWorkTable(connection),
             NoteTable(connection),
@@ -173,7 +177,8 @@ def look(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked])
     try:
         connection.execute("BEGIN")
         for asked in group:
-            asked.answer(tables)
+            if not asked.is_abandoned:
+                asked.answer(tables)
         connection.rollback()
     except sqlite3.Error as error:
         for asked in group:
@@ -207,9 +212,10 @@ def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> 
 class Store:
     """The appliance's memory, made by `Store.open`."""
 
-    def __init__(self, writer: _Writer, reader: _Reader) -> None:
+    def __init__(self, writer: _Writer, reader: _Reader, long_reader: _Reader) -> None:
         self._writer = writer
         self._reader = reader
+        self._long_reader = long_reader
         self._closed = False
 
     @classmethod
@@ -224,18 +230,23 @@ class Store:
             raise _unusable(path, error) from None
         try:
             await writer.call(lambda: _migrate(writer.connection, path))
-            reader = await _Reader.open("store-reader", path)
-            await reader.call(lambda: reader.connection.execute("PRAGMA query_only = ON"))
+            reader = await _reading("store-reader", path)
+            try:
+                long_reader = await _reading("store-long-reader", path)
+            except BaseException:
+                await reader.close(_shutting_down)
+                raise
         except BaseException as error:
             await writer.close(_shutting_down)
             if isinstance(error, sqlite3.Error):
                 raise _unusable(path, error) from None
             raise
-        return cls(writer, reader)
+        return cls(writer, reader, long_reader)
 
     async def run(self) -> NoReturn:
         """Raise what ends one of the threads, whenever that is."""
-        done, _ = await asyncio.wait((self._writer.failed, self._reader.failed), return_when=asyncio.FIRST_COMPLETED)
+        threads = (self._writer, self._reader, self._long_reader)
+        done, _ = await asyncio.wait([each.failed for each in threads], return_when=asyncio.FIRST_COMPLETED)
         raise next(iter(done)).exception() or AssertionError("a thread of the store ended")
 
     async def write(self, use_case: UseCase[T]) -> T:
@@ -261,9 +272,14 @@ class Store:
         """
         return await self._open(self._reader).ask(question, Kind.LOOK)
 
+    async def read_long(self, question: UseCase[T]) -> T:
+        """As `read`, for questions that last: those of `read` do not wait for them."""
+        return await self._open(self._long_reader).ask(question, Kind.LOOK)
+
     async def close(self) -> None:
-        """Close both connections; whoever still waits is told that the store is gone."""
+        """Close all connections; whoever still waits is told that the store is gone."""
         self._closed = True
+        await self._long_reader.close(_shutting_down)
         await self._reader.close(_shutting_down)
         await self._writer.close(_shutting_down)
 
@@ -271,6 +287,13 @@ class Store:
         if self._closed:
             raise Unavailable("the store is closed: tinkbox is shutting down")
         return thread
+
+
+async def _reading(name: str, path: Path) -> _Reader:
+    """A thread that can only read."""
+    reader = await _Reader.open(name, path)
+    await reader.call(lambda: reader.connection.execute("PRAGMA query_only = ON"))
+    return reader
 
 
 def _shutting_down() -> Unavailable:

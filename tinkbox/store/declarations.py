@@ -7,16 +7,17 @@ from typing import Final
 
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
 from tinkbox.model.workflow import FINAL, State
+from tinkbox.store.workflow_templates import CALLED
 
 # A few hundred bytes each.
 MOST_FORGOTTEN: Final = 50_000
-_DECLARED: Final = """
-    SELECT workflow.id, workflow.name, template_id, devices, state, declaration.workflow_id AS declared, namespace,
-           template_ref, hardware_ref, let_netboot,
+_DECLARED: Final = f"""
+    SELECT workflow.id, workflow.name, template_id, {CALLED} AS template_called, devices, state,
+           declaration.workflow_id AS declared, namespace, template_ref, hardware_ref, let_netboot,
            (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
     WHERE NOT deleting
-"""
+"""  # noqa: S608  our own columns
 
 
 class DeclarationTable:
@@ -92,6 +93,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         id=row["id"],
         name=row["name"],
         template_id=row["template_id"],
+        template_name=row["template_called"],
         devices=json.loads(row["devices"]),
         is_over=State(row["state"]) in FINAL,
         declaration=declared,
@@ -104,6 +106,7 @@ def _forgotten(row: sqlite3.Row) -> DeclaredWorkflow:
         id="",
         name=row["name"],
         template_id="",
+        template_name="",
         devices=json.loads(row["devices"]),
         is_over=True,
         declaration=Declaration(

@@ -43,8 +43,10 @@ class EventTable:
         return [(row["sequence"], _event(row)) for row in rows]
 
     def newest(self) -> int:
-        """The place of the newest event in the whole, 0 when there is none."""
-        rows = self._sql.execute("SELECT coalesce(max(sequence), 0) AS newest FROM event").fetchall()
+        """The place of the newest event in the whole, also of one that was deleted with its workflow; 0 when there never was one."""
+        rows = self._sql.execute(
+            "SELECT coalesce(max(seq), 0) AS newest FROM sqlite_sequence WHERE name = 'event'"
+        ).fetchall()
         return next(int(row["newest"]) for row in rows)
 
 

@@ -80,6 +80,11 @@ class HoldTable:
         """The hold that the attempt is in."""
         return open_hold(self._sql, attempt)
 
+    def awaiting(self, workflows: Sequence[str]) -> dict[str, Hold]:
+        """The holds of these workflows that wait for a person's verdict, by workflows; none of these is being stopped."""
+        found = open_holds(self._sql, workflows)
+        return {each.workflow_id: each for each in found.values() if each.verdict is None}
+
     def of(self, workflow_id: str) -> list[Hold]:
         """Every hold of a workflow's attempts, oldest first."""
         return self._holds("WHERE workflow_id = ? ORDER BY rowid", workflow_id)

@@ -14,6 +14,7 @@ from tinkbox.model.labels import parse_labels
 from tinkbox.model.rollout import HOLDING, OVER, UNSUCCESSFUL, Counts, Member, OnFailure, Place, Rollout, RolloutState
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text
 from tinkbox.store.formats.json_text import read, write
+from tinkbox.store.holds import AWAITS_VERDICT
 
 _HEADS: Final = (
     "SELECT id, template_id, template_name, device, parameters, max_parallel, on_failure, labels, breakpoints, "
@@ -132,6 +133,16 @@ class RolloutTable:
         for row in rows:
             found[row["rollout_id"]][Place(row["place"])] = row["number"]
         return {rollout_id: Counts(by_place=each) for rollout_id, each in found.items()}
+
+    def held(self, rollout_ids: Sequence[str]) -> dict[str, int]:
+        """How many running machines of these rollouts are held, and wait for a person's verdict; without those that have none."""
+        rows = self._sql.execute(
+            "SELECT rollout_id, count(*) AS number FROM rollout_machine "  # noqa: S608  our own words
+            "WHERE rollout_id IN (SELECT value FROM json_each(?)) AND place = 'RUNNING' "
+            f"AND workflow_id IN (SELECT workflow_id FROM hold WHERE {AWAITS_VERDICT}) GROUP BY rollout_id",
+            (json.dumps(rollout_ids),),
+        ).fetchall()
+        return {row["rollout_id"]: row["number"] for row in rows}
 
     def members(self, rollout_id: str, places: Iterable[Place] = Place, most: int = -1) -> list[Member]:
         """Its machines that stand at one of these places, in their order; at most so many."""
@@ -287,6 +298,18 @@ class RolloutTable:
             (rollout_id, json.dumps(sorted(UNSUCCESSFUL | {Place.WAITING}))),
         )
         return cursor.rowcount
+
+    def fall_back(self, rollout_id: str) -> None:
+        """Let machines that wait for their retry stand where their workflow does; the rollout has to take note of it.
+
+        One whose workflow is deleted is canceled.
+        """
+        self._sql.execute(
+            "UPDATE rollout_machine SET noted = 0, place = coalesce("
+            "(SELECT state FROM workflow WHERE id = workflow_id AND NOT deleting), 'CANCELED') "
+            "WHERE rollout_id = ? AND place = 'WAITING' AND workflow_id != ''",
+            (rollout_id,),
+        )
 
     def set_state(
         self, rollout_id: str, state: RolloutState, now: datetime, stop_into: RolloutState | None = None

@@ -60,6 +60,11 @@ class Asked:
         except Exception as error:
             self.error = error
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self.future.cancelled()
+
 
 class ConnectionThread(ABC):
     """Made by `open`, ended by `close`; `failed` gets the exception that ended it otherwise."""
@@ -135,16 +140,20 @@ class ConnectionThread(ABC):
     def _run(self) -> None:
         waiting: deque[Asked] = deque()
         while not self._over:
-            group = self._group(waiting)
-            try:
-                if group[0].kind is Kind.ALONE:
-                    group[0].answer()
-                    self.tell(group)
-                else:
-                    self.answer(group)
-            except BaseException as error:
-                self._end()
-                self._soon(_fail, [*group, *waiting], self.failed, error)
+            self._answer_next(waiting)
+
+    def _answer_next(self, waiting: deque[Asked]) -> None:
+        """What was asked and answered is held no longer than this: it may be large."""
+        group = self._group(waiting)
+        try:
+            if group[0].kind is Kind.ALONE:
+                group[0].answer()
+                self.tell(group)
+            else:
+                self.answer(group)
+        except BaseException as error:
+            self._end()
+            self._soon(_fail, [*group, *waiting], self.failed, error)
 
     def _group(self, waiting: deque[Asked]) -> Sequence[Asked]:
         """Take what is answered together next; waits until there is something."""

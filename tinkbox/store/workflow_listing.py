@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tinkbox.model.labels import LabelKind, Operator, Requirement
-from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.listing import OfTemplate, WorkflowListing
 from tinkbox.model.rollout import LABEL as ROLLOUT
 from tinkbox.model.workflow import State
 from tinkbox.store.holds import AWAITS_VERDICT
+from tinkbox.store.workflow_templates import GONE
 
 # Of equal ones the oldest comes first, or last; creation has an order of its own, which a clock put back does not change.
 _COLUMNS: Final = {
@@ -66,11 +67,17 @@ def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
             "id IN (SELECT workflow_id FROM action WHERE worker = ? UNION SELECT workflow_id FROM service WHERE host = ?)",
             [wanted.machine, wanted.machine],
         )
-    if wanted.template:
-        yield "template_id = ?", [wanted.template]
+    if wanted.template is not None:
+        yield _of_template(wanted.template)
     if wanted.since is not None:
         yield "created_at >= ?", [wanted.since.isoformat()]
     yield from map(_condition, wanted.selector.requirements)
+
+
+def _of_template(template: OfTemplate) -> tuple[str, list[Any]]:
+    asked = (("template_id = ?", template.id), (f"template_name = ? AND {GONE}", template.called))
+    ways = [each for each in asked if each[1]]
+    return f"({' OR '.join(condition for condition, _ in ways)})", [value for _, value in ways]
 
 
 def _condition(requirement: Requirement) -> tuple[str, list[Any]]:

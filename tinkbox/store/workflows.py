@@ -37,6 +37,7 @@ from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.labels import LabelTable
 from tinkbox.store.services import insert_services, services_of
 from tinkbox.store.workflow_listing import listed_ids
+from tinkbox.store.workflow_templates import CALLED
 
 # What `_status` reads, and where it comes from.
 _STATUS = (
@@ -51,11 +52,11 @@ _ACTIONS = f"""
     WHERE action.workflow_id IN (SELECT value FROM json_each(?)) ORDER BY position
 """  # noqa: S608  our own columns
 # Every column of a workflow but its text.
-_HEADS = """
-    SELECT id, name, template_id, devices, state, created_at, updated_at, global_timeout, started_at, stop_into, stopped_at,
-           reason, message, service, wipe_confirmed
+_HEADS = f"""
+    SELECT id, name, template_id, {CALLED} AS template_called, devices, state, created_at, updated_at, global_timeout, started_at,
+           stop_into, stopped_at, reason, message, service, wipe_confirmed
     FROM workflow WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number
-"""
+"""  # noqa: S608  our own columns
 # Whatever an action does, that is large, is read of the one alone that a workflow stands at.
 _STANDS_AT = f"""
     SELECT {_STATUS}, counts.done, counts.total
@@ -200,12 +201,13 @@ class WorkflowTable:
     def insert(self, workflow: Workflow) -> None:
         """A new workflow with its actions and services, all as given, behind those that are there."""
         self._sql.execute(
-            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
-            "wipe_confirmed, place) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
+            "INSERT INTO workflow (id, name, template_id, template_name, devices, text, state, created_at, updated_at, "
+            "global_timeout, wipe_confirmed, place) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
             (
                 workflow.id,
                 workflow.name,
                 workflow.template_id,
+                workflow.template_name,
                 json.dumps(workflow.devices),
                 workflow.text,
                 workflow.state,
@@ -309,10 +311,12 @@ class WorkflowTable:
         """The workflows whose ids begin so, oldest first."""
         return self._workflows("WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 ORDER BY number", (letters, _BEHIND))
 
-    def called(self, name: str) -> list[State]:
-        """The states of all workflows of this name."""
-        rows = self._sql.execute("SELECT state FROM workflow WHERE NOT deleting AND name = ?", (name,)).fetchall()
-        return [State(row["state"]) for row in rows]
+    def called(self, name: str) -> list[tuple[str, State]]:
+        """The ids of all workflows of this name with their states, oldest first."""
+        rows = self._sql.execute(
+            "SELECT id, state FROM workflow WHERE NOT deleting AND name = ? ORDER BY number", (name,)
+        ).fetchall()
+        return [(row["id"], State(row["state"])) for row in rows]
 
     def newest_of(self, worker: str) -> list[Workflow]:
         """The newest workflow that has an action for this machine; empty when there is none."""
@@ -503,10 +507,10 @@ class WorkflowTable:
         return [_attempt(row) for row in rows]
 
     def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
-        rows = list(self._sql.execute(f"SELECT * FROM workflow {condition}", tuple(values)).fetchall())  # noqa: S608  our own conditions
+        found = self._sql.execute(f"SELECT *, {CALLED} AS template_called FROM workflow {condition}", tuple(values))  # noqa: S608  our own conditions
+        rows = list(found.fetchall())
         actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
-        found = self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall()
-        for row in found:
+        for row in self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall():
             actions[row["workflow_id"]].append(_status(row))
         services = services_of(self._sql, actions)
         return [
@@ -547,6 +551,7 @@ def _head(row: sqlite3.Row) -> dict[str, Any]:
         "id": row["id"],
         "name": row["name"],
         "template_id": row["template_id"],
+        "template_name": row["template_called"],
         "devices": json.loads(row["devices"]),
         "state": State(row["state"]),
         "created_at": datetime.fromisoformat(row["created_at"]),

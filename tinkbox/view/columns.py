@@ -6,17 +6,16 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.action_progress import in_words
-from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.breakpoint import Verb
 from tinkbox.model.cells import cells
 from tinkbox.model.workflow import State
 from tinkbox.view.lines import Line, Piece, age, clean, fitted
 from tinkbox.view.rows import Row
-from tinkbox.view.standing import Standing, is_being_carried_out
+from tinkbox.view.standing import Standing, held_where, is_being_carried_out
 from tinkbox.wire.messages.status import StrangerLine, WorkLine
 
 GAP: Final = 2
 MARKED: Final = "*"
-HELD: Final = {Kind.BEFORE: "before it begins", Kind.FAILURE: "on failure", Kind.AFTER: "after its end"}
 DECIDED: Final = "decided, being carried out"
 BY_ITSELF: Final = {
     Verb.FAIL: "fails", Verb.CONTINUE: "continues", Verb.ABORT: "aborts", Verb.RETRY: "retries", Verb.SKIP: "is skipped",
@@ -96,9 +95,9 @@ def why(row: Row, now: datetime) -> str:
     if work is None:
         return stage or "not seen yet"
     if row.standing is Standing.HELD:
-        return f"{_reason(work) or _held(work)}; {_until(work, now)}"
+        return f"{_reason(work) or held_where(work)}; {_until(work, now)}"
     if is_being_carried_out(work):
-        return f"{DECIDED}; {_reason(work) or _held(work)}"
+        return f"{DECIDED}; {_reason(work) or held_where(work)}"
     if work.state is State.SUCCESS:
         return stage
     return _reason(work) or _under_way(row, work) or stage or "not seen yet"
@@ -116,10 +115,6 @@ def _under_way(row: Row, work: WorkLine) -> str:
     if work.state is State.PENDING:
         return clean(row.machine.stage) or "not seen yet"
     return _sentence(progress, tried) if progress or tried else ""
-
-
-def _held(work: WorkLine) -> str:
-    return HELD[work.held] if work.held is not None else ""
 
 
 def _until(work: WorkLine, now: datetime) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from tinkbox.model.cells import cells
 from tinkbox.view.lines import clean
 from tinkbox.view.rows import Row, natural_key
-from tinkbox.view.standing import Standing
+from tinkbox.view.standing import Standing, held_where
 
 LONGEST_RANGE: Final = 30  # letters of its numbers
 SHORTER_RANGES: Final = (LONGEST_RANGE, 12, 1)
@@ -38,7 +38,7 @@ def groups_of(rows: Iterable[Row]) -> Sequence[Group]:
     for row in rows:
         if row.standing.is_problem:
             work = row.work
-            reason = clean(work.reason) if work is not None and row.standing in _WITH_REASON else ""
+            reason = clean(work.reason) or held_where(work) if work is not None and row.standing in _WITH_REASON else ""
             found.setdefault((row.standing, reason), []).append(row.name)
     groups = [
         Group(standing=standing, reason=reason, names=tuple(sorted(names, key=natural_key)))

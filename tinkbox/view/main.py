@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from tinkbox.client.refusals import Unanswered, Unreachable
 from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.text import counted
 from tinkbox.view.keys import Key, KeyReader
 from tinkbox.view.log_end import LogEnd
-from tinkbox.view.pages import doctor_page, gone_page, machine_page, older_page, workflow_page
+from tinkbox.view.pages import NotDone, doctor_page, gone_page, log_page, machine_page, older_page, workflow_page
 from tinkbox.view.painting import painted
 from tinkbox.view.picture import Shown, picture, waiting_picture
 from tinkbox.view.rows import EVERYTHING, Scope
@@ -35,6 +36,7 @@ from tinkbox.view.state import (
     disconnected,
     loaded,
     looked,
+    name_of,
     noticed,
     pressed,
     resized,
@@ -54,7 +56,9 @@ ESCAPE_SECONDS: Final = 0.05
 OLDER: Final = 200
 # Of what is asked for several machines, so much at once: other people's requests are answered in between.
 ACTS_AT_ONCE: Final = 8
-RELOADED: Final = frozenset({PageKind.MACHINE, PageKind.WORKFLOW})
+# Of what pages show, what is asked for by a machine alone.
+ABOUT_MACHINES: Final = frozenset({PageKind.DOCTOR, PageKind.OLDER})
+RELOADED: Final = frozenset({PageKind.MACHINE, PageKind.WORKFLOW, PageKind.LOG})
 
 # Opens a shell in the held action of a workflow; returns, when it was left, whether the view goes on.
 OpenShell = Callable[[str], Awaitable[bool]]
@@ -287,7 +291,9 @@ class _Live:
             self._under_way.discard(effect)
 
     async def _carry_out_several(self, several: Several) -> None:
-        refused: list[tuple[str, str]] = []
+        refused: list[tuple[Act, str]] = []
+        uncertain: list[tuple[Act, str]] = []
+        unsent: list[tuple[Act, str]] = []
         waiting = list(several.acts)
         self._unsent += len(waiting)
 
@@ -298,13 +304,23 @@ class _Live:
                 try:
                     with self._told_as_sent(act):
                         await self._done(act)
+                except Unanswered as error:
+                    uncertain.append((act, _said(error)))
+                    self._acted.append(act)  # who leaves before the end was not told of it yet
+                except Unreachable as error:
+                    unsent.append((act, _said(error)))
+                    self._unsent += 1
                 except Refusal as error:
-                    refused.append((act.machine, _said(error)))
+                    refused.append((act, _said(error)))
 
         async with asyncio.TaskGroup() as group:
             for _ in range(ACTS_AT_ONCE):
                 group.create_task(take_turns())
-        self._show(carried_out(self._view, several, refused))
+        for act, _ in uncertain:
+            self._acted.remove(act)
+        self._unsent -= len(unsent)
+        not_done = NotDone(refused=_named(refused), uncertain=_named(uncertain), unsent=_named(unsent))
+        self._show(carried_out(self._view, several, not_done))
 
     @contextmanager
     def _told_as_sent(self, act: Act) -> Iterator[None]:
@@ -343,35 +359,46 @@ class _Live:
         return f"the workflow of {effect.machine} is being canceled: what runs is told to stop"
 
     async def _loaded(self, load: Load) -> Draw:
-        """What draws the page of what the appliance answers."""
+        """What draws the page of what the appliance answers; the page of a machine that is gone says that."""
+        try:
+            return await self._answered(load)
+        except NotFound:
+            if not load.machine or load.kind not in ABOUT_MACHINES:
+                raise
+            name, now = name_of(self._view, load.machine), self._view.snapshot.now
+            return lambda width, _: (gone_page(name, None, now, width), ())
+
+    async def _answered(self, load: Load) -> Draw:
         operator, now = self._operator, self._view.snapshot.now
         if load.kind is PageKind.DOCTOR:
             diagnosed = await operator.doctor(load.machine)
-            return lambda width: (doctor_page(diagnosed, width), ())
+            return lambda width, _: (doctor_page(diagnosed, width), ())
         if load.kind is PageKind.OLDER:
             asked = {"limit": str(OLDER), "sort": "-created_at", **({"machine": load.machine} if load.machine else {})}
             older = (await operator.workflows.found(asked)).documents
-            return lambda width: older_page(older, now, width)
+            return lambda width, _: older_page(older, now, width, of_all=not load.machine)
         if load.kind is PageKind.WORKFLOW:
             shown, end = await operator.workflows.get(load.workflow), await self._log_of(load.workflow)
-            return lambda width: (workflow_page(shown, end, now, width), ())
+            return lambda width, _: (workflow_page(shown, end, now, width), ())
+        if load.kind is PageKind.LOG:
+            printed = await self._log_of(load.workflow)
+            return lambda width, _: (log_page(printed, width), ())
         row = row_of(self._view, load.machine)
         if row is None:
-            name, gone = self._title_of(load), await self._gone(load.machine)
-            return lambda width: (gone_page(name, gone, now, width), ())
+            name, gone = name_of(self._view, load.machine), await self._gone(load.machine)
+            return lambda width, _: (gone_page(name, gone, now, width), ())
         if isinstance(row.line, StrangerLine):
             seen = await operator.seen.get(row.line.mac)
-            return lambda width: (machine_page(row, seen.get("timeline", ()), None, (), now, width), ())
+            return lambda width, height: (
+                machine_page(row, seen.get("timeline", ()), None, (), now, width, height),
+                (),
+            )
         sightings = await operator.hardware.timeline(load.machine)
         workflow, log = None, list[str]()
         if row.machine.work is not None:
             workflow = await operator.workflows.get(row.machine.work.id)
             log = await self._log_of(row.machine.work.id)
-        return lambda width: (machine_page(row, sightings, workflow, log, now, width), ())
-
-    def _title_of(self, load: Load) -> str:
-        """The name that a machine had when its page was opened."""
-        return next((each.title for each in self._view.pages if each.load == load), load.machine)
+        return lambda width, height: (machine_page(row, sightings, workflow, log, now, width, height), ())
 
     async def _gone(self, machine: str) -> dict[str, Any] | None:
         """The document of a machine that is out of the view, if there is one."""
@@ -396,6 +423,11 @@ def _said(error: Refusal) -> str:
     """A refusal with its problems."""
     problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
     return ": ".join([str(error), *problems])
+
+
+def _named(acts: Sequence[tuple[Act, str]]) -> tuple[tuple[str, str], ...]:
+    """Reasons with the names of the machines."""
+    return tuple((act.machine, why) for act, why in acts)
 
 
 def _sent(effect: Act) -> str:

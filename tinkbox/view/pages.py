@@ -1,6 +1,7 @@
 """What pages show, of the documents that the appliance answers with: a machine, a workflow, the doctor, older workflows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,11 +15,14 @@ from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded
 from tinkbox.view.log_end import LONGEST
 from tinkbox.view.rows import Row, natural_key
 from tinkbox.view.standing import Standing, is_being_carried_out
+from tinkbox.wire.messages.named_machines import machines_of
 from tinkbox.wire.messages.status import StrangerLine, progress_of
 
 Document = Mapping[str, Any]
 SHOWN_SIGHTINGS: Final = 12
+LEAST_LOG: Final = 5  # lines of it on the page of a machine
 EARLIER: Final = "EARLIER WORKFLOW, WHICH IS OVER"
+UNCERTAIN: Final = "sent and not answered: it is uncertain whether it was done, so look before you ask again"
 HELP: Final[Sequence[tuple[str, str]]] = (
     ("j k ↓ ↑", "next and previous machine"),
     ("g G Home End", "first and last"),
@@ -26,12 +30,16 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("Space", "mark the machine, or unmark it, and go to the next; on a page: a page down"),
     ("*", "mark all that are shown"),
     ("u", "unmark all"),
-    ("/", "filter as you type: every word must be in name, state, reason, action, workflow, address, MAC or a label"),
-    ("", "labels are meant exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), rack, !rack"),
+    (
+        "/",
+        "a new filter as you type: every word must be in name, state, reason, action, workflow, address, MAC or a label",
+    ),
+    ("", "labels exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), !rack"),
     ("Esc", "back from a page; on the list, unmark all, then clear the filter"),
     ("S Tab", "sort by problem, name, state or age"),
     ("p", "problems by reason, with all machines that have each; Enter lists those"),
-    ("Enter", "the machine: its boot, its actions, its log"),
+    ("Enter", "the machine: its actions, the end of its log, its boot"),
+    ("l", "the log of its workflow"),
     ("o", "older workflows of the machine; Enter shows one"),
     ("d", "the doctor: why machines do not boot, on a machine's page why it does not; it listens for some seconds"),
     ("s", "a shell in the held action; Enter ~. comes back"),
@@ -39,7 +47,7 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("r", "retry: run a held action again, or resume a workflow that failed"),
     ("a", "abort what is held; cancel a workflow that is not over"),
     ("", "on the list c, r and a are for all marked machines, if there are any, after one question"),
-    ("!", "what was refused of that, by reason"),
+    ("!", "what was refused of that, is uncertain or was not sent, by reason"),
     ("q", "back from a page; on the list, leave"),
     ("Ctrl-C", "leave from everywhere"),
 )
@@ -69,15 +77,29 @@ def help_page(width: int) -> list[Line]:
 
 
 def machine_page(
-    row: Row, sightings: Sequence[Document], workflow: Document | None, log: Sequence[str], now: datetime, width: int
+    row: Row,
+    sightings: Sequence[Document],
+    workflow: Document | None,
+    log: Sequence[str],
+    now: datetime,
+    width: int,
+    height: int,
 ) -> list[Line]:
-    """A machine: how it stands and what to do, its boot, the actions of its workflow, the end of what these printed."""
+    """A machine: how it stands and what to do, the actions of its workflow, the end of what these printed, its boot.
+
+    As much of the log is there as leaves the rest before it on the first screen of this `height`.  The boot comes first where
+    that is what does not go on.
+    """
     lines = [*_about(row, now, width)]
-    if sightings:
-        lines += _titled("BOOT", _sightings(row, sightings, width))
+    is_of_work = workflow is not None and row.work is not None
+    boot = [*_sightings(row, sightings, _time(workflow.get("created_at")) if is_of_work and workflow else None, width)]
+    boot = [*_titled("BOOT", boot)] if boot else []
+    is_boot_first = row.standing in (Standing.PARKED, Standing.STALLED)
+    lines += boot if is_boot_first else []
     if workflow is not None:
-        lines += workflow_page(workflow, log, now, width, title="WORKFLOW" if row.work is not None else EARLIER)
-    return lines
+        lines += _work(workflow, now, width, title="WORKFLOW" if is_of_work else EARLIER)
+        lines += _end_of_log(log, width, max(LEAST_LOG, height - len(lines) - len(_titled("LOG"))))
+    return lines if is_boot_first else [*lines, *boot]
 
 
 def gone_page(name: str, machine: Document | None, now: datetime, width: int) -> list[Line]:
@@ -96,10 +118,19 @@ def gone_page(name: str, machine: Document | None, now: datetime, width: int) ->
     ]
 
 
-def workflow_page(
-    workflow: Document, log: Sequence[str], now: datetime, width: int, title: str = "WORKFLOW"
-) -> list[Line]:
+def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: int) -> list[Line]:
     """The actions of a workflow, its services, and the end of its log."""
+    lines = _work(workflow, now, width, "WORKFLOW")
+    return [*lines, *_titled("LOG", _log(log, width))] if log else lines
+
+
+def log_page(log: Sequence[str], width: int) -> list[Line]:
+    """The end of what a workflow's actions printed, as far as the view keeps it."""
+    return _log(log, width) or [(("nothing was printed", "dim"),)]
+
+
+def _work(workflow: Document, now: datetime, width: int, title: str) -> list[Line]:
+    """The actions of a workflow, and its services."""
     state = _standing(workflow.get("state"))
     head = (
         (f"{state.mark} {clean(str(workflow.get('name', '')))}", state.style),
@@ -109,10 +140,20 @@ def workflow_page(
     lines: list[Line] = [*_titled(title, flowed(head, width)), *_actions(workflow, now, width)]
     services = workflow.get("services") or ()
     if services:
-        lines += _titled("SERVICES", (line for each in services for line in _service(each, width)))
-    if log:
-        lines += _titled("LOG", (((part, ""),) for each in log for part in folded(clean(each, LONGEST), width)))
+        lines += _titled("SERVICES", [line for each in services for line in _service(each, width)])
     return lines
+
+
+def _log(log: Sequence[str], width: int) -> list[Line]:
+    return [((part, ""),) for each in log for part in folded(clean(each, LONGEST), width)]
+
+
+def _end_of_log(log: Sequence[str], width: int, height: int) -> list[Line]:
+    """So many lines of the end of a log, with their title."""
+    lines = _log(log, width)
+    if not lines:
+        return []
+    return _titled("LOG" if len(lines) <= height else "LOG: the last lines; l shows more", lines[-height:])
 
 
 def doctor_page(found: Document, width: int) -> list[Line]:
@@ -134,8 +175,10 @@ def doctor_page(found: Document, width: int) -> list[Line]:
     return lines
 
 
-def older_page(workflows: Sequence[Document], now: datetime, width: int) -> tuple[list[Line], list[str]]:
-    """A line for each workflow, with their ids; those who come are the newest first."""
+def older_page(
+    workflows: Sequence[Document], now: datetime, width: int, *, of_all: bool = False
+) -> tuple[list[Line], list[str]]:
+    """A line for each workflow, with their ids; those who come are the newest first.  Those `of_all` machines name these."""
     if not workflows:
         return [(("there is none", "dim"),)], [""]
     lines: list[Line] = []
@@ -147,6 +190,7 @@ def older_page(workflows: Sequence[Document], now: datetime, width: int) -> tupl
             (
                 (fitted(f"{state.mark} {state.word}", 11), state.style),
                 (fitted(clean(str(each.get("id", "")))[:8], 10), "dim"),
+                *([(f"{fitted(clean(machines_of(each)), max(8, min(26, width // 5)))}  ", "")] if of_all else []),
                 (fitted(clean(str(each.get("name", ""))), max(8, min(30, width // 4))), "bold"),
                 (fitted(f"{age(created, now)} ago" if created else "", 8, right=True), "dim"),
                 ("  ", ""),
@@ -171,8 +215,23 @@ def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str
     return lines, filters
 
 
-def refused_page(refused: Sequence[tuple[str, str]], unanswered: int, width: int) -> list[Line]:
-    """Of what was asked of several machines, who refused: each reason with the names that have it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotDone:
+    """Of what was asked of several machines, what was not done, or may not be: names and reasons.
+
+    `refused` is what the appliance refused, `uncertain` what was sent and has no answer, `unsent` what was not sent at all.
+    """
+
+    refused: tuple[tuple[str, str], ...] = ()
+    uncertain: tuple[tuple[str, str], ...] = ()
+    unsent: tuple[tuple[str, str], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.refused) + len(self.uncertain) + len(self.unsent)
+
+
+def refused_page(not_done: NotDone, unanswered: int, width: int) -> list[Line]:
+    """Of what was asked of several machines, who refused, and what else was not done: each reason with the names that have it.
 
     So many were asked for and are `unanswered`: nothing is known of them yet.
     """
@@ -180,7 +239,10 @@ def refused_page(refused: Sequence[tuple[str, str]], unanswered: int, width: int
         asked = f"asking for {counted(unanswered, 'machine')} …: what is refused stands here once all have their answer"
         return wrapped(asked, width, style="dim")
     names: dict[str, list[str]] = {}
-    for name, reason in refused:
+    # Why there is no answer has in it what was asked of each machine, so that no two would have the same reason.
+    named = [(name, UNCERTAIN) for name, _ in not_done.uncertain]
+    named += [(name, f"not sent: {reason}") for name, reason in not_done.unsent]
+    for name, reason in (*not_done.refused, *named):
         names.setdefault(clean(reason), []).append(name)
     lines: list[Line] = []
     for reason, those in names.items():
@@ -220,17 +282,18 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
         yield ((f"  register it: tinkbox hardware add {clean(machine.mac)} --name NAME", "yellow"),)
 
 
-def _titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
-    yield ()
-    yield ((title, "dim"),)
-    yield from lines
+def _titled(title: str, lines: Iterable[Line] = ()) -> list[Line]:
+    return [(), ((title, "dim"),), *lines]
 
 
-def _sightings(row: Row, sightings: Sequence[Document], width: int) -> Iterator[Line]:
-    left_out = len(sightings) - SHOWN_SIGHTINGS
+def _sightings(row: Row, sightings: Sequence[Document], since: datetime | None, width: int) -> Iterator[Line]:
+    """The newest ones; where `since` is given, none that is older."""
+    newer = [each for each in sightings if since is None or (_time(each.get("at")) or since) >= since]
+    shown = newer[-SHOWN_SIGHTINGS:]
+    left_out = len(sightings) - len(shown)
     if left_out > 0:
-        yield from wrapped(f"… {left_out} before these: tinkbox hardware get {row.name}", width, style="dim")
-    shown = sightings[-SHOWN_SIGHTINGS:]
+        those = "these" if shown else "this workflow"
+        yield from wrapped(f"… {left_out} before {those}: tinkbox hardware get {row.name}", width, style="dim")
     widest = max((cells(clean(str(each.get("stage", "")))) for each in shown), default=0)
     column = min(widest, max(12, width // 3))
     for each in shown:

@@ -174,7 +174,18 @@ def _last_line(view: View) -> Line:
         return ((clean(view.notice), "yellow"),)
     if view.lost:
         return _lost(view)
-    return ((_keys(view), "dim"),)
+    more = _more_below(view)
+    told = f"{more}  " if more else ""
+    return ((told, "bold"), (_keys(view, view.width - cells(told)), "dim"))
+
+
+def _more_below(view: View) -> str:
+    """That a page goes on below the screen: right below its last line that is seen."""
+    page = view.page
+    if page is None or not page.is_loaded:
+        return ""
+    more = len(page.lines) - page.top - max(1, view.height - AROUND_PAGE)
+    return f"… {counted(more, 'more line')}" if more > 0 else ""
 
 
 def _asked(question: Question, width: int) -> Line:
@@ -186,7 +197,7 @@ def _asked(question: Question, width: int) -> Line:
     return (*cut(((f"{text} {names}" if names else text, "bold yellow"),), room), (answer, "bold"))
 
 
-def _keys(view: View) -> str:
+def _keys(view: View, width: int) -> str:
     """The keys that fit, those that go with the selected machine before others."""
     page, row = view.page, view.row
     if page is None:
@@ -194,6 +205,7 @@ def _keys(view: View) -> str:
             "? keys",
             "q leave",
             *(_marked_keys(view) if view.marked else ["Enter open", "/ filter", *_work_keys(row)]),
+            *(["Esc clear filter"] if view.filtered_by and not view.marked else []),
             "Space mark",
             "p problems",
             "o older",
@@ -202,8 +214,10 @@ def _keys(view: View) -> str:
         ]
     else:
         row = row_of(view, page.load.machine) if page.load.kind is PageKind.MACHINE else None
-        keys = ["? keys", "q back", *(["Enter open"] if page.items else []), *_work_keys(row), "j k scroll"]
-    while len("  ".join(keys)) > view.width and len(keys) > 2:
+        opens = ["Enter open"] if page.items else []
+        log = ["l log"] if page.load.kind is PageKind.WORKFLOW or (row and row.machine.work) else []
+        keys = ["? keys", "q back", *opens, *_work_keys(row), *log, "j k scroll"]
+    while len("  ".join(keys)) > width and len(keys) > 2:
         keys.pop()
     return "  ".join([*keys[2:], *keys[:2]])
 

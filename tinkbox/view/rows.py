@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Final
 
-from tinkbox.model.errors import Invalid
-from tinkbox.model.labels import Selector, parse_selector
+from tinkbox.model.labels import Selector
+from tinkbox.view.filters import parse_filter
 from tinkbox.view.lines import clean
-from tinkbox.view.standing import Standing, standing_of, words_of, work_of
+from tinkbox.view.standing import Standing, held_where, standing_of, words_of, work_of
 from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine, WorkLine
 
 LONGEST_NAME: Final = 63
@@ -113,23 +113,12 @@ def rows_of(snapshot: Snapshot, before: Mapping[str, Row], scope: Scope = EVERYT
     return rows
 
 
-def chosen(rows: Iterable[Row], filtered_by: str, order: Order) -> tuple[Row, ...]:
-    """Those that the filter keeps, in this order.
-
-    It is a selector of labels, or words, of which one with an `=` is a selector as well; the others are searched for.
-    """
+def chosen(rows: Iterable[Row], filtered_by: str, order: Order, *, is_typed: bool = False) -> tuple[Row, ...]:
+    """Those that the filter keeps, which `is_typed` where it may go on, in this order."""
     found = list(rows)
-    selector = _selector(filtered_by)
-    if selector is not None and ("=" in filtered_by or _names_a_label(selector, found)):
-        found = [each for each in found if selector.matches(each.machine.labels)]
-    else:
-        for word in filtered_by.split():
-            selector, searched = _selector(word) if "=" in word else None, word.lower()
-            found = [
-                each
-                for each in found
-                if (selector.matches(each.machine.labels) if selector is not None else searched in each.searched)
-            ]
+    if filtered_by:
+        kept_by = parse_filter(filtered_by, [each.machine.labels for each in found], is_typed=is_typed)
+        found = [each for each in found if kept_by.keeps(each.searched, each.machine.labels)]
     # Sorting keeps the order of what is equal.
     found.sort(key=lambda each: each.by_name)
     if order is Order.PROBLEM:
@@ -145,18 +134,6 @@ def counted_by_standing(rows: Iterable[Row]) -> Sequence[tuple[Standing, int]]:
     """How many stand how, the worst first; those that are none are left out."""
     counts = Counter(each.standing for each in rows)
     return [(each, counts[each]) for each in Standing if counts[each]]
-
-
-def _selector(text: str) -> Selector | None:
-    try:
-        return parse_selector(text) if text.strip() else None
-    except Invalid:
-        return None
-
-
-def _names_a_label(selector: Selector, rows: Sequence[Row]) -> bool:
-    keys = {each.key for each in selector.requirements}
-    return any(not keys.isdisjoint(row.machine.labels) for row in rows)
 
 
 def _problem_key(row: Row) -> tuple[int, float]:
@@ -184,15 +161,25 @@ def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Stand
     told += [machine.lost, machine.parked, machine.stalled, machine.rollout]
     told += [f"{key}={value}" for key, value in machine.labels.items()]
     if work is not None:
-        told += [work.id, work.name, work.template, work.action, work.reason, work.message, work.state]
+        told += [
+            work.id,
+            work.name,
+            work.template,
+            work.action,
+            work.reason,
+            work.message,
+            work.state,
+            held_where(work),
+        ]
     is_boot = work is None or standing in (Standing.PARKED, Standing.STALLED)
     since = machine.stage_at if is_boot or work is None else work.since
+    is_at_something = standing not in (Standing.WAITING, Standing.IDLE)
     return Row(
         line=line,
         machine=machine,
         name=name[:LONGEST_NAME],
         standing=standing,
-        since=since if standing is not Standing.WAITING else None,
+        since=since if is_at_something else None,
         searched=" ".join(told).lower(),
         by_name=natural_key(name),
     )

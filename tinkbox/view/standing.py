@@ -3,9 +3,12 @@
 from enum import Enum
 from typing import Final
 
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.status import MachineLine, WorkLine
+
+_HELD: Final = {Kind.BEFORE: "before it begins", Kind.FAILURE: "on failure", Kind.AFTER: "after its end"}
 
 
 class Standing(Enum):
@@ -39,7 +42,7 @@ class Standing(Enum):
 
 
 _RANKS = {each: rank for rank, each in enumerate(Standing)}
-_ROW_WORDS: Final = frozenset(each.word.lower() for each in Standing)
+ROW_WORDS: Final = frozenset(each.word.lower() for each in Standing)  # of the column STATE
 # The words that select machines: those of the column STATE, and beside them those of lists of machines.  Retired ones are not told.
 STATE_WORDS: Final = tuple(
     dict.fromkeys(
@@ -50,6 +53,11 @@ STATE_WORDS: Final = tuple(
     )
 )
 _BY_STATE = {each: Standing[each.value] for each in State if each.value in Standing.__members__}
+
+
+def held_where(work: WorkLine) -> str:
+    """Where its action is held: `after its end`; empty when it is not."""
+    return _HELD[work.held] if work.held is not None else ""
 
 
 def work_of(machine: MachineLine) -> WorkLine | None:
@@ -97,5 +105,5 @@ def words_of(machine: MachineLine) -> frozenset[str]:
     What took too long has failed as well, as in these.
     """
     standing = standing_of(machine)
-    words = {standing.word.lower()} | ({machine.state} - _ROW_WORDS)
+    words = {standing.word.lower()} | ({machine.state} - ROW_WORDS)
     return frozenset(words | {Standing.FAILED.word.lower()} if standing is Standing.TIMEOUT else words)

@@ -21,7 +21,7 @@ from tinkbox.model.workflow import FINAL
 from tinkbox.model.workflow import State as WorkState
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, clean, wrapped
-from tinkbox.view.pages import help_page, problems_page, refused_page
+from tinkbox.view.pages import NotDone, help_page, problems_page, refused_page
 from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine, merged
@@ -41,6 +41,7 @@ class PageKind(Enum):
     DOCTOR = "doctor"
     OLDER = "older workflows"
     WORKFLOW = "workflow"
+    LOG = "log"
     HELP = "keys"
     PROBLEMS = "problems"
     REFUSED = "refused"
@@ -106,8 +107,8 @@ class Several:
 
 
 Effect = Quit | Load | Shell | Act | Several
-# A page's lines for a width, and what is selected by each, if anything is.
-Draw = Callable[[int], tuple[Sequence[Line], Sequence[str]]]
+# A page's lines for a width and the height of the first screen, and what is selected by each, if anything is.
+Draw = Callable[[int, int], tuple[Sequence[Line], Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,9 +172,9 @@ class View:
     """All of it; `rows` are by id, `counts` how many stand how, `shown` those that pass the filter, in their order.
 
     `scope` is what the view was begun for; of other machines there are no rows.  `marked` are ids.  `moved` tells that another
-    machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `refused`
-    has the names and reasons of machines of which it was refused, `asking` is what was asked of several and not all answered,
-    `lost` is about the connection.
+    machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `not_done`
+    is what of that was refused or else was not done, `asking` is what was asked of several and not all answered, `lost` is about
+    the connection.
     """
 
     snapshot: Snapshot
@@ -194,7 +195,7 @@ class View:
     pages: tuple[Page, ...] = ()
     question: Question | None = None
     notice: str = ""
-    refused: tuple[tuple[str, str], ...] = ()
+    not_done: NotDone = field(default_factory=NotDone)
     asking: frozenset[Several] = frozenset()
     lost: str = ""
 
@@ -241,14 +242,21 @@ def noticed(view: View, text: str) -> View:
     return replace(view, notice=text)
 
 
-def carried_out(view: View, several: Several, refused: Sequence[tuple[str, str]]) -> View:
-    """What was asked of marked machines has been done, but for those of this name and reason."""
-    told = [f"{len(several.acts) - len(refused)} {several.done}"]
+def carried_out(view: View, several: Several, not_done: NotDone) -> View:
+    """What was asked of marked machines has been done, but for some."""
+    told = [f"{len(several.acts) - len(not_done)} {several.done}"]
     told += [f"{several.late} went on meanwhile"] if several.late else []
-    if refused:
-        (name, why), *more = refused
-        told.append(f"{len(refused)} refused: {f'! shows why. {name}' if more else name}: {clean(why)}")
-    view = replace(view, notice=", ".join(told), refused=tuple(refused), asking=view.asking - {several})
+    if not_done.uncertain:
+        (name, _), *more = not_done.uncertain
+        told.append(f"it is uncertain whether {f'{len(more) + 1} were' if more else f'{name} was'}")
+    told += [f"{len(not_done.unsent)} not sent"] if not_done.unsent else []
+    if not_done.refused:
+        (name, why), *more = not_done.refused
+        shows = len(not_done) > 1
+        told.append(f"{len(more) + 1} refused: {f'! shows why. {name}' if shows else name}: {clean(why)}")
+    elif not_done:
+        told[-1] += ": ! lists them"
+    view = replace(view, notice=", ".join(told), not_done=not_done, asking=view.asking - {several})
     return _scrolled(_with_own_pages(view))
 
 
@@ -265,11 +273,11 @@ def loaded(view: View, load: Load, draw: Draw) -> View:
 
 def _drawn_anew(view: View) -> View:
     """With the lines that pages have at this width."""
-    return replace(view, pages=tuple(_drawn(each, each.draw, view.width) if each.draw else each for each in view.pages))
+    return replace(view, pages=tuple(_drawn(view, each, each.draw) if each.draw else each for each in view.pages))
 
 
-def _drawn(page: Page, draw: Draw, width: int) -> Page:
-    lines, items = draw(width)
+def _drawn(view: View, page: Page, draw: Draw) -> Page:
+    lines, items = draw(view.width, _page_height(view))
     return replace(page, lines=lines, items=items)
 
 
@@ -280,7 +288,7 @@ def unanswered(view: View, load: Load, why: str) -> View:
         return view
     if page.is_loaded:
         return noticed(view, why)
-    return loaded(view, load, lambda width: (wrapped(clean(why), width, style="yellow"), ()))
+    return loaded(view, load, lambda width, _: (wrapped(clean(why), width, style="yellow"), ()))
 
 
 def pressed(view: View, key: str) -> tuple[View, Effect | None]:
@@ -306,7 +314,7 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
             return replace(view, notice="the machine that was selected is gone: nothing was done"), None
         if key == " ":
             return _selected(replace(view, marked=view.marked ^ {row.machine.id}), view.index + 1), None
-        return _opened_machine(view, row) if key == Key.ENTER else _common(view, row, key)
+        return _opened_machine(view, row) if key == Key.ENTER else _common(view, row, key, row.machine.id)
     view = replace(view, moved=None)
     last = len(view.shown) - 1
     moves: Mapping[str, int] = {
@@ -322,7 +330,7 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
     if key in ("q", "Q"):
         return view, Quit()
     if key == "/":
-        return replace(view, is_typing=True), None
+        return _listed(replace(view, is_typing=True, filtered_by="")), None
     if key == "*":
         return replace(view, marked=view.marked | {each.machine.id for each in view.shown}), None
     if key == "u" or (key == Key.ESCAPE and view.marked):
@@ -331,7 +339,7 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
         return _listed(replace(view, filtered_by="")), None
     if key in ("S", Key.TAB):
         return _listed(replace(view, order=view.order.following)), None
-    return _common(view, view.row, key)
+    return _common(view, view.row, key, "")
 
 
 def _is_seen(view: View) -> bool:
@@ -349,29 +357,33 @@ def _meant(view: View) -> tuple[View, Row | None]:
     return (view if row is before else _listed(view)), row
 
 
-def _common(view: View, row: Row | None, key: str) -> tuple[View, Effect | None]:
-    """What keys do on the list and on pages alike; `row` is the machine that is meant."""
+def _common(view: View, row: Row | None, key: str, machine: str) -> tuple[View, Effect | None]:
+    """What keys do on the list and on pages alike; `machine` is the id of the one that is meant, also when its `row` is gone."""
     if key == "?":
         lines = help_page(view.width)
         return _opened(view, Page(load=Load(kind=PageKind.HELP), title="keys", lines=lines, is_loaded=True))
     if key == "d":
-        if view.page is None or row is None:
+        if view.page is None or not machine:
             return _opened(view, Page(load=Load(kind=PageKind.DOCTOR), title="doctor"))
-        load = Load(
-            kind=PageKind.DOCTOR, machine=row.machine.id
-        )  # of a stranger its MAC, which the doctor knows as well
-        return _opened(view, Page(load=load, title=f"doctor for {row.name}"))
+        # Of a stranger its MAC, which the doctor knows as well.
+        load = Load(kind=PageKind.DOCTOR, machine=machine)
+        return _opened(view, Page(load=load, title=f"doctor for {name_of(view, machine)}"))
     if key == "o":
-        machine = row.machine.id if row is not None and not isinstance(row.line, StrangerLine) else ""
-        title = f"workflows of {row.name}" if row is not None and machine else "workflows"
+        if row is not None and isinstance(row.line, StrangerLine):
+            return replace(view, notice=f"{row.name} is not registered: it has no workflow"), None
+        title = f"workflows of {name_of(view, machine)}" if machine else "workflows of all machines"
         return _opened(view, Page(load=Load(kind=PageKind.OLDER, machine=machine), title=title))
+    if key == "l":
+        return _opened_log(view, row)
     if key == "p" and view.page is None:
         lines, filters = problems_page(view.rows.values(), view.width)
         load = Load(kind=PageKind.PROBLEMS)
         return _opened(view, Page(load=load, title="problems", lines=lines, items=filters, is_loaded=True))
     if key == "!":
-        lines = refused_page(view.refused, view.unanswered, view.width)
-        return _opened(view, Page(load=Load(kind=PageKind.REFUSED), title="refused", lines=lines, is_loaded=True))
+        lines = refused_page(view.not_done, view.unanswered, view.width)
+        return _opened(
+            view, Page(load=Load(kind=PageKind.REFUSED), title="refused or not done", lines=lines, is_loaded=True)
+        )
     if key in _WORK_KEYS:
         if row is None:
             gone = view.page is not None and view.page.load.kind is PageKind.MACHINE
@@ -380,6 +392,24 @@ def _common(view: View, row: Row | None, key: str) -> tuple[View, Effect | None]
             ), None
         return _shell(view, row) if key == "s" else _asked(view, _proposed(row, _PROPOSING[key]))
     return view, None
+
+
+def _opened_log(view: View, row: Row | None) -> tuple[View, Effect | None]:
+    """What the workflow printed that the page on top is about, or has selected, else that of the machine."""
+    page, work = view.page, row.machine.work if row is not None else None
+    workflow = work.id if work is not None else ""
+    if page is not None and page.load.kind is PageKind.OLDER and page.items:
+        workflow = page.items[page.selected]
+    elif page is not None and page.load.workflow:
+        workflow = page.load.workflow
+    if not workflow:
+        return replace(
+            view, notice=f"{row.name} has no workflow" if row is not None else "there is no workflow here"
+        ), None
+    machine = row.machine.id if row is not None else ""
+    load = Load(kind=PageKind.LOG, machine=machine, workflow=workflow)
+    title = f"log of {workflow[:8]}" + (f" on {row.name}" if row is not None else "")
+    return _opened(view, Page(load=load, title=title, at_end=True))
 
 
 def _shell(view: View, row: Row) -> tuple[View, Effect | None]:
@@ -469,7 +499,7 @@ _PROPOSING: Final[Mapping[str, _Proposing]] = {
 }
 _WORK_KEYS: Final = frozenset({*_PROPOSING, "s"})
 # Of the keys on the list, those that are for the selected machine.
-_FOR_A_MACHINE: Final = frozenset({*_WORK_KEYS, "o", " ", Key.ENTER})
+_FOR_A_MACHINE: Final = frozenset({*_WORK_KEYS, "o", "l", " ", Key.ENTER})
 
 
 def _asked(view: View, proposed: Proposal | str) -> tuple[View, None]:
@@ -491,18 +521,28 @@ def _asked_of_marked(view: View, key: str) -> tuple[View, None]:
         return replace(view, notice=f"{some}{cannot[0]}"), None
     if len(marked) == 1:
         return replace(view, question=Question(text=proposals[0].text, proposals=proposals, done=doing.done)), None
+    if len(proposals) == 1:
+        return replace(view, question=_question_about_one(proposals[0], doing, len(cannot))), None
     failures = sum(each.explains for each in proposals)
-    do = "does" if failures == 1 else "do"
     if failures == len(proposals):
-        text = f"Why {do} {counted(failures, 'failure')} count as success"
+        text = f"Why do {counted(failures, 'failure')} count as success"
         text += f", {len(cannot)} left out?" if cannot else "?"
     elif failures:
         text = f"{doing.verb} {len(proposals)}" + (f", leave out {len(cannot)}" if cannot else "")
-        text += f"; why {do} {counted(failures, 'failure')} count as success?"
+        text += f"; why {'does' if failures == 1 else 'do'} {counted(failures, 'failure')} count as success?"
     else:
         text = f"{doing.verb} {counted(len(proposals), 'machine')}"
         text += f", leave out {len(cannot)} that cannot?" if cannot else "?"
     return replace(view, question=Question(text=text, proposals=proposals, done=doing.done)), None
+
+
+def _question_about_one(proposal: Proposal, doing: "_Proposing", left_out: int) -> Question:
+    """Of marked machines the only one for which the key does something: its name comes first, so that it is never cut."""
+    name = proposal.row.name
+    text = f"{doing.verb} {name}, leave out {left_out} that cannot?"
+    if proposal.explains:
+        text = f"Why does the failure on {name} count as success, {left_out} left out?"
+    return Question(text=text, proposals=(proposal,), done=doing.done)
 
 
 def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | None]:
@@ -554,7 +594,7 @@ def _hold_of(work: WorkLine) -> tuple[object, ...]:
 def _typed(view: View, key: str) -> View:
     """A key that belongs to the filter, which counts as it is typed."""
     if key == Key.ENTER:
-        return replace(view, is_typing=False)
+        return _listed(replace(view, is_typing=False))
     if key == Key.ESCAPE:
         return _listed(replace(view, is_typing=False, filtered_by=""))
     if key in (Key.DOWN, Key.UP):
@@ -611,13 +651,20 @@ def _pressed_on_page(view: View, page: Page, key: str) -> tuple[View, Effect | N
     row = row_of(view, page.load.machine)
     if key in _WORK_KEYS and not _is_about(page.load, row):
         return replace(view, notice="this key is for a machine's page: Esc goes back"), None
-    return _common(view, row, key)
+    return _common(view, row, key, page.load.machine)
 
 
 def _is_about(load: Load, row: Row | None) -> bool:
     """Whether a page shows the work of a machine that its row has, and not an older one."""
     work = row.work if row is not None else None
     return load.kind is PageKind.MACHINE or (work is not None and load.workflow == work.id)
+
+
+def name_of(view: View, machine: str) -> str:
+    """What a machine or stranger is called, by its id; of one that is gone, what its page was opened as."""
+    row = row_of(view, machine)
+    opened = (each.title for each in view.pages if each.load == Load(kind=PageKind.MACHINE, machine=machine))
+    return row.name if row is not None else next(opened, machine)
 
 
 def row_of(view: View, machine: str) -> Row | None:
@@ -650,7 +697,7 @@ def _own_page(view: View, page: Page) -> Page:
     if page.load.kind is PageKind.HELP:
         return replace(page, lines=help_page(view.width))
     if page.load.kind is PageKind.REFUSED:
-        return replace(page, lines=refused_page(view.refused, view.unanswered, view.width))
+        return replace(page, lines=refused_page(view.not_done, view.unanswered, view.width))
     if page.load.kind is not PageKind.PROBLEMS:
         return page
     lines, items = problems_page(view.rows.values(), view.width)
@@ -668,7 +715,7 @@ def _of_same_group(page: Page, items: Sequence[str]) -> int:
 
 def _listed(view: View) -> View:
     """Filter and sort anew; the selection stays on its machine, else at its place."""
-    shown = chosen(view.rows.values(), view.filtered_by, view.order)
+    shown = chosen(view.rows.values(), view.filtered_by, view.order, is_typed=view.is_typing)
     index = next((index for index, row in enumerate(shown) if row.machine.id == view.selected), -1)
     if index < 0 or view.selected == "":
         index = min(view.index, max(0, len(shown) - 1))

@@ -39,6 +39,15 @@ async def test_documents_are_applied_exported_and_applied_again(door: Door) -> N
     assert {each["outcome"] for each in again["results"]} == {"unchanged"}
 
 
+async def test_each_is_answered_with_what_means_it_alone(door: Door) -> None:
+    alike = machine(2).replace("hostname: node2", "hostname: node1")
+    answer = await door.done("POST", "/v1/apply", asked(machine(1), alike, template()))
+    keys = {each["name"]: each["key"] for each in answer["results"]}
+    known = door.box.machines.known
+    assert keys == {"node1": str(answer["results"][0]["id"]), "node2": "node2", "hello": "hello"}
+    assert known.find(keys["node1"]).hardware.name == "node1"
+
+
 async def test_a_dry_run_shows_what_each_was_and_would_be(door: Door) -> None:
     await door.done("POST", "/v1/apply", asked(machine(1)))
     answer = await door.done("POST", "/v1/apply", asked(machine(1, rack="r2"), template(), dry_run=True, diff=True))

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from tests.integration.api.door import Door
-from tests.integration.engine.appliance import mac
+from tests.integration.engine.appliance import HELLO, mac
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Held
@@ -62,6 +62,13 @@ async def test_what_is_armed_adds_up_and_is_an_event_with_who_did_it(door: Door,
         "breakpoint.armed", getpass.getuser(), ["hello world/second"],
     )  # fmt: skip
     assert [each["armed"] for each in await door.done("GET", "/v1/breakpoints")] == [everything]
+
+
+async def test_false_arms_nothing_and_disarms_nothing(door: Door, path: str) -> None:
+    armed = (await door.done("POST", f"{path}/arm", {"on_failure": True}))["armed"]
+    status, problem = await door.ask("POST", f"{path}/arm", {"on_failure": False, "before": ["second"]})
+    assert (status, "clear it with" in problem["detail"]) == (422, True)
+    assert (await door.done("GET", path))["armed"] == armed
 
 
 async def test_what_is_named_is_cleared_and_without_a_name_everything(door: Door, path: str) -> None:
@@ -282,6 +289,40 @@ async def test_the_list_is_selected_by_state_machine_and_labels(door: Door, path
     assert [(each["id"], each["hostname"]) for each in listed["machines"]] == [(MACHINE, "machine-1")]
     assert (await door.ask("GET", "/v1/breakpoints?machine=node9"))[0] == 404
     assert (await door.ask("GET", "/v1/breakpoints?state=HEELD"))[0] == 422
+
+
+async def test_what_is_being_stopped_is_not_held(door: Door, path: str) -> None:
+    await hold(door, path)
+    workflow = path.removesuffix("/breakpoints")
+    held = await door.done("GET", f"{workflow}/state")
+    assert (held["current_action_state"], held["held"]["verdicts"]) == ("HELD", ["continue", "fail", "retry", "abort"])
+    await door.done("POST", f"/v1/hardware/{MACHINE}/retire", {"force": True})
+    stopping = await door.done("GET", f"{workflow}/state")
+    told = (stopping["state"], stopping["current_action_state"], stopping["held"], stopping["reason"])
+    assert told == ("STOPPING", "STOPPING", None, "DiskNotFound")
+    assert [each["held"] for each in await door.done("GET", "/v1/breakpoints")] == [None]
+    (listed,) = await door.done("GET", "/v1/workflows")
+    assert listed["current_action_state"] == "STOPPING"
+
+
+async def test_a_rollout_counts_what_is_held_and_says_until_when(door: Door) -> None:
+    await door.box.machine(1)
+    await door.box.machine(2)
+    await door.box.templates.create("hello", HELLO)
+    asked = {"template": "hello", "machines": ["machine-1", "machine-2"], "breakpoints": {"on_failure": True}}
+    key = (await door.done("POST", "/v1/rollouts", asked))["id"]
+    await door.box.progression.look()
+    (first, _) = (await door.done("GET", f"/v1/rollouts/{key}"))["under_way"]
+    await hold(door, f"/v1/workflows/{first['workflow']}/breakpoints")
+    rollout = await door.done("GET", f"/v1/rollouts/{key}")
+    (listed,) = await door.done("GET", "/v1/rollouts")
+    assert (rollout["held"], listed["held"], rollout["counts"]["RUNNING"]) == (1, 1, 1)
+    held, other = (each["held"] for each in rollout["under_way"])
+    assert (held["on_expiry"], held["verdicts"], other) == ("fail", ["continue", "fail", "retry", "abort"], None)
+    assert held["deadline"] > held["since"]
+    await door.done("POST", f"/v1/workflows/{first['workflow']}/breakpoints/verdict", {"verb": "retry"})
+    rollout = await door.done("GET", f"/v1/rollouts/{key}")
+    assert (rollout["held"], rollout["under_way"][0]["held"]) == (0, None), "nobody is waited for any more"
 
 
 async def test_a_name_that_several_unfinished_workflows_have_decides_nothing(door: Door, path: str) -> None:

@@ -23,6 +23,11 @@ from tests.integration.engine.workflows.test_lost_histories import DONE, RETRIES
 from tinkbox.api import access
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.door.problems import Handler, refusals_become_problems
+from tinkbox.engine.applying.applying import Applying
+from tinkbox.engine.machines.imports import Imports
+from tinkbox.engine.rollouts.rollouts import Rollouts
+from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.model.access import Caller, Right
 
 MACHINE = str(UUID(int=1))
@@ -264,3 +269,45 @@ def test_every_route_that_changes_something_is_tried() -> None:
         if right is not Right.LOOK and (route[0] != "GET" or "credential" in route[1])
     }
     assert {(each.method, each.route) for each in CHANGES} == changing
+
+
+REHEARSED = [
+    ("/v1/apply", {"dry_run": True, "files": [{"name": "a.json", "text": json.dumps(hardware(2))}]}),
+    ("/v1/hardware/import", {"dry_run": True, "machines": [{"macs": [mac(9)], "name": "n9"}]}),
+    ("/v1/workflows/plan", {"template": "hello", "machine": "machine-1"}),
+    ("/v1/rollouts", {"dry_run": True, "template": "hello", "machines": ["machine-1"]}),
+    ("/v1/templates/validate", {"template": "hello"}),
+]
+
+
+@pytest.mark.parametrize(("route", "document"), REHEARSED, ids=[route for route, _ in REHEARSED])
+async def test_what_changes_nothing_is_given_up_when_its_client_goes_away(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, document: Document
+) -> None:
+    await both(door)
+    begun, given_up = asyncio.Event(), asyncio.Event()
+
+    async def last(*_: object, **__: object) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.set()
+
+    for holder, name in (
+        (Applying, "apply"),
+        (Imports, "preview"),
+        (WorkflowPlans, "plan"),
+        (Rollouts, "plan"),
+        (Templates, "validate"),
+    ):
+        monkeypatch.setattr(holder, name, last)
+    async with served(door, tmp_path) as (path, ended):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(request_of(Change("POST", route, "", document), ""))
+            async with asyncio.timeout(60):
+                await begun.wait()
+        async with asyncio.timeout(60):
+            await given_up.wait()
+            await ended.get()

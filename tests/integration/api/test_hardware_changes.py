@@ -1,8 +1,10 @@
 """The routes by which machines are imported, edited, retired, deleted, and noted about."""
 
+import asyncio
 import json
 import logging
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 import aiohttp
@@ -10,7 +12,9 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
-from tinkbox.model.machine_lists import MOST_LISTED
+from tinkbox.api.routes import hardware_changes
+from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine
 from tinkbox.model.workflow import State
 
 MACHINE = str(UUID(int=1))
@@ -110,6 +114,12 @@ async def test_what_is_no_list_is_422(door: Door, document: dict[str, Any]) -> N
     assert await door.done("GET", "/v1/hardware") == []
 
 
+@pytest.mark.parametrize("asked", [{}, {"update": True, "skip_invalid": True}, {"dry_run": True}])
+async def test_an_empty_list_is_answered_with_nothing(door: Door, asked: dict[str, bool]) -> None:
+    async with asyncio.timeout(60):
+        assert await door.done("POST", "/v1/hardware/import", {"machines": [], **asked}) == {"machines": []}
+
+
 async def test_a_list_is_bounded(door: Door) -> None:
     machines = [{"macs": ["02:00:00:00:00:01"]}] * (MOST_LISTED + 1)
     status, answer = await door.ask("POST", "/v1/hardware/import", {"machines": machines})
@@ -121,6 +131,9 @@ async def test_values_are_changed_and_a_document_is_replaced(door: Door) -> None
     changes = {"name": "node1", "add_macs": [mac(9)], "labels": {"set": {"rack": "r1"}}, "disks": ["/dev/sda"]}
     changed = await door.done("PATCH", "/v1/hardware/machine-1", changes)
     assert (changed["name"], changed["labels"], changed["interfaces"][1]["mac"]) == ("node1", {"rack": "r1"}, mac(9))
+    assert changed["changed"]
+    same = await door.done("PATCH", "/v1/hardware/node1", {"name": "node1", "labels": {"set": {"rack": "r1"}}})
+    assert (same["changed"], same["document"]) == (False, changed["document"])
     base = {"updated_at": changed["updated_at"], "labels": changed["labels"]}
     written = {**changed["document"], "more": 1}
     door.box.clock.forward(1)
@@ -128,6 +141,33 @@ async def test_values_are_changed_and_a_document_is_replaced(door: Door) -> None
     assert (replaced["document"], replaced["notes"]) == (written, [])
     status, answer = await door.ask("PUT", "/v1/hardware/node1", {"text": json.dumps(written), "base": base})
     assert (status, "was changed meanwhile" in answer["detail"]) == (409, True)
+
+
+async def test_labels_that_were_shown_and_are_left_out_of_the_document_are_gone(door: Door) -> None:
+    await door.done("POST", "/v1/hardware/add", {"mac": mac(1), "name": "node1", "labels": {"rack": "r1"}})
+    await door.done("POST", "/v1/hardware", hardware(2))
+    await door.done("PATCH", "/v1/hardware/machine-2/labels", {"set": {"rack": "r2"}})
+    for key, left in (("node1", {}), ("machine-2", {"rack": "r2"})):
+        shown = await door.done("GET", f"/v1/hardware/{key}")
+        written = dict(shown["document"])
+        if "metadata" in written:
+            written["metadata"] = {name: each for name, each in written["metadata"].items() if name != "labels"}
+        base = {"updated_at": shown["updated_at"], "labels": shown["labels"]}
+        replaced = await door.done("PUT", f"/v1/hardware/{key}", {"text": json.dumps(written), "base": base})
+        assert replaced["labels"] == left, "a document of 2020 did not show them"
+
+
+async def test_the_document_has_the_labels_that_the_machine_has_by_now(door: Door) -> None:
+    await door.done("POST", "/v1/hardware/add", {"mac": mac(1), "name": "node1"})
+    await door.done("POST", "/v1/hardware", {**hardware(2), "labels": {"rack": "r1"}})
+    await door.done("POST", "/v1/hardware", hardware(3))
+    for key in ("node1", "machine-2", "machine-3"):
+        await door.done("PATCH", f"/v1/hardware/{key}/labels", {"set": {"rack": "r2"}})
+    labelled = {key: (await door.done("GET", f"/v1/hardware/{key}"))["document"] for key in ("node1", "machine-2")}
+    assert (labelled["node1"]["metadata"]["labels"], labelled["machine-2"]["labels"]) == ({"rack": "r2"},) * 2
+    assert "labels" not in (await door.done("GET", "/v1/hardware/machine-3"))["document"], "that is one of 2020"
+    await door.done("PATCH", "/v1/hardware/node1/labels", {"remove": ["rack"]})
+    assert "labels" not in (await door.done("GET", "/v1/hardware/node1"))["document"]["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +217,43 @@ async def test_a_machine_in_the_middle_of_something_is_deleted_with_force(door: 
     await door.done("POST", "/v1/hardware", hardware(1))
     made = await workflow(door)
     assert (await door.ask("DELETE", "/v1/hardware/machine-1"))[0] == 409
-    deleted = await door.done("DELETE", "/v1/hardware/machine-1?force=1")
+    for no in ("0", "false", "False", "no", "OFF"):
+        assert (await door.ask("DELETE", f"/v1/hardware/machine-1?force={no}"))[0] == 409, no
+    for neither in ("", "maybe", "2", "force"):
+        status, problem = await door.ask("DELETE", f"/v1/hardware/machine-1?force={neither}")
+        assert (status, problem["detail"].startswith("force is one of 1, true,")) == (422, True), neither
+    deleted = await door.done("DELETE", "/v1/hardware/machine-1?force=True")
     assert deleted == {"id": MACHINE, "name": "machine-1", "mac": mac(1), "canceled": [made]}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("leaving", ["delete", "retire"])
+async def test_a_machine_that_was_registered_anew_since_it_was_looked_up_stays(
+    door: Door, leaving: str, force: bool
+) -> None:
+    async def leaves(created_at: str) -> tuple[int, Any]:
+        if leaving == "retire":
+            return await door.ask("POST", f"/v1/hardware/{found}/retire", {"force": force, "created_at": created_at})
+        query = urlencode({"force": int(force), "created_at": created_at})
+        return await door.ask("DELETE", f"/v1/hardware/{found}?{query}")
+
+    added = {"mac": mac(1), "name": "node1"}
+    first = await door.done("POST", "/v1/hardware/add", added)
+    found = first["id"]
+    await door.done("DELETE", "/v1/hardware/node1")
+    door.box.clock.forward(1)
+    anew = await door.done("POST", "/v1/hardware/add", added)
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    assert anew["id"] == found
+    status, problem = await leaves(first["created_at"])
+    told = "machine node1 was deleted and registered anew since it was looked up"
+    assert (status, problem["detail"]) == (409, told)
+    assert (await door.done("GET", f"/v1/workflows/{made['id']}"))["state"] == "PENDING"
+    assert (await door.done("GET", "/v1/hardware/node1"))["retired"] is None
+    assert (await leaves("yesterday"))[0] == 422
+    await door.done("POST", f"/v1/workflows/{made['id']}/cancel")
+    assert (await leaves(anew["created_at"]))[0] == 200
 
 
 async def test_notes_come_and_go(door: Door) -> None:
@@ -244,5 +319,34 @@ async def test_a_retry_is_refused_when_the_machine_was_deleted_or_registered_ane
         assert (status, "make a new workflow" in answer["detail"]) == (409, True)
     path = "/v1/workflows/machine-1/state"
     assert (await door.done("GET", path))["workflow_id"] == made
-    status, refused = await door.ask("GET", f"{path}?to_change=1")
-    assert (status, "registered anew since workflow" in refused["detail"]) == (404, True)
+    for meant in ("1", "unfinished"):
+        status, refused = await door.ask("GET", f"{path}?to_change={meant}")
+        assert (status, "registered anew since workflow" in refused["detail"]) == (404, True)
+    assert (await door.ask("GET", f"{path}?to_change=all"))[0] == 422
+
+
+async def test_one_dry_run_of_an_import_is_made_for_each_person_at_a_time(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, running, listed = list[int](), 0, hardware_changes._listed
+
+    def noted(entries: object) -> list[ListedMachine]:
+        read.append(running)
+        return listed(entries)
+
+    async def slow(*_: object, **__: object) -> list[Imported]:
+        nonlocal running
+        running += 1
+        for _ in range(50):
+            await asyncio.sleep(0)
+        running -= 1
+        return []
+
+    monkeypatch.setattr(hardware_changes, "_listed", noted)
+    monkeypatch.setattr(Imports, "preview", slow)
+    async with asyncio.TaskGroup() as asking:
+        for _ in range(3):
+            asking.create_task(
+                door.done("POST", "/v1/hardware/import", {"machines": [{"macs": [mac(1)]}], "dry_run": True})
+            )
+    assert read == [0] * 3, "the next list is read when the last one was answered"

@@ -17,6 +17,7 @@ BODIES = {
     "/tpm": {"sha256": "0" * 64},
     "/notes": {"text": "a new disk"},
     "/verdict": {"verb": "continue"},
+    "/arm": {"on_failure": True},
 }
 NOT_FOUND = " 'nowhere' not found: "
 
@@ -35,7 +36,8 @@ async def answer(door: Door, method: str, path: str, key: str) -> str:
     at = path.replace("{key}", key).replace("{id}", "1")
     body = next((each for end, each in BODIES.items() if path.endswith(end)), {})
     body = {"name": "machine-1"} if (method, path) == ("PATCH", "/v1/hardware/{key}") else body
-    async with door.local.request(method, f"http://tinkbox{at}", json=None if method == "GET" else body) as response:
+    sent = None if method in ("GET", "DELETE") else body
+    async with door.local.request(method, f"http://tinkbox{at}", json=sent) as response:
         return "" if response.ok else str(await response.json(content_type=None))
 
 
@@ -53,3 +55,116 @@ async def test_every_route_takes_every_name_of_a_machine(door: Door, name: str) 
     assert {each for each in told if NOT_FOUND not in await answer(door, *each, "nowhere")} == set(), (
         "it was looked for"
     )
+
+
+def changes(door: Door) -> list[tuple[str, str]]:
+    """Every route that changes a workflow; a shell is opened in it."""
+    return [each for each in routes(door) if each[0] != "GET" and each[1].startswith("/v1/workflows/{key}")]
+
+
+async def two_workflows(door: Door) -> tuple[str, str]:
+    """The ids of two that are called `hello_world_workflow`, the older one first."""
+    await door.box.machine(1)
+    return await door.box.workflow(), await door.box.workflow()
+
+
+async def test_no_route_that_changes_a_workflow_takes_a_name_that_several_have(door: Door) -> None:
+    older, newer = await two_workflows(door)
+    before = [await door.done("GET", f"/v1/workflows/{each}") for each in (older, newer)]
+    told = {each: await answer(door, *each, "hello_world_workflow") for each in changes(door)}
+    assert len(told) > 8
+    assert {each: why for each, why in told.items() if "are called 'hello_world_workflow'" not in why} == {}
+    assert [await door.done("GET", f"/v1/workflows/{each}") for each in (older, newer)] == before
+    assert (await door.done("GET", "/v1/workflows/hello_world_workflow"))["id"] == newer, "what shows takes the newest"
+
+
+async def test_no_route_that_changes_a_workflow_takes_it_by_a_machine_that_was_registered_since(door: Door) -> None:
+    await door.box.machine(1)
+    made = await door.box.workflow()
+    await door.done("POST", "/v1/workflows/machine-1/cancel")
+    await door.done("DELETE", "/v1/hardware/machine-1")
+    await door.box.machine(1)
+    told = {each: await answer(door, *each, "machine-1") for each in changes(door)}
+    assert {each: why for each, why in told.items() if "registered anew since workflow" not in why} == {}
+    assert (await door.done("GET", "/v1/workflows/machine-1"))["id"] == made
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+async def test_a_name_means_the_one_workflow_that_is_not_over_for_what_ends_it(door: Door, ended: int) -> None:
+    made = await two_workflows(door)
+    path = "/v1/workflows/hello_world_workflow"
+    await door.done("POST", f"/v1/workflows/{made[ended]}/cancel")
+    assert (await door.done("GET", f"{path}/state?to_change=unfinished"))["workflow_id"] == made[1 - ended]
+    status, refused = await door.ask("POST", f"{path}/breakpoints/verdict", {"verb": "fail"})
+    assert (status, f"workflow {made[1 - ended]} is not held" in refused["detail"]) == (409, True)
+    assert (await door.done("POST", f"{path}/cancel"))["id"] == made[1 - ended]
+    status, refused = await door.ask("POST", f"{path}/cancel")
+    over = ", ".join(f"{each[:8]} (CANCELED)" for each in reversed(made))
+    assert (status, f"and all of them are over: {over}; name one by its id" in refused["detail"]) == (409, True)
+
+
+async def test_the_name_of_a_workflow_that_is_a_machines_too_ends_neither_of_their_workflows(door: Door) -> None:
+    await door.box.machine(1)
+    await door.done("POST", "/v1/hardware/add", {"mac": mac(2), "name": "hello-world", "address": "172.30.0.2/24"})
+    await door.box.workflow(HELLO.replace("name: hello_world_workflow", "name: hello-world"))
+    of_machine = await door.box.workflow(HELLO.replace("name: hello_world_workflow", "name: other"), device_1=2)
+    status, refused = await door.ask("POST", "/v1/workflows/hello-world/cancel")
+    assert (status, f"and of a machine, of which workflow {of_machine[:8]}" in refused["detail"]) == (409, True)
+    await door.done("POST", f"/v1/workflows/{of_machine}/cancel")
+    await door.done("DELETE", f"/v1/workflows/{of_machine}")
+    await door.done("POST", "/v1/workflows/hello-world/cancel")
+
+
+async def test_what_may_not_be_deleted_is_refused_to_who_looks_it_up_for_that(door: Door) -> None:
+    worker = await door.box.machine(1)
+    made = await door.box.workflow()
+    await door.box.machine(2)
+    (template,) = await door.done("GET", "/v1/templates")
+    rollout = await door.done("POST", "/v1/rollouts", {"template": template["id"], "machines": ["machine-2"]})
+    looked_up = {f"/v1/workflows/{made}/state": 200, f"/v1/rollouts/{rollout['id']}": 409}
+    assert {each: (await door.ask("GET", f"{each}?to_change=delete"))[0] for each in looked_up} == looked_up
+    await door.box.offer(worker)
+    status, refused = await door.ask("GET", f"/v1/workflows/{made}/state?to_change=delete")
+    assert (status, "is running, and can be deleted when it is over" in refused["detail"]) == (409, True)
+    assert {(await door.ask("GET", each))[0] for each in looked_up} == {200}
+
+
+async def test_a_machine_that_may_not_leave_is_refused_in_the_same_words_to_who_looks_it_up_for_that(
+    door: Door,
+) -> None:
+    await door.box.machine(1)
+    await door.box.machine(2)
+    path = "/v1/hardware/machine-1"
+    changes = {"delete": ("DELETE", path, None), "retire": ("POST", f"{path}/retire", {})}
+
+    async def refusals() -> set[str]:
+        told = set()
+        for meant, change in changes.items():
+            refused = await door.ask("GET", f"{path}?to_change={meant}")
+            assert refused == await door.ask(*change)
+            assert refused[0] == 409
+            told.add(refused[1]["detail"])
+        return told
+
+    assert {(await door.ask("GET", f"{path}?to_change={each}"))[0] for each in changes} == {200}
+    made = await door.box.workflow()
+    assert await refusals() == {f"workflow {made} is not over and needs machine machine-1: --force cancels it first"}
+    assert {(await door.ask("GET", f"{path}{each}"))[0] for each in ("", "?to_change=1")} == {200}
+    await door.done("POST", f"/v1/workflows/{made}/cancel")
+    (template,) = await door.done("GET", "/v1/templates")
+    wanted = {"template": template["id"], "machines": ["machine-2", "machine-1"], "max_parallel": 1}
+    rollout = await door.done("POST", "/v1/rollouts", wanted)
+    assert {f"machine machine-1 waits in rollout {rollout['id'][:8]}" in each for each in await refusals()} == {True}
+    await door.done("POST", f"/v1/rollouts/{rollout['id']}/cancel")
+    await door.done("POST", f"{path}/retire", {})
+    status, refused = await door.ask("GET", f"{path}?to_change=retire")
+    assert (status, "machine machine-1 is retired already" in refused["detail"]) == (409, True)
+    assert (await door.ask("GET", f"{path}?to_change=delete"))[0] == 200
+
+
+@pytest.mark.parametrize("path", ["hardware/{}", "templates/{}", "workflows/{}", "rollouts/{}", "shells/{}/recording"])
+async def test_a_beginning_that_is_too_short_is_told_how_long_it_has_to_be(door: Door, path: str) -> None:
+    status, answer = await door.ask("GET", f"/v1/{path.format('0ff')}")
+    assert (status, "the beginning of an id needs at least 4 letters; `tinkbox " in answer["detail"]) == (404, True)
+    status, answer = await door.ask("GET", f"/v1/{path.format('0ffa')}")
+    assert (status, "at least 4 letters" in answer["detail"]) == (404, False)

@@ -160,6 +160,27 @@ async def test_addresses_are_sorted_as_numbers(door: Door) -> None:
     assert await names(door, "/v1/hardware?sort=ip") == ["of-2", "of-9", "of-10"]
 
 
+async def test_machines_are_shown_and_sorted_by_the_interface_that_boots(door: Door) -> None:
+    cards = [
+        {"dhcp": {"mac": mac(2), "ip": {"address": "172.30.0.12", "netmask": "255.255.255.0"}}, "disableDhcp": True},
+        {
+            "dhcp": {"mac": mac(3), "ip": {"address": "172.30.0.3", "netmask": "255.255.255.0"}},
+            "netboot": {"allowPXE": True},
+        },
+    ]
+    document = {
+        "apiVersion": "tinkerbell.org/v1alpha1",
+        "kind": "Hardware",
+        "metadata": {"name": "two-cards"},
+        "spec": {"interfaces": cards},
+    }
+    pushed = await door.done("POST", "/v1/hardware", document)
+    assert [each["mac"] for each in pushed["pushed"]] == [mac(3)]
+    assert [each["mac"] for each in await door.done("GET", "/v1/hardware")] == [mac(3)]
+    await door.done("POST", "/v1/hardware/add", {"mac": mac(7), "name": "of-7", "address": "172.30.0.7/24"})
+    assert await names(door, "/v1/hardware?sort=ip") == ["two-cards", "of-7"]
+
+
 async def test_workflows_are_sorted_by_their_machines_as_people_sort_names(door: Door) -> None:
     await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
     for number in (10, 2, 9):
@@ -183,7 +204,62 @@ async def test_a_listed_workflow_has_the_names_of_its_template_and_its_machines(
     assert [each["name"] for each in listed["machines"]] == ["machine-2"]
     await door.done("DELETE", "/v1/templates/other")
     (listed,) = await door.done("GET", "/v1/workflows?machine=machine-2")
-    assert listed["template_name"] == ""
+    assert listed["template_name"] == "other"
+
+
+async def put_back(door: Door, name: str) -> tuple[str, str]:
+    """Delete a template and make it anew; returns the ids that it had and has."""
+    gone = (await door.done("DELETE", f"/v1/templates/{name}"))["id"]
+    return gone, (await door.done("POST", "/v1/templates", {"name": name, "data": HELLO}))["id"]
+
+
+async def of_template(door: Door, key: str) -> list[str]:
+    return [each["id"] for each in await door.done("GET", f"/v1/workflows?template={key}")]
+
+
+async def test_workflows_are_found_by_the_name_of_their_template_when_it_was_deleted(door: Door) -> None:
+    first, second, third = await workflows(door)
+    gone, new = await put_back(door, "hello")
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    for key, found in (
+        ("hello", [first, third, made["id"]]),
+        ("other", [second]),
+        (gone, [first, third]),
+        (gone[:8], [first, third]),
+        (new, [made["id"]]),
+        (new[:8], [made["id"]]),
+    ):
+        assert await of_template(door, key) == found, key
+    await door.done("DELETE", "/v1/templates/hello")
+    assert await of_template(door, "hello") == [first, third, made["id"]]
+    for path in (f"/v1/workflows/{first}", f"/v1/workflows/{first}/state"):
+        assert (await door.done("GET", path))["template_name"] == "hello", path
+    assert {each["template_name"] for each in await door.done("GET", "/v1/workflows")} == {"hello", "other"}
+
+
+async def test_a_template_that_is_there_is_called_what_it_is_called_now(door: Door) -> None:
+    first, second, third = await workflows(door)
+    await door.done("PUT", "/v1/templates/hello", {"name": "renamed"})
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    assert await of_template(door, "renamed") == [first, third]
+    assert await of_template(door, "hello") == []
+    made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    await door.done("DELETE", "/v1/templates/hello")
+    assert await of_template(door, "hello") == [made["id"]]
+    await door.done("POST", f"/v1/workflows/{made['id']}/cancel")
+    await door.done("DELETE", f"/v1/workflows/{made['id']}")
+    await door.done("DELETE", "/v1/templates/other")
+    await door.done("PUT", "/v1/templates/renamed", {"name": "other"})
+    assert await of_template(door, "other") == [first, second, third]
+    assert {each["template_name"] for each in await door.done("GET", "/v1/workflows")} == {"other"}
+
+
+async def test_a_workflow_whose_template_was_deleted_is_retried(door: Door) -> None:
+    first, *_ = await workflows(door)
+    await door.done("POST", f"/v1/workflows/{first}/cancel")
+    await door.done("DELETE", "/v1/templates/hello")
+    assert (await door.done("POST", f"/v1/workflows/{first}/retry"))["state"] == State.PENDING
+    assert first in await of_template(door, "hello")
 
 
 async def test_names_are_sorted_as_people_do(door: Door) -> None:
@@ -204,7 +280,7 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/v1/workflows?stat=FAILED", "'stat' is no filter of /v1/workflows: did you mean state?"),
+        ("/v1/workflows?stat=FAILED", "'stat' means nothing here: did you mean state?"),
         ("/v1/workflows?state=FALED", "'FALED' is no state: did you mean FAILED?"),
         (
             "/v1/workflows?sort=age",
@@ -214,12 +290,32 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
         ("/v1/workflows?since=2026-11-27T16:00:00", "is no time"),
         ("/v1/workflows?since=0001-01-01T00:00:00%2B14:00", "is no time"),
         ("/v1/workflows?limit=-1", "limit is a whole number"),
+        ("/v1/workflows?machine=", "machine is empty: give a value or leave it out"),
+        ("/v1/workflows?template=%20", "template is empty"),
+        ("/v1/workflows?state=", "state is empty"),
+        ("/v1/workflows?state=FAILED&state=,", "state is empty"),
+        ("/v1/workflows?since=", "since is empty"),
+        ("/v1/workflows?sort=", "sort is empty"),
+        ("/v1/hardware?state=", "state is empty"),
+        ("/v1/breakpoints?machine=", "machine is empty"),
+        ("/v1/services?workflow=", "workflow is empty"),
+        ("/v1/services?machine=", "machine is empty"),
+        ("/v1/rollouts?state=", "state is empty"),
         ("/v1/workflows?label=", "the label selector is empty"),
-        ("/v1/hardware?labels=rack", "'labels' is no filter of /v1/hardware: did you mean label?"),
-        ("/v1/templates?state=x", "'state' is no filter of /v1/templates"),
+        ("/v1/hardware?labels=rack", "'labels' means nothing here: did you mean label?"),
+        ("/v1/templates?state=x", "'state' means nothing here"),
         ("/v1/services?workflows=x", "did you mean workflow?"),
         ("/v1/images?sort=digest", "'digest' is nothing to sort by"),
-        ("/v1/breakpoints?x", "'x' is no filter of /v1/breakpoints"),
+        ("/v1/breakpoints?x", "'x' means nothing here"),
+        ("/v1/hardware?state=instaled", "'instaled' is no state: did you mean installed?"),
+        ("/v1/hardware?state=held,x", "'x' is no state"),
+        ("/v1/rollouts?state=bogus", "'bogus' is no state"),
+        ("/v1/services?state=redy", "'redy' is no state: did you mean READY?"),
+        ("/v1/breakpoints?state=bogus", "'bogus' is no state"),
+        ("/v1/workflows?limit=1&limit=2", "limit is given 2 times: give it once"),
+        ("/v1/workflows?machine=a&machine=b", "machine is given 2 times"),
+        ("/v1/services?machine=a&machine=b&machine=c", "machine is given 3 times"),
+        ("/v1/hardware?sort=name&sort=ip", "sort is given 2 times"),
     ],
 )
 async def test_what_a_list_does_not_know_is_refused(door: Door, path: str, said: str) -> None:
@@ -227,14 +323,19 @@ async def test_what_a_list_does_not_know_is_refused(door: Door, path: str, said:
     assert (status, said in problem["detail"]) == (422, True), problem["detail"]
 
 
+@pytest.mark.parametrize("path", ["hardware", "rollouts", "services", "breakpoints", "workflows"])
+async def test_a_state_is_written_in_any_case_and_several_are_one_of_them(door: Door, path: str) -> None:
+    word = {"hardware": "working", "services": "ready"}.get(path, "running")
+    for query in (f"state={word}", f"state={word.upper()}", f"state={word}&state=failed", f"state={word},Failed"):
+        assert await door.done("GET", f"/v1/{path}?{query}") == []
+
+
 async def test_a_machine_that_is_unknown_is_no_empty_list(door: Door) -> None:
     assert (await door.ask("GET", "/v1/workflows?machine=node9"))[0] == 404
     assert (await door.ask("GET", "/v1/workflows?template=nothing"))[0] == 404
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/hardware/machine-1", "/v1/templates/hello", "/v1/workflows/hello_world_workflow"]
-)
+@pytest.mark.parametrize("path", ["/v1/hardware/machine-1", "/v1/templates/hello", "/v1/workflows/machine-1"])
 async def test_labels_are_set_and_taken_away(door: Door, path: str) -> None:
     await workflows(door)
     before = (await door.done("GET", path))["labels"]

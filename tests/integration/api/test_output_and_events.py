@@ -97,6 +97,36 @@ async def test_numbers_that_went_with_a_deleted_workflow_repeat_nothing(door: Do
     assert await take(stream, 1) == [(5, "workflow.created")]
 
 
+async def test_who_goes_on_from_a_place_that_is_not_there_begins_anew_and_sees_it(door: Door) -> None:
+    """The store was put back to an earlier day: what comes is not swallowed until its numbers have caught up."""
+    await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    stream = events(door, 999_999)
+    assert await take(stream, 2) == [(0, ""), (1, "workflow.created")]
+    await door.box.workflow()
+    assert await take(stream, 1) == [(2, "workflow.created")]
+    path = f"/v1/workflows/{workflow_id}/events?after="
+    assert await door.done("GET", f"{path}99") == await door.done("GET", f"{path}0") != []
+
+
+async def test_the_place_of_an_event_that_went_with_its_workflow_is_one_to_go_on_from(door: Door) -> None:
+    await door.box.machine(1)
+    await door.box.workflow()
+    ((newest, _),) = await take(events(door), 1)
+    gone = await door.box.workflow()
+    await door.box.workflows.delete(gone)
+    assert await take(events(door, newest + 1), 1) == [(newest + 1, "")]
+
+
+async def test_events_behind_a_number_are_asked_for_in_the_query_too(door: Door) -> None:
+    await door.box.machine(1)
+    await door.box.workflow()
+    for query, begun in (("?after=0", b"id: 0\n"), ("?after=1", b"id: 1\n"), ("?after=2", b"id: 0\n")):
+        async with door.local.get(f"http://tinkbox/v1/events{query}") as response, asyncio.timeout(SOON):
+            assert await response.content.readline() == begun, query
+    assert (await door.ask("GET", "/v1/events?after=-1"))[0] == 422
+
+
 async def test_several_listeners_each_get_everything(door: Door) -> None:
     await door.box.machine(1)
     streams = [events(door, 0) for _ in range(3)]

@@ -1,5 +1,6 @@
 """What stands on the disk of a user of today's Tinkerbell is taken by the operator door as it is."""
 
+import asyncio
 import getpass
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.unit.model.test_ssh_keys import key as ssh_key
+from tinkbox.engine.templates import templates
+from tinkbox.engine.templates.validation import Verdict
 from tinkbox.model.kubernetes import identity
 
 MAC = "52:54:00:12:34:56"
@@ -205,7 +208,10 @@ async def test_a_machine_that_must_not_netboot_may_for_a_workflow_that_says_so(d
         (("hardwareRef: machine1", "hardwareRef: machine9"), "hardware machine9 not found: push its document first"),
         (("templateRef: ubuntu", "templateRef: ''"), "the name of a template is required"),
         (("bootOptions:", "bootOption:"), "did you mean bootOptions?"),
-        (("device_1", "device_2"), "placeholder device_1 has no value"),
+        (
+            ("device_1", "device_2"),
+            "placeholder device_1 has no value: give it under spec.hardwareMap of the document, which has device_2",
+        ),
     ],
 )
 async def test_a_workflow_that_cannot_be_is_refused_with_its_problem(
@@ -252,16 +258,46 @@ async def test_a_template_is_named_by_its_document_unless_a_name_is_given(door: 
     assert [each["name"] for each in answer["created"]] == ["ubuntu", "other"]
     assert [each["name"] for each in await door.done("GET", "/v1/templates")] == ["mine", "ubuntu", "other"]
     assert (await door.ask("POST", "/v1/templates", {"name": "x", "data": two}))[0] == 422
-    assert (await door.ask("POST", "/v1/templates", {"name": "", "data": HELLO}))[0] == 422
     assert (await door.ask("POST", "/v1/templates", {"name": "", "data": f"{TEMPLATE}---\n{TEMPLATE}"}))[0] == 422
     empty = TEMPLATE[: TEMPLATE.index("spec:")]
     assert (await door.ask("POST", "/v1/templates", {"name": "", "data": empty}))[0] == 422
+
+
+async def test_a_template_of_2020_is_named_by_its_text_unless_a_name_is_given(door: Door) -> None:
+    own = HELLO.replace("name: hello_world_workflow\n", 'name: "own.name"  # ours\n', 1)
+    (created,) = (await door.done("POST", "/v1/templates", {"name": "", "data": own}))["created"]
+    assert created["name"] == "own.name"
+    await door.done("POST", "/v1/templates", {"name": "given", "data": own})
+    assert [each["name"] for each in await door.done("GET", "/v1/templates")] == ["own.name", "given"]
+    for odd in ("name: 'a b'\n", "name: {{ .x }}\n", "name:\n", ""):
+        text = HELLO.replace("name: hello_world_workflow\n", odd, 1)
+        status, told = await door.ask("POST", "/v1/templates", {"name": "", "data": text})
+        assert (status, "give it with -n" in told["detail"]) == (422, True)
 
 
 async def test_a_template_is_updated_from_its_document(door: Door) -> None:
     await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
     await door.done("PUT", "/v1/templates/ubuntu", {"data": TEMPLATE})
     assert (await door.done("GET", "/v1/templates/ubuntu"))["data"].startswith('version: "0.1"\nname: ubuntu_prov')
+
+
+async def test_one_validation_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, running = list[int](), 0
+
+    async def slow(*_: object) -> list[Verdict]:
+        nonlocal running
+        running += 1
+        made.append(running)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        running -= 1
+        return []
+
+    monkeypatch.setattr(templates, "validate", slow)
+    async with asyncio.TaskGroup() as asking:
+        for _ in range(3):
+            asking.create_task(door.done("POST", "/v1/templates/validate", {"data": HELLO}))
+    assert made == [1] * 3
 
 
 async def test_a_template_is_validated_for_every_machine_without_being_stored(door: Door) -> None:

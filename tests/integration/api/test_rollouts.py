@@ -1,10 +1,21 @@
 """`/v1/rollouts` over a real engine and store."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 import aiohttp
 import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.engine.rollouts import planning
+from tinkbox.engine.rollouts.planning import Plan
+from tinkbox.engine.rollouts.rollouts import Rollouts
+from tinkbox.engine.turns import SLICE
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import State
 
 
@@ -52,7 +63,7 @@ async def test_a_rollouts_life(door: Door) -> None:
     while await door.box.progression.look():
         pass
     members = await door.done("GET", f"/v1/rollouts/{key}/machines")
-    assert [each["state"] for each in members] == ["WAITING"] * 3
+    assert [each["state"] for each in members] == ["FAILED", "WAITING", "WAITING"]
     assert await door.done("DELETE", f"/v1/rollouts/{key}") == {"id": key}
     assert (await door.ask("GET", f"/v1/rollouts/{key}"))[0] == 404
 
@@ -202,3 +213,48 @@ async def test_who_may_only_operate_is_told_how_far_a_rollout_is_and_no_more(doo
                 told = await response.text()
                 assert (response.status, "topsecret" in told) == (200, False)
                 assert '"total": 1' in told
+
+
+async def test_one_dry_run_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, running = list[int](), 0
+
+    async def slow(*_: object) -> Plan:
+        nonlocal running
+        running += 1
+        made.append(running)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        running -= 1
+        raise Invalid("no")
+
+    monkeypatch.setattr(Rollouts, "plan", slow)
+    async with asyncio.TaskGroup() as asking:
+        for _ in range(3):
+            asking.create_task(door.ask("POST", "/v1/rollouts", wanted("machine-2", dry_run=True)))
+    assert made == [1] * 3
+
+
+async def test_what_a_template_is_told_of_many_machines_is_made_in_slices(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await prepared(door, 2 * SLICE - 1)
+    turns, made, data_of = 0, Counter[int](), planning.rendering_data
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
+        made[turns] += 1
+        return data_of(devices, machine)
+
+    monkeypatch.setattr(planning, "rendering_data", noted)
+    names = [f"machine-{number}" for number in range(1, 2 * SLICE)]
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(others())
+        plan = await door.done("POST", "/v1/rollouts", wanted(*names, dry_run=True))
+        beside.cancel()
+    assert len(plan["machines"]) == made.total() == 2 * SLICE - 1
+    assert max(made.values()) <= SLICE

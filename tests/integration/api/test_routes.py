@@ -415,7 +415,58 @@ async def test_the_rest_answers(door: Door) -> None:
         [workflow_id],
     )
     assert (await door.ask("GET", "/v1/nothing"))[0] == 404
-    assert (await door.ask("PATCH", "/v1/hardware"))[0] == 405
+    status, problem = await door.ask("PATCH", "/v1/hardware")
+    assert (status, problem["type"]) == (405, "/problems/method-not-allowed")
+    async with door.local.patch("http://tinkbox/v1/hardware") as response:
+        assert response.headers["Allow"] == "GET,HEAD,POST"
+
+
+# Whose bodies are what people wrote or packed, and have rules of their own.
+DOCUMENTS = {("POST", "/v1/hardware"), ("POST", "/v1/images")}
+
+
+async def test_every_route_refuses_a_name_of_its_query_that_it_does_not_know(door: Door) -> None:
+    assert len(door.routes) > 80
+    for route in door.routes:
+        path = route.path.replace("{key}", "nowhere").replace("{id}", "1")
+        status, problem = await door.ask(route.method, f"{path}?dry_rum=1")
+        assert status == 422, (route.method, route.path)
+        assert problem["detail"].startswith("'dry_rum' means nothing here: "), problem["detail"]
+
+
+async def test_every_route_refuses_a_name_of_its_body_that_it_does_not_know(door: Door) -> None:
+    changing = [each for each in door.routes if each.method != "GET" and (each.method, each.path) not in DOCUMENTS]
+    assert len(changing) > 40
+    for route in changing:
+        path = route.path.replace("{key}", "nowhere").replace("{id}", "1")
+        status, problem = await door.ask(route.method, path, {"dry_rum": True})
+        assert status == 422, (route.method, route.path)
+        assert problem["detail"].startswith("'dry_rum' means nothing here: "), problem["detail"]
+
+
+async def test_what_is_misspelt_makes_no_workflow(door: Door) -> None:
+    template, workflow_id = await prepared(door)
+    for misspelt in ({"dry_run": True}, {"breakpoint": {}}, {"label": {"a": "b"}}):
+        asked = {"template": template, "hardware": {"device_1": mac(1)}, **misspelt}
+        assert (await door.ask("POST", "/v1/workflows", asked))[0] == 422
+    assert [each["id"] for each in await door.done("GET", "/v1/workflows")] == [workflow_id]
+
+
+async def test_a_workflow_for_a_machine_is_refused_where_that_has_other_work(door: Door) -> None:
+    template, workflow_id = await prepared(door)
+    for key in ("machine-1", mac(1)):
+        status, problem = await door.ask("POST", "/v1/workflows", {"template": template, "machine": key})
+        assert (status, problem["problems"][0]["key"]) == (422, "machine-1")
+        assert f"workflow {workflow_id[:8]} " in problem["problems"][0]["text"]
+    await door.done("DELETE", f"/v1/workflows/{workflow_id}")
+    made = await door.done(
+        "POST", "/v1/workflows", {"template": template, "machine": "machine-1", "labels": {"a": "b"}}
+    )
+    workflow = await door.done("GET", f"/v1/workflows/{made['id']}")
+    assert (workflow["devices"], workflow["labels"]) == ({"device_1": mac(1)}, {"a": "b"})
+    assert (await door.ask("POST", "/v1/workflows", {"template": template, "machine": "nowhere"}))[0] == 422
+    queued = {"template": template, "hardware": {"device_1": mac(1)}}
+    assert (await door.ask("POST", "/v1/workflows", queued))[0] == 201, "by -r it queues, as in 2020"
 
 
 async def test_every_problem_of_a_document_is_listed(door: Door) -> None:

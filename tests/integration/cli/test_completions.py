@@ -47,7 +47,7 @@ LINES = {
     # Nothing fits, or nothing is to be suggested.
     "tinkbox nothing": "tinkbox nothing",
     "tinkbox hardware add no": "tinkbox hardware add no",
-    "tinkbox workflow logs x nod": "tinkbox workflow logs x nod",
+    "tinkbox workflow watch x nod": "tinkbox workflow watch x nod",
 }
 
 

@@ -218,9 +218,38 @@ def test_a_reader_that_leaves_ends_the_command_quietly(appliance: Configuration,
         assert watch.stdout is not None
         watch.stdout.close()
         work(appliance)
-        assert watch.wait(DEADLINE) == 0
+        assert watch.wait(DEADLINE) == 128 + signal.SIGPIPE, "the workflow is not over"
         assert watch.stderr is not None
         assert watch.stderr.read() == ""
+
+
+@pytest.mark.parametrize("ends", [signal.SIGPIPE, signal.SIGINT, signal.SIGTERM], ids=lambda each: each.name)
+def test_what_changes_many_says_how_many_are_done_when_it_ends_before_them(
+    appliance: Configuration, ends: signal.Signals
+) -> None:
+    local = ("--data", str(appliance.data))
+    machines = "".join(f"08:00:27:00:{each // 256:02x}:{each % 256:02x},node{each}\n" for each in range(1, 501))
+    imported = run_here(*local, "hardware", "import", "-", "-l", "row=1", stdin=f"mac,name\n{machines}".encode())
+    assert imported.status == 0
+    with following(appliance, "hardware", "label", "-l", "row=1", "t=x") as labelling:
+        assert line(labelling) == "node1: row=1,t=x\n"
+        assert labelling.stdout is not None
+        if ends is signal.SIGPIPE:
+            labelling.stdout.close()
+        else:
+            labelling.send_signal(ends)
+            labelling.stdout.read()
+        assert labelling.wait(DEADLINE) == 128 + ends
+        assert labelling.stderr is not None
+        told = labelling.stderr.read()
+    said = re.fullmatch(
+        r"tinkbox: (\d+) of 500 (?:was|were) done(?:, and it is uncertain whether node\d+ was)?; "
+        r"the others are as they were: type the same again for the rest\n",
+        told,
+    )
+    assert said is not None, told
+    labelled = len(run_here(*local, "hardware", "list", "-q", "-l", "t=x").out.splitlines())
+    assert labelled - int(said[1]) in ((0, 1) if "uncertain" in told else (0,))
 
 
 def test_images_are_loaded_listed_and_deleted(appliance: Configuration, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeyp
     script.write_text("#!/bin/sh\necho 'kind: [' > \"$1\"\n")
     refused = run("hardware", "edit", "box2")
     assert refused.status == 1
-    assert "; nothing was stored, and what you wrote is in " in refused.err
+    assert "; nothing was stored, so type `tinkbox hardware edit box2` again: what you wrote is in " in refused.err
     assert "line " in refused.err
     kept = Path(refused.err.splitlines()[0].rpartition(" is in ")[2])
     assert kept.read_text().endswith("kind: [\n")
@@ -77,3 +77,25 @@ def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeyp
     assert run("hardware", "return", "box2").out == "Returned to service: box2\n"
     assert "was retired from" in run("hardware", "note", "box2").out
     assert run("hardware", "delete", "box2").status == 0
+
+
+def test_the_names_that_are_printed_mean_what_was_stored_and_nothing_else(run) -> None:
+    """A refused line has the name of another machine, and of two machines of one name each has only its id."""
+    assert run("hardware", "add", "08:00:27:00:03:03", "--name", "node3").status == 0
+    named = run("hardware", "import", "-", "--skip-invalid", "-o", "name", stdin="mac,name\n08:00:27:00:03:0a,node3\n")
+    assert (named.status, named.out) == (0, "")
+    assert named.err == "tinkbox: refused: line 2: 08:00:27:00:03:0a: the name node3 belongs to node3 already\n"
+    twins = "".join(
+        json.dumps({"id": f"00000000-0000-0000-0000-00000000000{number}", "metadata": {}, "network": {"interfaces": [
+            {"dhcp": {"mac": f"08:00:27:00:04:0{number}", "hostname": "twin"}, "netboot": {}}
+        ]}}) + "\n"
+        for number in (1, 2)
+    )  # fmt: skip
+    for each in twins.splitlines():
+        assert run("hardware", "push", stdin=each).status == 0
+    listed = "mac\n08:00:27:00:04:01\n08:00:27:00:03:03\n08:00:27:00:05:01\n"
+    dry = run("hardware", "import", "-", "-o", "name", "--dry-run", stdin=listed).out.split()
+    done = run("hardware", "import", "-", "-o", "name", stdin=listed).out.split()
+    assert done[:2] == dry[:2] == ["00000000-0000-0000-0000-000000000001", "node3"]
+    assert run("hardware", "label", *done, "named=here").status == 0
+    assert len(run("hardware", "list", "-q", "-l", "named=here").out.split()) == len(done) == 3

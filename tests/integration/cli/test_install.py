@@ -87,7 +87,7 @@ def test_each_thing_that_is_missing_is_named_with_what_to_type_and_nothing_is_be
     for said in (
         "4 things stand in the way", "machine 'node7' is not known: `tinkbox hardware add MAC",
         f"type `tinkbox hardware add {mac(8)} --name NAME` first",
-        "install-image:v1 and reboot:v1 is not loaded: type `tinkbox image load install-image.tar reboot.tar`",
+        "the action images install-image:v1 and reboot:v1 are not loaded: type `tinkbox image load install-image.tar reboot.tar`",
         "tinkbox osie build",
     ):  # fmt: skip
         assert said in refused.err

@@ -75,7 +75,9 @@ NEWS = [
     ("tasks_before", 0), ("tasks_after", 0), ("services_more", 0), ("retired", None), ("notes", []),
 ]  # fmt: skip
 # What documents have now beside what they had; it is worked out of what they had, or nothing.
-ADDED = {"name", "state", "failure", "labels", "template_name", "machines", "actions_done", "actions_total"}
+ADDED = {
+    "name", "key", "mac", "state", "failure", "labels", "template_name", "machines", "actions_done", "actions_total",
+}  # fmt: skip
 # What the list of workflows had in that release and leaves out now, and what it says instead.
 LEFT_OUT = {"actions", "conditions", "services", "text"}
 INSTEAD = {

@@ -58,7 +58,7 @@ def workflow(identity: str, *workers: str, name: str = "w", services: Sequence[S
         for index, worker in enumerate(workers)
     )  # fmt: skip
     return Workflow(
-        id=identity, name=name, template_id="t", devices={"d": "m"}, text="text", state=State.PENDING,
+        id=identity, name=name, template_id="t", template_name="t", devices={"d": "m"}, text="text", state=State.PENDING,
         actions=actions, created_at=NOW, updated_at=NOW, services=tuple(services),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -140,6 +141,43 @@ async def test_a_reader_never_sees_a_transaction_half_done(store: Store) -> None
         assert await names(store) == set()
         leave.set()
     assert await names(store) == {"first", "second"}
+
+
+async def test_a_question_that_lasts_keeps_no_other_waiting_and_one_that_nobody_awaits_is_dropped(store: Store) -> None:
+    entered, leave, asked = threading.Event(), threading.Event(), list[str]()
+
+    def slow(_: Tables) -> None:
+        entered.set()
+        leave.wait(60)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(store.read_long(slow))
+        await asyncio.to_thread(entered.wait)
+        assert await names(store) == set()
+        abandoned = group.create_task(store.read_long(lambda _: asked.append("abandoned")))
+        awaited = group.create_task(store.read_long(lambda _: asked.append("awaited")))
+        await asyncio.sleep(0)
+        abandoned.cancel()
+        await asyncio.wait([abandoned])
+        leave.set()
+        await awaited
+    assert asked == ["awaited"]
+
+
+async def test_what_was_asked_and_answered_is_held_no_longer(store: Store) -> None:
+    class Large: ...
+
+    for ask in (store.read_long, store.read, store.look, store.write):
+        large = Large()
+        held = ref(large)
+        await ask(partial(lambda _, tables: None, large))
+        del large
+        await asyncio.to_thread(_wait_until_gone, held)
+
+
+def _wait_until_gone(held: "ref[object]") -> None:
+    while held() is not None:  # the thread tells its answer a moment before it lets go
+        pass
 
 
 async def test_who_reads_cannot_write(store: Store) -> None:

@@ -149,6 +149,32 @@ async def test_leases_that_were_written_without_their_length_keep_their_end_and_
     }
 
 
+async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.create_function("sha256", 1, str, deterministic=True)
+        for number, script in migrations():
+            if number <= 30:
+                connection.executescript(script)
+        connection.execute("INSERT INTO template VALUES ('t1', 'stored', '', ?1, ?1)", (AT,))
+        connection.execute(
+            "INSERT INTO rollout VALUES (1, 'r1', 't2', 'rolled', '', 'd', '{}', 0, 'stop', '{}', '', 0, 'ann', 'SUCCESS', '', ?1, ?1)",
+            (AT,),
+        )
+        connection.executemany(
+            "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at) "
+            "VALUES (?1, 'n', ?2, '{}', '', 'SUCCESS', ?3, ?3)",
+            [("w1", "t1", AT), ("w2", "t2", AT), ("w3", "install", AT), ("w4", "t3", AT)],
+        )
+        connection.execute("PRAGMA user_version = 30")
+        connection.commit()
+    names = {"w1": "stored", "w2": "rolled", "w3": "install", "w4": "t3"}
+    async with opened_store(tmp_path / "db") as store:
+        for _ in range(2):
+            found = await store.read(lambda tables: tables.workflows.listed([*names]))
+            assert {each.id: each.template_name for each in found} == names
+            await store.write(lambda tables: tables.templates.delete("t1"))
+
+
 async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp_path: Path) -> None:
     """An earlier release took them from documents, so that a machine could be read and not be written back."""
     good = {"rack": "r1", "a": "", "example.org/rack": "R.1_2", "x" * 63: "v" * 63, f"{'p' * 253}/a": "b"}

@@ -14,7 +14,7 @@ from tinkbox.store.workflows import Attempt
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 ACTION = PlannedAction(index=0, task="os", worker="m1", address="m", spec=Action(name="write", image="i", timeout=60))
 WORKFLOW = Workflow(
-    id="w1", name="w", template_id="t", devices={}, text="", state=State.RUNNING,
+    id="w1", name="w", template_id="t", template_name="t", devices={}, text="", state=State.RUNNING,
     actions=(ActionStatus(action=ACTION),), created_at=NOW, updated_at=NOW,
 )  # fmt: skip
 ATTEMPT = Attempt(

@@ -3,12 +3,15 @@
 import argparse
 import io
 import json
+import os
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -16,7 +19,7 @@ import pytest
 from tinkbox.cli import main
 
 LOOK_UP = re.compile(
-    r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state[?]to_change=1)?"
+    r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state)?([?]to_change=(1|unfinished|delete|retire))?"
 )
 
 
@@ -130,6 +133,20 @@ def tinkbox(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return Printed(status, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def piped() -> Iterator[Callable[[], Callable[[], None]]]:
+    """Has standard output be a pipe from then on, and gives what has its reader go away."""
+    with ExitStack() as stack:
+
+        def pipe() -> Callable[[], None]:
+            reading, writing = os.pipe()
+            stream = stack.enter_context(os.fdopen(writing, "w"))
+            stack.enter_context(pytest.MonkeyPatch.context()).setattr(sys, "stdout", stream)
+            return partial(os.close, reading)
+
+        yield pipe
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ def standing(state: str = "RUNNING", **more: Any) -> dict[str, Any]:
         "updated_at": "2026-11-27T16:00:00+00:00",
         "total": sum(counts.values()),
         "counts": counts,
+        "held": 0,
         "failures": [],
         "under_way": [],
         "waiting": [],

@@ -35,10 +35,10 @@ COMMANDS = {
     f"template update {ID} -n new": ("template:update", {"key": ID, "name": "new", "file": None}),
     f"template delete {ID}": ("template:delete", {"keys": [ID]}),
     "template validate": ("template:validate", {"file": None}),
-    f"workflow create -t {ID} -r {{}}": ("workflow.creation:create", {"template": ID, "hardware": "{}"}),
+    f"workflow create -t {ID} -r {{}}": ("workflow.creation:create", {"template": ID, "hardware": {}}),
     f"workflow create --template {ID} --hardware {{}}": (
         "workflow.creation:create",
-        {"template": ID, "hardware": "{}"},
+        {"template": ID, "hardware": {}},
     ),
     "workflow create --breakpoint on-failure --breakpoint before=disk/wipe": (
         "workflow.creation:create",
@@ -104,6 +104,25 @@ def test_a_command_is_understood(line: str) -> None:
     chosen = parse(line.split())
     assert run_of(chosen) == run
     assert {name: getattr(chosen, name) for name in values} == values
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("hardware get hardware/node7 node8", "keys", ["node7", "node8"]),
+        ("hardware delete hardware/hardware/x", "keys", ["hardware/x"]),
+        ("hardware return hardware/node7", "keys", ["node7"]),
+        ("template delete template/ubuntu", "keys", ["ubuntu"]),
+        ("workflow watch workflow/install-node7", "key", "install-node7"),
+        ("workflow create -t template/ubuntu hardware/node7", "machines", ["node7"]),
+        ("workflow list --machine hardware/node7", "machine", "node7"),
+        ("hardware get template/ubuntu", "keys", ["template/ubuntu"]),
+        ("hardware get hardware/", "keys", ["hardware/"]),
+        ("hardware note node7 hardware/x", "text", ["hardware/x"]),
+    ],
+)
+def test_a_key_may_have_its_noun_before_it_as_apply_prints_it(line: str, name: str, value: object) -> None:
+    assert getattr(parse(line.split()), name) == value
 
 
 def test_2020s_name_of_a_flag_may_have_a_space() -> None:
@@ -231,8 +250,13 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
             "tinkbox workflow list",
             "unknown flag --stat of `tinkbox workflow list`: did you mean --state?",
         ),
+        ("rollout cancel two --dry", "tinkbox rollout cancel", "unknown flag --dry of `tinkbox rollout cancel`\n"),
+        ("hardware delete x --test", "tinkbox hardware delete", "unknown flag --test of `tinkbox hardware delete`\n"),
+        ("workflow cancel x --try", "tinkbox workflow cancel", "unknown flag --try of `tinkbox workflow cancel`\n"),
+        ("hardware delete x --forc", "tinkbox hardware delete", "unknown flag --forc of `tinkbox hardware delete`\n"),
         ("workflow list --xyz=1", "tinkbox workflow list", "unknown flag --xyz of `tinkbox workflow list`"),
         ("hardware list node7", "tinkbox hardware list", "'node7' is one word too many for `tinkbox hardware list`"),
+        ("status --x\x1b[2Jy", "tinkbox status", "unknown flag --x [2Jy of `tinkbox status`"),
         ("status --wach", "tinkbox status", "unknown flag --wach of `tinkbox status`"),
         (
             "hardware list -o jsno",
@@ -274,6 +298,9 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
             ),
         ),
         ("--data x help workflow foo", "tinkbox workflow", "unknown verb 'foo' of `tinkbox workflow`"),
+        ("workflow help foo", "tinkbox workflow", "unknown verb 'foo' of `tinkbox workflow`"),
+        ("help workflow state extra", "tinkbox help", "'extra' is one word too many for `tinkbox help`"),
+        ("help doctor node7", "tinkbox help", "'node7' is one word too many for `tinkbox help`"),
         ("help workflow foo", "tinkbox workflow", "unknown verb 'foo' of `tinkbox workflow`"),
         (
             "workflow list --limit 1 --limit 2",
@@ -321,7 +348,9 @@ def test_a_noun_alone_prints_its_help(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize("words", ["", "workflow", "workflow state", "doctor"])
 def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str], words: str) -> None:
     told = []
-    for line in (f"help {words}", f"--data x help {words}", f"--data=x help {words}", f"{words} --help"):
+    noun, _, verb = words.partition(" ")
+    behind = [f"{noun} help {verb}", f"--data x {noun} help {verb}"] if noun == "workflow" else []
+    for line in (f"help {words}", f"--data x help {words}", f"--data=x help {words}", f"{words} --help", *behind):
         with pytest.raises(SystemExit, match="0"):
             parse(line.split())
         told.append(capsys.readouterr().out)
@@ -330,7 +359,7 @@ def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str], words: str) -
 
 
 @pytest.mark.parametrize(
-    "words", ["hardware get help", "--data help hardware get", "breakpoint shell help", "--data help"]
+    "words", ["hardware get help", "--data help hardware get", "breakpoint shell help", "--data help", "doctor help"]
 )
 def test_help_elsewhere_is_a_word_like_others(words: str) -> None:
     assert parse(words.split()).run is not None

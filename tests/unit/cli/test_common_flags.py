@@ -2,12 +2,15 @@
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tinkbox.cli import main
 from tinkbox.cli.command_line import command_line
+from tinkbox.cli.flags import folder
 from tinkbox.cli.nouns import NOUNS
-from tinkbox.model.key_kinds import LABELLED
+from tinkbox.model.key_kinds import LABELLED, KeyKind
 
 
 def commands(parser: argparse.ArgumentParser, *words: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -26,6 +29,58 @@ DESTROY = [each for each in COMMANDS if each.split()[-1] in ("delete", "cancel",
 
 def flags(command: str) -> set[str]:
     return {flag for each in COMMANDS[command]._actions for flag in each.option_strings}
+
+
+PLACES = [
+    (command, action)
+    for command, parser in COMMANDS.items()
+    for action in parser._actions
+    if {"FILE", "DIR"} & set(str(action.metavar).split("|"))
+]
+
+
+@pytest.mark.parametrize(("command", "action"), PLACES)
+def test_an_empty_name_of_a_file_or_folder_is_refused(
+    command: str, action: argparse.Action, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It comes from a shell variable that is not set, and would be the current folder."""
+    words = [action.option_strings[0], ""] if action.option_strings else [""]
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), *words])
+    assert stop.value.code == 2
+    assert ": it is empty: name a " in capsys.readouterr().err
+
+
+KEYS = [
+    (command, action)
+    for command, parser in COMMANDS.items()
+    for action in parser._actions
+    if str(action.metavar) in set(KeyKind)
+]
+
+
+@pytest.mark.parametrize(("command", "action"), KEYS)
+def test_an_empty_key_is_refused(command: str, action: argparse.Action, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would be the path of all that there are."""
+    positional = [each for each in COMMANDS[command]._actions if not each.option_strings]
+    for empty in ("", " "):
+        before = [action.option_strings[0]] if action.option_strings else ["x"] * positional.index(action)
+        words = [*before, empty]
+        with pytest.raises(SystemExit) as stop:
+            main([*command.split(), *words])
+        assert stop.value.code == 2
+        assert ": it is empty: give " in capsys.readouterr().err
+
+
+def test_no_file_or_folder_is_left_out_of_this() -> None:
+    """The value's name in the help says that it is one."""
+    of_type = {
+        (command, action.dest)
+        for command, parser in COMMANDS.items()
+        for action in parser._actions
+        if action.type in (Path, folder)
+    }
+    assert of_type <= {(command, action.dest) for command, action in PLACES}
 
 
 @pytest.mark.parametrize("command", SHOW)

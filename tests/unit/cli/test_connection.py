@@ -1,13 +1,17 @@
 """Which appliance is asked, and in which order."""
 
+import signal
 import sys
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import MACHINE_NAMED
+from tinkbox.cli.exit_statuses import UNREAD
 from tinkbox.cli.output.changes import MANY
 from tinkbox.cli.output.progress_line import ERASE
 
@@ -140,3 +144,67 @@ def test_a_server_of_the_environment_that_is_away_names_the_way_out(
 def test_data_beats_the_environment(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
     assert tinkbox("--data", str(tmp_path), "hardware", "list").status == 3
     assert appliance.asked == []
+
+
+def cancelling(appliance: FakeAppliance, *keys: str, second: Callable[[], None]) -> None:
+    """While the second is done something happens."""
+
+    def done(key: str) -> dict[str, object]:
+        if key == keys[1]:
+            second()
+        return {"id": key, "state": "CANCELED"}
+
+    for each in keys:
+        appliance.answers[f"POST /v1/workflows/{each}/cancel"] = partial(done, each)
+
+
+def test_a_reader_that_goes_away_ends_what_is_not_done_and_that_is_told(
+    tinkbox: Tinkbox, appliance: FakeAppliance, piped: Callable[[], Callable[[], None]]
+) -> None:
+    cancelling(appliance, "one", "two", "three", "four", second=piped())
+    ended = tinkbox("workflow", "cancel", "one", "two", "three", "four")
+    assert ended.status == UNREAD == 141
+    assert ended.err == "tinkbox: 2 of 4 were done; the others are as they were: type the same again for the rest\n"
+    assert "POST /v1/workflows/three/cancel" not in [request for request, _ in appliance.asked]
+
+
+def test_a_reader_that_goes_away_from_the_only_change_is_told_that_it_is_done(
+    tinkbox: Tinkbox, appliance: FakeAppliance, piped: Callable[[], Callable[[], None]]
+) -> None:
+    appliance.answers["POST /v1/workflows/one/cancel"] = {"id": "one", "state": "CANCELED"}
+    piped()()
+    ended = tinkbox("workflow", "cancel", "one")
+    assert (ended.status, ended.err) == (UNREAD, "tinkbox: 1 of 1 was done\n")
+
+
+def test_a_reader_that_goes_away_from_what_only_looks_is_told_nothing(
+    tinkbox: Tinkbox, appliance: FakeAppliance, piped: Callable[[], Callable[[], None]]
+) -> None:
+    appliance.answers = {f"GET /v1/hardware/{key}": {"id": key, "labels": {}} for key in ("one", "two")}
+    piped()()
+    ended = tinkbox("hardware", "label", "one", "two")
+    assert (ended.status, ended.err) == (UNREAD, "")
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=lambda each: str(each),
+)
+def test_how_far_it_came_is_told_when_it_is_told_to_end(
+    tinkbox: Tinkbox, appliance: FakeAppliance, number: int, status: int
+) -> None:
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+    before = signal.signal(number, signal.default_int_handler)  # what would end the tests as well
+    cancelling(appliance, "one", "two", "three", "four", second=lambda: signal.pthread_kill(main_thread, number))
+    try:
+        ended = tinkbox("workflow", "cancel", "one", "two", "three", "four")
+        assert signal.getsignal(number) is signal.default_int_handler, "it is as it was before"
+    finally:
+        signal.signal(number, before)
+    assert (ended.status, ended.out) == (status, "Canceled Workflow:  one\n")
+    assert ended.err == (
+        "tinkbox: 1 of 4 was done, and it is uncertain whether two was; the others are as they were: "
+        "type the same again for the rest\n"
+    )

@@ -97,6 +97,19 @@ def test_every_file_that_cannot_be_read_is_told(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("a.yaml,b.yaml", "one -f names one file, and several may be given: -f a.yaml -f b.yaml"),
+        ("https://example.org/a.yaml", "nothing is downloaded. Pipe it: curl -fsSL URL | tinkbox apply -f -"),
+    ],
+)
+def test_what_kubectl_takes_there_is_told_with_what_to_type(source: str, told: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_sources([source], recursive=False)
+    assert str(refused.value.problems[0]).endswith(told)
+
+
 def test_too_much_of_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_folders, "MAX_APPLIED", 4)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"piped")))

@@ -1,5 +1,6 @@
 """Where documents come from."""
 
+import argparse
 import fcntl
 import os
 import sys
@@ -11,8 +12,8 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.model.test_ssh_keys import key
-from tinkbox.cli.input_documents import read_bounded, read_devices, read_input, read_ssh_keys
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.cli.input_documents import input_file, read_bounded, read_devices, read_input, read_ssh_keys, read_text
+from tinkbox.model.errors import NotFound
 
 Tinkbox = Callable[..., Printed]
 PUSHED = "POST /v1/hardware"
@@ -139,5 +140,31 @@ def test_a_device_map_is_a_json_object() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", "device_1"])
 def test_what_is_no_device_map_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(Invalid, match="device_1"):
+    with pytest.raises(argparse.ArgumentTypeError, match="device_1"):
         read_devices(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "request_"),
+    [
+        (["template", "create", "-n", "ubuntu", "-f", "-"], "POST /v1/templates"),
+        (["template", "update", "ubuntu", "--file", "-"], "PUT /v1/templates/ubuntu"),
+        (["template", "validate", "-f", "-"], "POST /v1/templates/validate"),
+        (["template", "validate", "-"], "POST /v1/templates/validate"),
+        (["hardware", "push", "--file", "-"], "POST /v1/hardware"),
+        (["workflow", "create", "-f", "-"], "POST /v1/workflows"),
+    ],
+)
+def test_a_dash_is_standard_input_for_every_command_that_reads_documents(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance, words: list[str], request_: str
+) -> None:
+    appliance.answers[request_] = {"id": "1", "created": [], "pushed": [], "verdicts": []}
+    done = tinkbox(*words, stdin=b"kind: Something")
+    assert (done.status, done.err) == (0, "")
+    assert b"kind: Something" in dict(appliance.asked)[request_]
+
+
+def test_a_file_may_be_called_like_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").write_text("of the file")
+    assert read_text(input_file("./-"), "document") == "of the file"

@@ -1,6 +1,7 @@
 """Exit statuses, refusals on stderr, and what it costs to ask for help."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,7 +114,7 @@ def test_something_else_that_answers_is_told_in_one_line(tinkbox: Tinkbox, appli
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["version"]])
-def test_a_reader_that_has_had_enough_is_no_error(arguments: list[str]) -> None:
+def test_a_reader_that_has_had_enough_ends_it_as_sigpipe_does(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     # Buffered as usual, so that the pipe breaks at the very end.
@@ -123,7 +124,7 @@ def test_a_reader_that_has_had_enough_is_no_error(arguments: list[str]) -> None:
         ended = subprocess.run(
             command, cwd=ROOT, env=environment, stdout=nobody_reads, stderr=subprocess.PIPE, text=True
         )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def sh(line: str) -> tuple[int, str]:

@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 import pytest
 
@@ -152,10 +152,18 @@ def test_a_wrong_selection_is_found_before_the_appliance_is_asked(
 
 # What destroys, with what it is asked of one that is named, and what is sent for it.
 DESTROYING = [
-    ("hardware delete", "node7", "Forget machine node7?", "DELETE /v1/hardware/node7"),
-    ("hardware retire", "node7", "Retire machine node7?", "POST /v1/hardware/node7/retire"),
-    ("template delete", "ubuntu", "Forget template ubuntu?", "DELETE /v1/templates/ubuntu"),
+    ("hardware delete", "node7", "Forget machine node7?", "DELETE /v1/hardware/0ffafe11"),
+    ("hardware delete", "172.30.0.12", "Forget machine node7 (172.30.0.12)?", "DELETE /v1/hardware/0ffafe11"),
+    ("hardware retire", "0ffaf", "Retire machine node7 (0ffaf)?", "POST /v1/hardware/0ffafe11/retire"),
+    ("template delete", "ubuntu", "Forget template ubuntu?", "DELETE /v1/templates/7303811"),
+    ("template delete", "73038", "Forget template ubuntu (73038)?", "DELETE /v1/templates/7303811"),
     ("image delete", "a:v1", "Forget image a:v1?", "DELETE /v1/images?reference=a:v1"),
+    (
+        "image delete",
+        "debian-13",
+        "Forget image debian-13:latest (also debian-13:20261101)?",
+        "DELETE /v1/images?reference=debian-13:latest",
+    ),
     ("workflow cancel", "node3", "Cancel workflow 1b2c3d4e (ubuntu on node3)?", "POST /v1/workflows/1b2c3d4e5/cancel"),
     ("workflow delete", "node3", "Forget workflow 1b2c3d4e (ubuntu on node3)?", "DELETE /v1/workflows/1b2c3d4e5"),
     (
@@ -168,7 +176,7 @@ DESTROYING = [
         "hardware discard-history",
         "node7",
         "Discard the history of machine node7?",
-        "POST /v1/hardware/node7/discard-history",
+        "POST /v1/hardware/0ffafe11/discard-history",
     ),
     ("rollout cancel", "2e6f", f"Cancel rollout {ID[:8]} (ubuntu on 3 machines)?", f"POST /v1/rollouts/{ID}/cancel"),
     ("rollout delete", "2e6f", f"Forget rollout {ID[:8]} (ubuntu on 3 machines)?", f"DELETE /v1/rollouts/{ID}"),
@@ -177,8 +185,21 @@ DESTROYING = [
 
 @pytest.fixture
 def known(appliance: FakeAppliance) -> FakeAppliance:
-    appliance.answers["GET /v1/workflows/node3/state?to_change=1"] = state("1b2c3d4e5")
-    appliance.answers["GET /v1/rollouts/2e6f"] = standing(counts={"RUNNING": 3})
+    for meant in ("delete", "unfinished"):
+        appliance.answers[f"GET /v1/workflows/node3/state?to_change={meant}"] = state("1b2c3d4e5")
+    for key in ("2e6f", "2e6f?to_change=delete"):
+        appliance.answers[f"GET /v1/rollouts/{key}"] = standing(counts={"RUNNING": 3})
+    for key in ("node7", "172.30.0.12", "0ffaf"):
+        for meant in ("", "?to_change=delete", "?to_change=retire"):
+            appliance.answers[f"GET /v1/hardware/{key}{meant}"] = {"id": "0ffafe11", "name": "node7"}
+    for key in ("ubuntu", "73038"):
+        appliance.answers[f"GET /v1/templates/{key}"] = {"id": "7303811", "name": "ubuntu"}
+    appliance.answers["GET /v1/images"] = [
+        {"name": "a", "tag": "v1", "digest": "sha256:1", "kind": "container"},
+        {"name": "a", "tag": "v2", "digest": "sha256:1", "kind": "container"},
+        {"name": "debian-13", "tag": "20261101", "digest": "sha256:2", "kind": "system"},
+        {"name": "debian-13", "tag": "latest", "digest": "sha256:2", "kind": "system"},
+    ]
     return appliance
 
 
@@ -245,20 +266,146 @@ def test_a_question_names_what_labels_select(
     monkeypatch.setattr(Questions, "can_ask", True)
     known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1"), workflow("w2", "node4")]
     known.answers[f"GET /v1/hardware?{RACK}&sort=name"] = [{"id": "m1", "name": "node7"}, {"id": "m2", "name": ""}]
-    said = tinkbox("workflow", "cancel", "nosuch", "node3", stdin=b"no\n").out
-    assert "Cancel 2 workflows: nosuch, 1b2c3d4e (ubuntu on node3)?" in said
     said = tinkbox("workflow", "cancel", "-l", "rack=r1", stdin=b"no\n").out
     assert "Cancel 2 workflows: w1 (ubuntu on node3), w2 (ubuntu on node4)?" in said
     assert "Retire 2 machines: node7, m2?" in tinkbox("hardware", "retire", "-l", "rack=r1", stdin=b"no\n").out
 
 
-def test_a_name_stays_a_name_for_the_appliance_to_refuse(
+@pytest.mark.parametrize(
+    ("verb", "unknown", "known_key", "question", "done"),
+    [
+        ("hardware delete", "nosuch", "node7", "Forget machine node7?", {"id": "0ffafe11", "name": "node7"}),
+        ("template delete", "nosuch", "ubuntu", "Forget template ubuntu?", {"id": "7303811"}),
+        ("workflow delete", "nosuch", "node3", "Forget workflow 1b2c3d4e (ubuntu on node3)?", {"id": "1b2c3d4e5"}),
+        ("rollout delete", "nosuch", "2e6f", f"Forget rollout {ID[:8]} (ubuntu on 3 machines)?", {"id": ID}),
+        ("image delete", "a:v9", "a:v1", "Forget image a:v1?", {}),
+    ],
+)
+def test_a_key_that_means_nothing_is_told_before_the_question_and_is_not_in_it(
+    tinkbox: Tinkbox,
+    known: FakeAppliance,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    unknown: str,
+    known_key: str,
+    question: str,
+    done: dict[str, str],
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    for _, _, _, sent in DESTROYING:
+        known.answers[sent] = done
+    printed = tinkbox(*verb.split(), unknown, known_key, stdin=b"yes\n")
+    assert printed.out.startswith(f"{question} (yes or no)")
+    assert (printed.status, printed.err.count("tinkbox: "), len(changes(known))) == (1, 1, 1)
+    known.asked.clear()
+    printed = tinkbox(*verb.split(), unknown, f"{unknown}2", stdin=b"yes\n")
+    assert (printed.status, printed.out, printed.err.count("tinkbox: ")) == (1, "", 2)
+    assert changes(known) == []
+
+
+def test_what_a_question_left_out_counts_among_those_that_were_typed(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Questions, "can_ask", True)
-    known.answers["GET /v1/workflows/ubuntu/state?to_change=1"] = state("1b2c3d4e5")
+
+    def last() -> dict[str, object]:
+        known.away = True
+        return {"id": "0ffafe11", "name": "node7"}
+
+    known.answers["DELETE /v1/hardware/0ffafe11"] = last
+    known.answers["GET /v1/hardware/node8?to_change=delete"] = {"id": "1aa", "name": "node8"}
+    broken = tinkbox("hardware", "delete", "nosuch", "node7", "node8", stdin=b"yes\n")
+    assert broken.out.startswith("Forget 2 machines: node7, node8? (yes or no)")
+    assert (broken.status, "1 of 3 was done, and it is uncertain whether node8 (1aa) was" in broken.err) == (3, True)
+
+
+def test_who_may_look_at_nothing_is_asked_about_what_was_typed(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    known.answers["GET /v1/hardware/node7?to_change=delete"] = {
+        "status": 403,
+        "detail": "cron (operate) lacks the right to look",
+    }
+    said = tinkbox("hardware", "delete", "node7", stdin=b"yes\n").out
+    assert said.startswith("Forget machine node7? (yes or no)")
+    assert changes(known) == ["DELETE /v1/hardware/node7"]
+
+
+@pytest.mark.parametrize("line", ["node7", "-l rack=r1"])
+def test_a_machine_is_deleted_or_retired_as_it_was_looked_up_and_not_one_that_was_registered_anew(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    at = "2026-11-21T03:00:00+00:00"
+    node7 = {"id": "0ffafe11", "name": "node7", "created_at": at}
+    for verb in ("delete", "retire"):
+        appliance.answers[f"GET /v1/hardware/node7?to_change={verb}"] = node7
+    appliance.answers[f"GET /v1/hardware?{RACK}&sort=name"] = [node7]
+    changed = f"DELETE /v1/hardware/0ffafe11?{urlencode({'created_at': at})}"
+    appliance.answers[changed] = {**node7, "canceled": []}
+    appliance.answers["POST /v1/hardware/0ffafe11/retire"] = {**node7, "canceled": [], "stopping": []}
+    assert tinkbox("hardware", "delete", *line.split(), stdin=b"yes\n").status == 0
+    assert tinkbox("hardware", "retire", *line.split(), stdin=b"yes\n").status == 0
+    assert changes(appliance) == [changed, "POST /v1/hardware/0ffafe11/retire"]
+    assert json.loads(appliance.asked[-1][1]) == {"reason": "", "force": False, "created_at": at}
+
+
+def test_what_a_question_shows_is_changed_by_its_id(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    known.answers["GET /v1/workflows/ubuntu/state?to_change=delete"] = state("1b2c3d4e5")
     tinkbox("workflow", "delete", "ubuntu", stdin=b"yes\n")
-    assert changes(known) == ["DELETE /v1/workflows/ubuntu"]
+    assert changes(known) == ["DELETE /v1/workflows/1b2c3d4e5"]
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("workflow cancel", "unfinished"), ("workflow delete", "delete"), ("breakpoint abort", "unfinished")],
+)
+def test_a_name_that_several_workflows_have_is_refused_before_the_question(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch, line: str, meant: str
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    several = {"status": 409, "detail": "27 workflows are called 'three'"}
+    known.answers[f"GET /v1/workflows/three/state?to_change={meant}"] = several
+    refused = tinkbox(*line.split(), "three", stdin=b"yes\n")
+    assert (refused.status, refused.out, refused.err) == (1, "", "tinkbox: 27 workflows are called 'three'\n")
+    assert changes(known) == []
+
+
+def test_what_cannot_be_deleted_yet_is_refused_before_the_question(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    running = {"status": 409, "detail": "rollout 2e6f is RUNNING: it can be deleted when it is over"}
+    known.answers["GET /v1/rollouts/2e6f?to_change=delete"] = running
+    refused = tinkbox("rollout", "delete", "2e6f", stdin=b"yes\n")
+    assert (refused.status, refused.out, refused.err) == (1, "", f"tinkbox: {running['detail']}\n")
+
+
+@pytest.mark.parametrize(
+    ("verb", "meant", "question"),
+    [
+        ("delete", "delete", "Forget machine node7?"),
+        ("retire", "retire", "Retire machine node7?"),
+    ],
+)
+def test_a_machine_that_a_workflow_needs_is_in_no_question_without_force(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch, verb: str, meant: str, question: str
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    needed = {"status": 409, "detail": "workflow w1 is not over and needs machine node9: --force cancels it first"}
+    known.answers[f"GET /v1/hardware/node9?to_change={meant}"] = needed
+    known.answers["GET /v1/hardware/node9"] = {"id": "9aa", "name": "node9"}
+    refused = tinkbox("hardware", verb, "node9", stdin=b"yes\n")
+    assert (refused.status, refused.out, refused.err) == (1, "", f"tinkbox: {needed['detail']}\n")
+    asks = tinkbox("hardware", verb, "node9", "node7", stdin=b"no\n")
+    assert (asks.out.startswith(question), f"tinkbox: {needed['detail']}\n" in asks.err) == (True, True)
+    forced = tinkbox("hardware", verb, "node9", "node7", "--force", stdin=b"no\n").out
+    assert forced.startswith(f"Cancel what runs there, and {question.split()[0].lower()} 2 machines: node9, node7?")
+    assert changes(known) == []
 
 
 def test_what_labels_select_needs_yes_in_the_format_of_2020_too(
@@ -338,13 +485,14 @@ def test_all_keys_are_looked_up_before_anything_is_changed_and_what_is_meant_twi
 ) -> None:
     first, second = {"id": "6437", "name": "n0"}, {"id": "6437aa", "name": "n1"}
     for key, document in {"n0": first, "6437": first, "n1": second}.items():
-        appliance.answers[f"GET /v1/hardware/{key}"] = document
+        appliance.answers[f"GET /v1/hardware/{key}?to_change=delete"] = document
     for document in (first, second):
         appliance.answers[f"DELETE /v1/hardware/{document['id']}"] = document
     done = tinkbox("hardware", "delete", "6437", "n0", "6437", "nosuch", "n1", "--yes")
     assert done.out == "Deleted Hardware:  6437 n0\nDeleted Hardware:  6437aa n1\n"
     assert (done.status, done.err.count("tinkbox: ")) == (1, 1)
-    assert asked(appliance)[:4] == [f"GET /v1/hardware/{each}" for each in ("6437", "n0", "nosuch", "n1")]
+    looked_up = [f"GET /v1/hardware/{each}?to_change=delete" for each in ("6437", "n0", "nosuch", "n1")]
+    assert asked(appliance)[:4] == looked_up
     assert changes(appliance) == ["DELETE /v1/hardware/6437", "DELETE /v1/hardware/6437aa"]
     appliance.asked.clear()
     again = tinkbox("hardware", "delete", "6437", "6437", "--yes")
@@ -354,10 +502,14 @@ def test_all_keys_are_looked_up_before_anything_is_changed_and_what_is_meant_twi
 @pytest.mark.parametrize(
     ("line", "looked_up", "sent"),
     [
-        ("workflow delete {} --yes", "workflows/{}/state?to_change=1", "DELETE /v1/workflows/one"),
+        ("workflow delete {} --yes", "workflows/{}/state?to_change=delete", "DELETE /v1/workflows/one"),
         ("workflow label {} a=b", "workflows/{}/state?to_change=1", "PATCH /v1/workflows/one/labels"),
-        ("breakpoint extend {} 10m", "workflows/{}/state?to_change=1", "POST /v1/workflows/one/breakpoints/extend"),
-        ("rollout delete {} --yes", "rollouts/{}", "DELETE /v1/rollouts/one"),
+        (
+            "breakpoint extend {} 10m",
+            "workflows/{}/state?to_change=unfinished",
+            "POST /v1/workflows/one/breakpoints/extend",
+        ),
+        ("rollout delete {} --yes", "rollouts/{}?to_change=delete", "DELETE /v1/rollouts/one"),
         ("rollout pause {}", "rollouts/{}", "POST /v1/rollouts/one/pause"),
         ("template delete {} --yes", "templates/{}", "DELETE /v1/templates/one"),
         ("hardware return {}", "hardware/{}", "POST /v1/hardware/one/return"),
@@ -376,15 +528,14 @@ def test_two_keys_of_one_thing_change_it_once(
 def test_a_name_that_several_workflows_have_is_refused_beside_the_id_of_one(
     tinkbox: Tinkbox, appliance: FakeAppliance, refused: bool
 ) -> None:
-    for key in ("one", "duo"):
-        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=1"] = {"workflow_id": "one", "name": "duo"}
-    canceled = {"id": "one", "state": "CANCELED"}
     several = {"status": 409, "detail": "2 workflows are called duo"}
-    appliance.answers["POST /v1/workflows/duo/cancel"] = several if refused else canceled
-    appliance.answers["POST /v1/workflows/one/cancel"] = canceled
+    for key in ("one", "duo"):
+        found = several if refused and key == "duo" else {"workflow_id": "one", "name": "duo"}
+        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=unfinished"] = found
+    appliance.answers["POST /v1/workflows/one/cancel"] = {"id": "one", "state": "CANCELED"}
     done = tinkbox("workflow", "cancel", "one", "duo", "--yes")
     assert (done.status, done.out) == (int(refused), "Canceled Workflow:  one\n")
-    assert changes(appliance) == [f"POST /v1/workflows/{key}/cancel" for key in ("duo", "one")[: 1 + refused]]
+    assert changes(appliance) == ["POST /v1/workflows/one/cancel"]
 
 
 def test_what_is_left_when_the_appliance_goes_is_handed_back_by_ids(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -393,18 +544,18 @@ def test_what_is_left_when_the_appliance_goes_is_handed_back_by_ids(tinkbox: Tin
         return {"id": "w1"}
 
     for number in range(1, 5):
-        appliance.answers[f"GET /v1/workflows/n{number}/state?to_change=1"] = state(f"w{number}")
+        appliance.answers[f"GET /v1/workflows/n{number}/state?to_change=delete"] = state(f"w{number}")
     appliance.answers["DELETE /v1/workflows/w1"] = last
     broken = tinkbox("workflow", "delete", "n1", "n2", "nosuch", "n3", "n4", "--yes")
     assert (broken.status, broken.out) == (3, "Deleted Workflow:  w1\n")
-    assert "1 of 5 was done, and it is uncertain whether n2 was; " in broken.err
+    assert "1 of 5 was done, and it is uncertain whether n2 (w2) was; " in broken.err
     assert broken.err.endswith("so name the rest by their ids: w3 w4\n")
 
 
 def test_who_may_look_at_nothing_can_change_several_all_the_same(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     forbidden = {"status": 403, "detail": "cron (operate) lacks the right to look"}
     for key in ("one", "two"):
-        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=1"] = forbidden
+        appliance.answers[f"GET /v1/workflows/{key}/state?to_change=delete"] = forbidden
         appliance.answers[f"DELETE /v1/workflows/{key}"] = {"id": key}
     done = tinkbox("workflow", "delete", "one", "two", "one", "--yes")
     assert (done.status, done.out, done.err) == (0, "Deleted Workflow:  one\nDeleted Workflow:  two\n", "")

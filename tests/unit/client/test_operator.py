@@ -12,6 +12,7 @@ import pytest
 from tests.unit.client.recording_door import RecordingDoor, served
 from tinkbox.client.operator import Operator, Unreachable, lasting_connection, quick_connection
 from tinkbox.client.operator.lasting_connection import LastingConnection
+from tinkbox.client.refusals import Unanswered
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 
 
@@ -232,6 +233,25 @@ async def test_an_answer_that_is_cut_off_is_told_in_plain_words(tmp_path: Path, 
         with pytest.raises(Unreachable, match=told):
             await look()
         assert seen == ([4] if asked == "stream" else [])
+
+
+@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
+async def test_a_change_whose_answer_does_not_come_may_be_made_all_the_same(tmp_path: Path, begun: bytes) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(begun)
+        writer.close()
+
+    async with Operator(LastingConnection(socket=tmp_path / "s")) as operator:
+        server = await asyncio.start_unix_server(hang_up, tmp_path / "s")
+        async with server:
+            with pytest.raises(Unanswered, match=r"/s did not answer POST /v1/workflows/x/cancel .*may be done all"):
+                await operator.workflows.cancel("x")
+            with pytest.raises(Unreachable):
+                await operator.workflows.get("x")
+        (tmp_path / "s").unlink(missing_ok=True)
+        with pytest.raises(Unreachable):
+            await operator.workflows.cancel("x")
 
 
 async def test_a_workflow_is_canceled_and_retried(tmp_path: Path) -> None:

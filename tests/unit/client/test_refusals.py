@@ -7,7 +7,7 @@ from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
 from tinkbox.client.refusals import raise_refusal
-from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.problems import MOST_LISTED, refusals_become_problems
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 
 
@@ -41,6 +41,13 @@ async def test_every_problem_travels_with_its_place() -> None:
     refusal = await refusal_of(Invalid("2 problems", problems))
     assert isinstance(refusal, Invalid)
     assert refusal.problems == problems
+
+
+async def test_of_very_many_problems_some_travel_and_how_many_more_there_are() -> None:
+    problems = [Problem(text=str(each)) for each in range(MOST_LISTED + 5)]
+    refusal = await refusal_of(Invalid("many problems", problems))
+    assert isinstance(refusal, Invalid)
+    assert (list(refusal.problems), refusal.more) == (problems[:MOST_LISTED], 5)
 
 
 async def test_success_is_no_refusal() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -305,7 +306,20 @@ async def test_a_head_that_is_not_whole_in_time_is_over_however_slowly_it_comes(
 
 async def test_a_head_that_does_not_end_is_refused() -> None:
     async with door() as made:
-        connection = await made.connect(sent=HALF + b"x" * MAX_HEAD)
+        for sent in (HALF + b"x" * MAX_HEAD, b"GET /" + b"x" * MAX_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n"):
+            connection = await made.connect(sent=sent)
+            answer = await received(connection)
+            assert (answer[8:12], b"application/problem+json" in answer, b"xxx" in answer) == (b" 431", True, False)
+            body = json.loads(answer.partition(b"\r\n\r\n")[2])
+            assert (body["type"], body["status"]) == ("/problems/request-header-fields-too-large", 431)
+
+
+async def test_a_further_head_that_comes_whole_has_the_bounds_of_the_first() -> None:
+    async with door() as made:
+        connection = await made.connect(sent=WHOLE)
+        assert (await received(connection)).startswith(b"HTTP/1.1 200 OK")
+        long = b"GET /" + b"x" * MAX_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n"
+        await asyncio.get_running_loop().sock_sendall(connection, long)
         assert (await received(connection))[8:12] == b" 431"
 
 

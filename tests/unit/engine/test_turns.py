@@ -1,12 +1,24 @@
 """Whose work is done when."""
 
 import asyncio
+import gc
 import threading
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
 
-from tinkbox.engine.turns import SLICE, Turns, in_slices, in_thread
+from tinkbox.engine.turns import (
+    AWHILE,
+    SELDOM,
+    SLICE,
+    SLICE_SECONDS,
+    OneEach,
+    SeldomCollected,
+    Turns,
+    in_slices,
+    in_thread,
+)
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
 
@@ -129,7 +141,8 @@ async def test_between_two_slices_others_have_their_turn() -> None:
 
     async with asyncio.TaskGroup() as group:
         beside = group.create_task(others())
-        assert await in_slices(make, range(2 * SLICE + 1)) == [str(each) for each in range(2 * SLICE + 1)]
+        entries = range(2 * SLICE + 1)
+        assert await in_slices(make, entries, clock=lambda: 0.0) == [str(each) for each in range(2 * SLICE + 1)]
         beside.cancel()
     assert [seen.count(each) for each in dict.fromkeys(seen)] == [SLICE, SLICE, 1]
 
@@ -137,7 +150,7 @@ async def test_between_two_slices_others_have_their_turn() -> None:
 async def test_what_comes_and_goes_meanwhile_is_in_nobodys_way() -> None:
     entries = dict.fromkeys(range(SLICE + 1))
     async with asyncio.TaskGroup() as group:
-        made = group.create_task(in_slices(str, entries.keys()))
+        made = group.create_task(in_slices(str, entries.keys(), clock=lambda: 0.0))
         await asyncio.sleep(0)
         entries.clear()
     assert len(made.result()) == SLICE + 1
@@ -163,3 +176,58 @@ async def test_a_turn_ends_with_its_thread_though_nobody_awaits_it_any_more() ->
             go_on.set()
     assert order == ["anna", "bert"]
     assert first.cancelled()
+
+
+async def test_a_slice_of_large_entries_has_few_of_them() -> None:
+    now, slices = 0.0, list[int]()
+
+    async def others() -> None:
+        while True:
+            slices.append(0)
+            await asyncio.sleep(0)
+
+    def make(_: int) -> None:
+        nonlocal now
+        now += SLICE_SECONDS / 2
+        slices[-1] += 1
+
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(others())
+        await asyncio.sleep(0)
+        await in_slices(make, range(6), clock=lambda: now)
+        beside.cancel()
+    assert [each for each in slices if each] == [2, 2, 2]
+
+
+async def test_of_each_person_one_work_is_under_way_and_others_wait_for_none_of_it() -> None:
+    own, under_way, go_on = OneEach(), list[str](), asyncio.Event()
+
+    async def work(who: str) -> None:
+        async with own.turn(who):
+            under_way.append(who)
+            await go_on.wait()
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        first, *_ = [group.create_task(work(who)) for who in ("anna", "anna", "anna", "bert")]
+        await settle()
+        assert under_way == ["anna", "bert"]
+        first.cancel()
+        await settle()
+        assert under_way == ["anna", "bert", "anna"]
+        go_on.set()
+
+
+async def test_garbage_is_looked_for_among_all_seldom_until_a_while_after_the_last_large_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seldom, usual, later = SeldomCollected(), gc.get_threshold(), list[tuple[float, Callable[[], None]]]()
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda delay, call: later.append((delay, call)))
+    with seldom:
+        assert gc.get_threshold() == (*usual[:2], SELDOM)
+        with seldom:
+            pass
+    assert [delay for delay, _ in later] == [AWHILE, AWHILE]
+    later[0][1]()
+    assert gc.get_threshold() == (*usual[:2], SELDOM)
+    later[1][1]()
+    assert gc.get_threshold() == usual

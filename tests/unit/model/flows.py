@@ -39,7 +39,7 @@ def service(
 
 def workflow(state: State, actions: Sequence[ActionStatus] = (), **changes: object) -> Workflow:
     return Workflow(
-        id="w1", name="n", template_id="t1", devices={"d": "m"}, text="", state=state, actions=tuple(actions),
+        id="w1", name="n", template_id="t1", template_name="t", devices={"d": "m"}, text="", state=state, actions=tuple(actions),
         created_at=NOW, updated_at=NOW, **changes,  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import (
     DEFAULT_LEASE_SECONDS,
+    MAX_INTERFACES,
     MacAddress,
     Route,
     called,
@@ -109,10 +110,39 @@ def test_every_problem_is_named_with_its_place() -> None:
         assert any(f"network.interfaces[0].{key}: " in problem for problem in found), (key, found)
 
 
+@pytest.mark.parametrize("mac", ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "00:00:00:00:00:00"])
+def test_a_mac_of_no_card_is_refused_and_a_stored_one_is_read(mac: str) -> None:
+    entry = document(mac=mac)
+    of_today = {"kind": "Hardware", "metadata": {"name": "a"}, "spec": entry["network"]}
+    for each, key in ((entry, "network"), (of_today, "spec")):
+        (told,) = problems_of(each)
+        assert told.startswith(f"{key}.interfaces[0].dhcp.mac: invalid mac: {mac} is the address of no network card")
+        assert hardware_from_document(each).interfaces[0].mac == mac
+
+
+@pytest.mark.parametrize(("name", "said"), [(123, "as a number"), (1.5, "as a number"), (True, "as true or false")])
+def test_a_name_that_yaml_reads_as_something_else_needs_quotes(name: object, said: str) -> None:
+    (told,) = problems_of({"kind": "Hardware", "metadata": {"name": name}, "spec": document()["network"]})
+    assert told == f"metadata.name: a name is text, and YAML reads this one {said}: put it in quotes"
+
+
 def test_an_address_without_its_netmask_is_refused() -> None:
     assert "netmask" in problems_of(document(ip={"address": "192.168.1.5"}))[0]
     for mask in ("255.0.255.0", "0.0.0.255"):
         assert f"invalid netmask: {mask}" in problems_of(document(ip={"address": "192.168.1.5", "netmask": mask}))[0]
+
+
+def test_more_interfaces_than_a_machine_has_are_refused_and_stored_ones_are_read() -> None:
+    cards = [{"dhcp": {"mac": f"08:00:27:00:{each >> 8:02x}:{each & 255:02x}"}} for each in range(MAX_INTERFACES + 1)]
+    for entry, key in (
+        ({"id": ID, "network": {"interfaces": cards}}, "network"),
+        ({"kind": "Hardware", "metadata": {"name": "a"}, "spec": {"interfaces": cards}}, "spec"),
+    ):
+        (told,) = problems_of(entry)
+        assert told.startswith(f"{key}.interfaces: 129 interfaces: at most 128")
+        assert len(hardware_from_document(entry).interfaces) == 129
+        entry[key]["interfaces"] = cards[1:]  # type: ignore[index]
+        assert len(parse_hardware(json.dumps(entry)).interfaces) == MAX_INTERFACES
 
 
 def test_one_mac_twice_in_a_machine_is_refused() -> None:

@@ -1,10 +1,11 @@
 """JSON is read as every reader of JSON would."""
 
 import json
+import re
 
 import pytest
 
-from tinkbox.model.json_text import read_document, read_json, read_kept
+from tinkbox.model.json_text import read_document, read_json, read_kept, read_large
 
 
 def test_json_is_read_from_text_and_from_its_bytes() -> None:
@@ -91,3 +92,30 @@ def test_a_kept_document_that_would_be_refused_today_can_still_be_written() -> N
     kept = read_kept(nested(900))
     assert read_document(json.dumps(kept)) == kept
     assert read_kept(nested(65)) == read_json(nested(65))
+
+
+def test_a_large_text_is_read_as_any_other() -> None:
+    for text in ('{"a": [1, 2.5, null, true, "\\u00e4\\ud83d\\ude00", {}], "b": "ä"}', " [] ", '"a"', "7"):
+        assert read_large(text.encode(), 100) == read_document(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", "the document is empty"),
+        (b"[1", "line 1, column 3: expected a comma"),
+        (b"[] []", "line 1, column 4: expected the end of the document"),
+        (b'["\\ud800"]', "half of a character"),
+        (b"[NaN]", "NaN is no number in JSON"),
+        (b"[1e999]", "1e999 is no number in JSON"),
+        (b"[" + b"1" * 1001 + b"]", "more than 1000 digits"),
+        (b"\xff", "it is not UTF-8 text"),
+        (b"[" * 100_000, "more than 100 values"),
+        (b"[" + b"[]," * 100 + b"[]]", "more than 100 values"),
+        (b'{"a": {' + b", ".join(b'"%d": {}' % each for each in range(100)) + b"}}", "more than 100 values"),
+    ],
+    ids=lambda each: str(each)[:20],
+)
+def test_what_is_wrong_with_a_large_text_is_told_and_the_rest_is_not_read(body: bytes, told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        read_large(body, 100)

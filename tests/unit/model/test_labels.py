@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.labels import MAX_LABELS, parse_change, parse_labels, parse_selector, show_labels
+from tinkbox.model.labels import MAX_LABELS, parse_change, parse_labels, parse_selector, requirements_among, show_labels
 
 MACHINE = {"rack": "r1", "gpu": "yes", "example.org/owner": "", "slot": "7"}
 
@@ -47,6 +47,30 @@ def test_a_selector_selects_by_all_of_its_requirements(text: str, selects: bool)
 def test_what_is_no_selector_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(Invalid):
         parse_selector(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rack in (r1, r2) held", ["rack in (r1,r2)", "held"]),
+        ("held rack in (r1,r2)", ["held", "rack in (r1,r2)"]),
+        ("rack notin(r1) held", ["rack!=r1", "held"]),
+        ("!foo held", ["!foo", "held"]),
+        ("held ! foo", ["held", "!foo"]),
+        ("rack=r2, gpu=yes held", ["rack=r2", "gpu=yes", "held"]),
+        ("rack = r2 gpu!=yes", ["rack=r2", "gpu!=yes"]),
+        ("rack==r2 ,slot in (1) , gpu", ["rack=r2", "slot=1", "gpu"]),
+        ("example.org/rack=r1 x", ["example.org/rack=r1", "x"]),
+        (" , ", []),
+    ],
+)
+def test_requirements_are_found_among_words_by_the_grammar_of_selectors(text: str, told: list[str]) -> None:
+    assert [str(requirement) for _, requirement in requirements_among(text)] == told
+
+
+@pytest.mark.parametrize("text", ["rack=r1=r2", "52:54:00", "!", "=r1", "rack=r1(", "(r1,r2)x", "rack<3"])
+def test_what_is_no_requirement_is_words(text: str) -> None:
+    assert all(requirement is None for _, requirement in requirements_among(text))
 
 
 def test_a_change_sets_and_removes_labels() -> None:

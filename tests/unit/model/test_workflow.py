@@ -21,7 +21,7 @@ def workflow(*states: State) -> Workflow:
         for index, state in enumerate(states)
     )
     return Workflow(
-        id="1", name="n", template_id="2", devices={}, text="", state=State.RUNNING, actions=actions,
+        id="1", name="n", template_id="2", template_name="t", devices={}, text="", state=State.RUNNING, actions=actions,
         created_at=NOW, updated_at=NOW,
     )  # fmt: skip
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from tests.unit.view.snapshots import ALL_KINDS, failed, machine, snapshot
+from tests.unit.view.snapshots import ALL_KINDS, failed, held, machine, snapshot
+from tinkbox.model.breakpoint import Kind
 from tinkbox.view.groups import groups_of, in_ranges, in_room
-from tinkbox.view.rows import rows_of
+from tinkbox.view.rows import Order, chosen, rows_of
 
 
 def test_the_worst_come_first_and_of_those_alike_the_largest() -> None:
@@ -15,6 +16,15 @@ def test_the_worst_come_first_and_of_those_alike_the_largest() -> None:
         ("FAILED", "A", ("node1",)),
         ("PARKED", "", ("node4",)),
     ]
+
+
+def test_what_is_held_without_a_failure_is_a_group_of_its_own_that_its_filter_finds_alone() -> None:
+    rows = rows_of(snapshot(held(1), held(2, Kind.BEFORE), held(3, Kind.AFTER, reason="")), {})
+    found = {
+        each.names: [row.name for row in chosen(rows.values(), each.filter, Order.NAME)]
+        for each in groups_of(rows.values())
+    }
+    assert found == {("node1",): ["node1"], ("node2",): ["node2"], ("node3",): ["node3"]}
 
 
 def test_only_problems_are_grouped() -> None:

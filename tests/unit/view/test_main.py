@@ -6,13 +6,16 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
+from tinkbox.client.refusals import Unanswered, Unreachable
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
+from tinkbox.model.workflow import State
 from tinkbox.view import main
 from tinkbox.view.main import live
 from tinkbox.wire.messages.status import Snapshot
@@ -129,7 +132,10 @@ WORKFLOW = {
     ],
     "services": [{"name": "files", "host": "h", "phase": "READY", "message": ""}],
 }
-OLDER = {"id": "0ld", "name": "first_try", "state": "CANCELED", "created_at": NOW.isoformat(), "reason": "Canceled"}
+OLDER = {
+    "id": "0ld", "name": "first_try", "state": "CANCELED", "created_at": NOW.isoformat(), "reason": "Canceled",
+    "machines": [{"id": "0eba", "name": "rack9-node9", "hostname": "", "mac": ""}],
+}  # fmt: skip
 SIGHTING = {"at": NOW.isoformat(), "stage": "fetched the kernel", "detail": "vmlinuz"}
 DIAGNOSIS = {
     "gravity": "fault", "rule": "NoOsie", "machine": "", "cause": "there is none", "evidence": ["none"], "remedy": "build it",
@@ -242,6 +248,59 @@ async def test_a_page_says_that_its_machine_was_retired_or_deleted(answer: dict[
     assert set(asked) == {failed(1).id}
     assert "404" not in text
     assert ("workflow", "") not in appliance.asked
+
+
+async def test_a_machine_that_is_gone_has_pages_that_say_so() -> None:
+    appliance = FakeAppliance()
+
+    async def gone(*_: object) -> None:
+        raise NotFound("there is no such machine")
+
+    async with viewing(snapshot(failed(1), failed(2)), appliance) as terminal:
+        await terminal.type("\r", "two")
+        appliance.workflows.found = gone
+        appliance.doctor = gone  # type: ignore[assignment,method-assign]
+        await terminal.type("o", "node1 is gone: it was deleted")
+        await terminal.type("q", "q back")
+        await terminal.type("d", "node1 is gone: it was deleted")
+
+
+async def test_workflows_of_all_machines_name_these_and_those_of_one_do_not() -> None:
+    async with viewing(snapshot(failed(1)), FakeAppliance()) as terminal:
+        assert "rack9-node9" not in await terminal.type("o", "first_try")
+        await terminal.type("q", "q leave")
+        await terminal.type("/nomatch\r", "no machine has")
+        assert "rack9-node9" in await terminal.type("o", "first_try")
+
+
+async def test_what_failed_its_actions_and_the_end_of_the_log_are_on_the_first_screen() -> None:
+    appliance = FakeAppliance()
+    appliance.printed = [f"line {number}\n" for number in range(99)]
+    steps = [(-3600, "DHCP discover"), (-3500, "fetched the kernel"), (-60, "DHCP offer"), (-50, "fetched the ramdisk")]
+    told = [{"at": (NOW + timedelta(seconds=at)).isoformat(), "stage": stage, "detail": ""} for at, stage in steps]
+    appliance.hardware.timeline = appliance._doing("timeline", told)
+    created = (NOW - timedelta(seconds=90)).isoformat()
+    appliance.workflows.get = appliance._doing("workflow", {**WORKFLOW, "created_at": created})
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        terminal.columns = 80
+        terminal.changed.set()
+        first = await terminal.type("\r", "line 98")
+        for part in ("DiskNotFound: there is no", "look at its disks", "wipe", "no disk (exit code", "l shows more"):
+            assert part in first, part
+        assert "… 5 more lines" in first
+        assert "line 80" not in first
+        rest = await terminal.type("G", "fetched the ramdisk")
+        assert rest.index("line 98") < rest.index("BOOT") < rest.index("… 2 before these") < rest.index("DHCP offer")
+        assert "fetched the kernel" not in rest
+        assert "line 80" in await terminal.type("l", "line 80")
+
+
+@pytest.mark.parametrize("more", [{"parked": "3 boots"}, {"stalled": "stalled"}])
+async def test_the_boot_comes_first_where_that_does_not_go_on(more: dict[str, str]) -> None:
+    line = machine(1, work=work(State.PENDING), ticket=True, **more)
+    async with viewing(snapshot(line), FakeAppliance()) as terminal:
+        text = await terminal.type("\r", "two")
+    assert text.index("BOOT") < text.index("WORKFLOW") < text.index("LOG")
 
 
 async def test_what_was_read_of_a_log_is_not_asked_for_again() -> None:
@@ -531,6 +590,46 @@ async def test_all_that_are_marked_are_retried_and_refusals_are_counted() -> Non
         await terminal.type("!", "its disk is gone")
     asked = [each[1] for each in appliance.asked if each[0] == "retry"]
     assert sorted(map(str, asked)) == sorted(failed(each).work.id for each in range(1, 41) if each != 2)  # type: ignore[union-attr]
+
+
+async def test_of_marked_ones_what_was_sent_to_an_appliance_that_goes_is_uncertain_and_the_rest_not_sent() -> None:
+    appliance, asked = FakeAppliance(), 0
+
+    async def goes(workflow: str) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            return {"state": "STOPPING"}
+        if asked < main.ACTS_AT_ONCE:
+            raise Unanswered(f"it did not answer POST {workflow} (Server disconnected)", "look")
+        raise Unreachable("no appliance answers")
+
+    appliance.workflows.cancel = goes
+    running = (machine(each, work=replace(work(), id=failed(each).work.id)) for each in range(1, 41))  # type: ignore[union-attr]
+    async with viewing(snapshot(*running), appliance) as terminal:
+        await terminal.type("*a", "Abort or cancel 40 machines?")
+        await terminal.type("y", "1 aborted or canceled, it is uncertain whether 6 were, 33 not sent")
+        text = await terminal.type("!", "not sent: no appliance answers")
+    assert "sent and not answered: it is uncertain whether" in text
+
+
+async def test_who_leaves_while_answers_are_out_is_told_what_was_not_answered_until_then() -> None:
+    appliance, left, never = FakeAppliance(), list[str](), asyncio.Event()
+    broken = asyncio.Event()
+
+    async def breaks(workflow: str, _: object) -> object:
+        if workflow == failed(2).work.id:  # type: ignore[union-attr]
+            broken.set()
+            raise Unanswered("it did not answer", "look")
+        await never.wait()
+        raise AssertionError("nothing answers")
+
+    appliance.workflows.retry = breaks
+    async with viewing(snapshot(failed(1), failed(2)), appliance, unanswered=left) as terminal:
+        await terminal.type("*ry", "retried: asking for 2 machines")
+        await broken.wait()
+    told = "was sent, and the appliance has not answered: look again whether it was done"
+    assert sorted(left) == [f"retry on node1 {told}", f"retry on node2 {told}"]
 
 
 async def test_who_leaves_before_all_marked_were_asked_for_is_told_how_many_were_not() -> None:

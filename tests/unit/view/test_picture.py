@@ -236,7 +236,7 @@ def test_a_title_of_wide_letters_fills_its_line_and_no_more() -> None:
 def test_help_is_whole_in_every_terminal() -> None:
     view, _ = pressed(begun(ALL_KINDS, 10, 60), "?")
     seen = ""
-    for _ in range(30):
+    for _ in range(40):
         seen += "".join(shown(view).splitlines(keepends=True)[2:-1])
         view, _ = pressed(view, "j")
     assert "…" not in seen
@@ -282,6 +282,7 @@ def test_help_names_every_key_that_does_something() -> None:
         "S Tab",
         "p ",
         "Enter",
+        "l ",
         "o ",
         "d ",
         "s ",

@@ -107,11 +107,62 @@ RACKS = snapshot(
         ("r1", ["node1", "node10", "node19"]),
         ("spare", ["rack-spare"]),
         ("rack=r1(", []),
+        ("rack in (r1,r10) node1", ["node1", "node10"]),
+        ("idle rack in (r1, r10)", ["node1", "node10"]),
+        ("rack notin (r1) idle", ["node10", "node19", "rack-spare"]),
+        ("rack=r1, gpu=yes idle", ["node1"]),
+        ("rack=r1, gpu=no idle", []),
+        ("!gpu idle", ["node10", "node19", "rack-spare"]),
+        ("!colour idle", ["node1", "node10", "node19", "rack-spare"]),
+        ("rack=r10, idle", ["node10"]),
+        ("gpu node", ["node1"]),
+        ("rack=r1,", ["node1"]),
         ("  ", ["node1", "node10", "node19", "rack-spare"]),
     ],
 )
 def test_a_filter_means_labels_exactly(words: str, found: list[str]) -> None:
     assert sorted(names(RACKS, words)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["rack in (r1,r19) idle", "idle rack in (r1, r19)", "rack notin (r1) idle", "!gpu idle", "rack=r1, gpu=yes idle",
+             "rack!=r10,gpu!=yes", "rack==r19 node"]
+)  # fmt: skip
+def test_what_is_half_typed_empties_no_list_that_the_whole_does_not(text: str) -> None:
+    rows = rows_of(RACKS, {}).values()
+    for length in range(1, len(text) + 1):
+        assert chosen(rows, text[:length], Order.NAME, is_typed=True), text[:length]
+    assert chosen(rows, text, Order.NAME, is_typed=True) == chosen(rows, text, Order.NAME)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("node19 rack=", ["node19"]),
+        ("rack=r10 gpu=", ["node10"]),
+        ("rack=r1", ["node1"]),
+        ("rack=r9", []),
+        ("rack in (r19,r1", ["node1", "node19"]),
+        ("node1 rack in (", ["node1", "node10", "node19"]),
+        ("node1 rack!", ["node1", "node10", "node19"]),
+    ],
+)
+def test_while_it_is_typed_what_is_finished_of_a_filter_counts(text: str, found: list[str]) -> None:
+    rows = chosen(rows_of(RACKS, {}).values(), text, Order.NAME, is_typed=True)
+    assert sorted(each.name for each in rows) == sorted(found)
+
+
+def test_a_word_of_the_column_state_means_that_also_where_it_is_the_key_of_a_label() -> None:
+    told = snapshot(held(1), machine(2, labels={"held": "yes"}))
+    assert names(told, "held") == ["node1", "node2"], "both have the word"
+    assert names(told, "held !held") == ["node1"]
+
+
+def test_an_idle_machine_has_no_age_and_one_whose_boot_is_told_of_has_that_of_its_last_step() -> None:
+    assert rows_of(snapshot(machine(1)), {})[machine(1).id].since is None
+    for more in ({"parked": "x"}, {"lost": "ran disk"}, {"stalled": "stalled", "ticket": True}):
+        (row,) = rows_of(snapshot(machine(1, **more)), {}).values()
+        assert row.since == machine(1).stage_at, more
 
 
 def test_a_filter_finds_why_a_machine_waits() -> None:

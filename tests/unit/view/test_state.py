@@ -12,6 +12,7 @@ from tinkbox.model.labels import parse_selector
 from tinkbox.model.workflow import State
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, plain, wrapped
+from tinkbox.view.pages import NotDone
 from tinkbox.view.picture import picture
 from tinkbox.view.rows import Order, Scope
 from tinkbox.view.state import (
@@ -63,7 +64,7 @@ def name(view: View) -> str:
 
 def drawn(lines: Sequence[Line], items: Sequence[str] = ()) -> Draw:
     """What has come for a page, and looks alike at every width."""
-    return lambda _: (lines, items)
+    return lambda *_: (lines, items)
 
 
 def would_do(view: View) -> list[Act]:
@@ -181,6 +182,28 @@ def test_a_filter_is_kept_by_enter_and_cleared_by_escape() -> None:
     assert (len(view.shown), view.filtered_by) == (13, "")
     view, _ = typed(view, "/", "5", Key.ESCAPE)
     assert (len(view.shown), view.is_typing) == (13, False)
+
+
+def test_a_slash_begins_a_new_filter_and_what_leads_out_of_it_is_on_the_screen() -> None:
+    view, _ = typed(of(ALL_KINDS), "/", *"failed", Key.ENTER)
+    assert "Esc clear filter" in plain(picture(view)[-1][0])
+    view, _ = typed(view, "/")
+    assert (view.filtered_by, len(view.shown), view.is_typing) == ("", 13, True)
+    assert plain(picture(view)[-1][0]) == "/█  13 machines; Enter keeps it, Esc clears it"
+    view, _ = typed(view, *"node5", Key.ENTER)
+    assert [each.name for each in view.shown] == ["node5"]
+    view, _ = typed(view, "/", Key.ENTER)
+    assert len(view.shown) == 13
+    assert "Esc clear filter" not in plain(picture(view)[-1][0])
+
+
+def test_a_requirement_that_is_not_whole_counts_from_enter_on() -> None:
+    racks = snapshot(machine(1, labels={"rack": "r1"}), machine(2))
+    view, _ = typed(of(racks), "/", *"rack=r")
+    assert len(view.shown) == 2
+    view, _ = typed(view, Key.ENTER)
+    assert view.shown == ()
+    assert "no machine has 'rack=r'" in "".join(plain(line) for line, _ in picture(view))
 
 
 def test_the_order_goes_round() -> None:
@@ -327,6 +350,60 @@ def test_older_workflows_are_those_of_the_machine_and_enter_opens_one() -> None:
     assert effects == [Load(kind=PageKind.WORKFLOW, machine=failed(1).id, workflow="second")]
 
 
+@pytest.mark.parametrize("keys", [[], ["d"], ["o"]])
+def test_pages_of_a_machine_that_is_gone_stay_about_that_machine(keys: list[str]) -> None:
+    view, _ = typed(of(snapshot(failed(1), failed(2))), "j", Key.ENTER)
+    view = looked(view, changed(gone=(failed(2).id,)))
+    for key, kind, title in (("o", PageKind.OLDER, "workflows of node2"), ("d", PageKind.DOCTOR, "doctor for node2")):
+        after, effects = typed(view, *(each for each in keys if each != key), key)
+        assert effects[-1] == Load(kind=kind, machine=failed(2).id)
+        assert after.page is not None
+        assert after.page.title == title
+
+
+def test_where_no_machine_is_selected_the_workflows_of_all_are_shown_as_such() -> None:
+    view, effects = typed(of(snapshot(failed(1))), "/", *"nomatch", Key.ENTER, "o")
+    assert effects == [Load(kind=PageKind.OLDER)]
+    assert view.page is not None
+    assert view.page.title == "workflows of all machines"
+
+
+def test_an_unknown_machine_has_no_workflows_to_show() -> None:
+    view, effects = typed(of(snapshot(strangers=ALL_KINDS.strangers)), "o")
+    assert (view.page, effects, view.notice) == (None, [], "52:54:00:00:00:09 is not registered: it has no workflow")
+
+
+@pytest.mark.parametrize("keys", [[], [Key.ENTER]])
+def test_the_log_of_a_machine_is_opened_at_its_end(keys: list[str]) -> None:
+    view, effects = typed(of(snapshot(failed(1))), *keys, "l")
+    load = Load(kind=PageKind.LOG, machine=failed(1).id, workflow=failed(1).work.id)
+    assert effects[-1] == load
+    view = loaded(view, load, drawn(LINES))
+    assert view.page is not None
+    assert (view.page.title, view.page.top) == ("log of 00000001 on node1", 80)
+    assert typed(of(snapshot(machine())), "l")[0].notice == "node1 has no workflow"
+
+
+def test_the_log_of_an_older_workflow_is_that_workflows() -> None:
+    view, (load,) = typed(of(snapshot(failed(1))), "o")
+    assert isinstance(load, Load)
+    view = loaded(view, load, drawn(LINES[:2], ["first", "second"]))
+    wanted = Load(kind=PageKind.LOG, machine=failed(1).id, workflow="second")
+    assert typed(view, "j", "l")[1] == [wanted]
+    assert typed(view, "j", Key.ENTER, "l")[1][-1] == wanted
+
+
+def test_a_page_tells_how_much_of_it_is_below_the_screen() -> None:
+    view, (load,) = typed(of(snapshot(failed(1))), Key.ENTER)
+    assert isinstance(load, Load)
+    view = loaded(view, load, drawn(LINES))
+    assert plain(picture(view)[-1][0]).startswith("… 80 more lines  r retry")
+    view, _ = typed(view, "G", "k")
+    assert plain(picture(view)[-1][0]).startswith("… 1 more line  r retry")
+    view, _ = typed(view, "j")
+    assert plain(picture(view)[-1][0]).startswith("r retry")
+
+
 def test_on_the_page_of_an_older_workflow_nothing_is_done_to_the_newest() -> None:
     view, (load,) = typed(of(snapshot(failed(1))), "o")
     assert isinstance(load, Load)
@@ -392,7 +469,7 @@ def test_marked_machines_that_wait_in_a_rollout_are_left_out() -> None:
     view, _ = typed(of(snapshot(failed(1), *(failed(each, rollout="1a2b3c4d") for each in (2, 3)))), "*", "r")
     assert would_do(view) == [*retries(1)]
     assert view.question is not None
-    assert view.question.text == "Retry 1 machine, leave out 2 that cannot?"
+    assert view.question.text == "Retry node1, leave out 2 that cannot?"
 
 
 @pytest.mark.parametrize("keys", ["r", "*r"])
@@ -576,6 +653,20 @@ def test_the_question_leaves_out_what_cannot_be_done() -> None:
     assert view.notice.startswith("none of 5 marked machines can be continued: nothing is held on node1")
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_question_names_the_only_one_of_marked_machines_for_which_the_key_does_something(width: int) -> None:
+    others = [machine(each, work=work(State.SUCCESS)) for each in range(2, 51)]
+    view, _ = typed(begun(snapshot(machine(1, work=work()), *others), 24, width), "*", "a")
+    assert plain(picture(view)[-1][0]) == "Abort or cancel node1, leave out 49 that cannot? (y/n)"
+    assert typed(view, "y")[1] == [Several(acts=(Cancel(workflow=work().id),), done="aborted or canceled")]
+    view, _ = typed(begun(snapshot(held(1), *others), 24, 80), "*", "c")
+    assert plain(picture(view)[-1][0]) == "Why does the failure on node1 count as success, 49 left out? █"
+    _, effects = typed(view, *"fine", Key.ENTER)
+    assert effects == [
+        Several(acts=(Decide(workflow=work().id, verb="continue", why="fine"),), done="continued"),
+    ]
+
+
 @pytest.mark.parametrize("key", ["u", Key.ESCAPE])
 def test_marks_are_taken_away(key: str) -> None:
     view, _ = typed(three_failed(), "/", *"failed", Key.ENTER, "*", key)
@@ -636,12 +727,27 @@ def test_a_page_acts_on_its_own_machine_though_others_are_marked() -> None:
 
 def test_what_was_refused_of_several_is_counted_and_can_be_read() -> None:
     several = Several(acts=retries(1, 2, 3), done="retried", late=1)
-    view = carried_out(three_failed(), several, [("node2", "it is over"), ("node1", "it is over")])
+    view = carried_out(three_failed(), several, NotDone(refused=(("node2", "it is over"), ("node1", "it is over"))))
     assert view.notice == "1 retried, 1 went on meanwhile, 2 refused: ! shows why. node2: it is over"
     view, _ = typed(view, "!")
     assert view.page is not None
     assert [plain(each) for each in view.page.lines] == ["it is over", "    node[1-2]"]
-    assert carried_out(three_failed(), several, []).notice == "3 retried, 1 went on meanwhile"
+    assert carried_out(three_failed(), several, NotDone()).notice == "3 retried, 1 went on meanwhile"
+
+
+def test_of_several_what_was_not_answered_is_uncertain_and_not_refused() -> None:
+    several = Several(acts=retries(1, 2, 3), done="retried")
+    unanswered_ones = (("node2", "no answer to POST 2"), ("node1", "no answer to POST 1"))
+    view = carried_out(three_failed(), several, NotDone(uncertain=unanswered_ones, unsent=(("node3", "nobody there"),)))
+    assert view.notice == "0 retried, it is uncertain whether 2 were, 1 not sent: ! lists them"
+    view, _ = typed(view, "!")
+    assert view.page is not None
+    lines = [plain(each) for each in view.page.lines]
+    assert lines[0].startswith("sent and not answered: it is uncertain whether it was done")
+    assert lines[-3:] == ["    node[1-2]", "not sent: nobody there", "    node3"]
+    one = NotDone(uncertain=unanswered_ones[:1], refused=(("node1", "it is over"),))
+    told = "1 retried, it is uncertain whether node2 was, 1 refused: ! shows why. node1: it is over"
+    assert carried_out(three_failed(), several, one).notice == told
 
 
 def test_while_answers_are_out_it_is_not_said_that_nothing_was_refused() -> None:
@@ -650,7 +756,7 @@ def test_while_answers_are_out_it_is_not_said_that_nothing_was_refused() -> None
     view, _ = typed(view, "!")
     assert view.page is not None
     assert plain(view.page.lines[0]).startswith("asking for 2 machines …")
-    view = carried_out(view, several, [("node1", "it is over")])
+    view = carried_out(view, several, NotDone(refused=(("node1", "it is over"),)))
     assert view.page is not None
     assert [plain(each) for each in view.page.lines] == ["it is over", "    node1"], "the page that is open follows"
     assert view.unanswered == 0
@@ -662,7 +768,7 @@ def test_while_answers_are_out_it_is_not_said_that_nothing_was_refused() -> None
 def test_pages_that_were_asked_for_fit_another_width() -> None:
     view, (load,) = typed(three_failed(), "d")
     assert isinstance(load, Load)
-    view = loaded(view, load, lambda width: (wrapped("word " * 30, width), ()))
+    view = loaded(view, load, lambda width, _: (wrapped("word " * 30, width), ()))
     wide, narrow = resized(view, 24, 100).page, resized(view, 24, 40).page
     assert wide is not None
     assert narrow is not None

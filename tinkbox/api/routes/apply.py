@@ -11,13 +11,14 @@ from tinkbox.api.access import may_look, needing, needing_either, require, requi
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.listing import Query
-from tinkbox.api.long_answers import encoded, in_turn
-from tinkbox.api.requests import known_only, object_of, text_field
+from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
+from tinkbox.api.requests import declared_only, large_object_of, takes, text_field
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
 from tinkbox.engine.applying.exporting import Asked, Exporting, Kind, parse_asked
 from tinkbox.engine.applying.reading import SourceFile
+from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.errors import Invalid, TooLarge
@@ -26,19 +27,23 @@ from tinkbox.wire.messages.json_fields import flag, texts
 
 # A body is the files in JSON, which doubles a quotation mark and the end of a line.
 MAX_BODY: Final = 2 * MAX_APPLIED
+# Of that JSON: a name and a text for each file, and the ids that may be deleted.
+MAX_VALUES: Final = 100_000
 APPLIED: Final = ("files", "dry_run", "diff", "prune", "agreed", "confirm_wipe")
 
 
-def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
+def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> list[web.RouteDef]:
+    @takes(body=APPLIED)
     async def apply(request: web.Request) -> web.Response:
-        body = await body_of(request, MAX_BODY)
-        document = await asyncio.to_thread(object_of, body)
+        """Have machines, templates and workflows become what `files` declare; with `dry_run` only what would change."""
+        # Nothing refers to the body once it is read: it may be as large as all that is read of it.
+        document = await asyncio.to_thread(large_object_of, await body_of(request, MAX_BODY), MAX_VALUES)
         prune, rehearsal, whole = document.get("prune"), flag(document, "dry_run"), flag(document, "diff")
         who = require_for(request, changes=not rehearsal)
         if whole:
             # It shows what is stored, secrets of templates and user-data among it.
             require(request, Right.LOOK)
-        known_only(document, APPLIED)
+        declared_only(request, document)
         wish = Wish(
             rehearsal=rehearsal,
             prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
@@ -47,15 +52,18 @@ def routes(applying: Applying, exporting: Exporting) -> list[web.RouteDef]:
             apart=Right.OPERATE not in who.rights,
             reasons=not rehearsal or may_look(request),
         )
-        applied = await applying.apply(files_of(document), wish, who.name)
+        async with unless_gone(request, changes=not rehearsal):
+            applied = await applying.apply(files_of(document), wish, who.name)
         if not rehearsal:
             for each in applied.results:
                 if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
                     log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
-        return web.json_response(applied_document(applied, whole=whole, rehearsal=rehearsal))
+        return await _told(applied, known, whole=whole, rehearsal=rehearsal)
 
+    @takes(several=("what", "label"))
     async def export(request: web.Request) -> web.Response:
-        query = Query(request, ("what", "label"))
+        """Machines and templates as files for `apply`; `what` names kinds, or single ones."""
+        query = Query(request)
         asked = [parse_asked(each) for each in request.query.getall("what", ())]
         selector = query.selector()
         wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)]
@@ -95,21 +103,21 @@ def _file(entry: Any) -> SourceFile:
     return SourceFile(name=text_field(entry, "name"), text=text)
 
 
-def applied_document(applied: Applied, *, whole: bool, rehearsal: bool) -> Document:
+async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsal: bool) -> web.Response:
     """`whole` adds what each was and is."""
-    return {
-        "dry_run": rehearsal,
-        "results": [_result(each, whole=whole, rehearsal=rehearsal) for each in applied.results],
-        "notes": [asdict(each) for each in applied.notes],
-    }
+    results = await encoded(applied.results, lambda each: _result(each, known, whole=whole, rehearsal=rehearsal))
+    return json_object({"dry_run": rehearsal}, {"results": results, "notes": await encoded(applied.notes, asdict)})
 
 
-def _result(result: Result, *, whole: bool, rehearsal: bool) -> Document:
+def _result(result: Result, known: KnownMachines, *, whole: bool, rehearsal: bool) -> Document:
+    """`key` is what means it and no other, as far as it is there."""
+    is_known = result.kind == Kind.HARDWARE and known.has(result.id)
     told = {
         "kind": result.kind,
         "name": result.name,
         # What is new in a rehearsal gets another one.
         "id": "" if rehearsal and result.outcome is Outcome.CREATED else result.id,
+        "key": known.key(known.find(result.id).hardware) if is_known else result.name,
         "outcome": result.outcome,
         "why": result.why,
     }

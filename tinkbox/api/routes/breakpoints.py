@@ -1,6 +1,6 @@
 """`/v1/breakpoints` and `/v1/workflows/KEY/breakpoints`: what is armed, what is held, and who decides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -12,15 +12,16 @@ from tinkbox.api.json_values import Document, outcome, time
 from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.named_machines import named_machine
-from tinkbox.api.requests import key_of, read_object
+from tinkbox.api.requests import key_of, read_object, read_options, takes, to_change
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
-from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.engine.workflows.workflows import ANY_STATE, UNFINISHED, Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, PlannedAction, State, Workflow
@@ -37,7 +38,6 @@ VERDICT = ("verb", "why", "fresh", "command", "environment")
 FILTERS: Final[Filters] = {
     "state": lambda workflow: [workflow["state"], *([State.HELD] if _waits(workflow) else [])],
 }
-SELECTED_BY = ("machine", "label")
 SORTS = ("name", "state")
 
 
@@ -54,6 +54,20 @@ def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -
             web.post(f"{one}/extend", door.extend),
         ),
     ]
+
+
+_CHANGED: Final[Mapping[ToChange, Collection[State] | None]] = {
+    ToChange.NO: None,
+    ToChange.ANY: ANY_STATE,
+    ToChange.UNFINISHED: UNFINISHED,
+    ToChange.DELETE: ANY_STATE,
+    ToChange.RETIRE: ANY_STATE,
+}
+
+
+def changed_states(request: web.Request) -> Collection[State] | None:
+    """The states of the workflows that the asker wants to change; None where he only looks.  Raises Invalid."""
+    return _CHANGED[to_change(request)]
 
 
 def change_from_document(entry: object, names: tuple[str, ...] = CHANGE) -> Change:
@@ -74,9 +88,10 @@ class _BreakpointDoor:
         self._workflows = workflows
         self._machines = machines
 
+    @takes("machine", "limit", "sort", several=("state", "label"))
     async def list_all(self, request: web.Request) -> web.Response:
-        query = Query(request, (*FILTERS, *SELECTED_BY, "limit", "sort"))
-        query.words("state", State)
+        """The unfinished workflows that are held, or have a breakpoint armed."""
+        query = Query(request)
         wanted = WorkflowListing(
             machine=self._machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
             selector=query.selector(),
@@ -85,47 +100,56 @@ class _BreakpointDoor:
             lambda each: {**breakpoints_document(each), "machines": self._machines_of(each.workflow)},
             await self._breakpoints.all(wanted),
         )
-        return await listed(request, documents, filters=FILTERS, sorts=SORTS, taken=SELECTED_BY)
+        return await listed(request, documents, filters=FILTERS, sorts=SORTS, words={"state": State})
 
     def _machines_of(self, workflow: Workflow) -> list[Document]:
         return [
             named_machine(self._machines, each) for each in dict.fromkeys(one.action.worker for one in workflow.actions)
         ]
 
+    @takes("to_change")
     async def show(self, request: web.Request) -> web.Response:
-        standing = await self._breakpoints.standing(key_of(request))
+        """What is armed of a workflow, and every hold; `to_change` as for its state."""
+        standing = await self._breakpoints.standing(key_of(request), changed_states(request))
         made = await self._workflows.attempts(standing.workflow.id)
         return web.json_response({**breakpoints_document(standing), "holds": hold_documents(standing, made)})
 
+    @takes(body=CHANGE)
     async def arm(self, request: web.Request) -> web.Response:
+        """Arm breakpoints."""
         change = change_from_document(await read_object(request))
-        workflow_id = (await self._workflows.get(key_of(request))).id
+        if change.on_failure is False:
+            raise Invalid("on_failure: false arms nothing: leave it out, or clear it with POST …/breakpoints/clear")
+        workflow_id = (await self._breakpoints.standing(key_of(request), ANY_STATE)).workflow.id
         await self._breakpoints.arm(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints armed", workflow_id)
         return await self._standing(request, workflow_id)
 
+    @takes(body=PLACES)
     async def clear(self, request: web.Request) -> web.Response:
-        """With nothing named, everything is cleared."""
-        document = await read_object(request) if request.can_read_body else {}
+        """Clear breakpoints; with nothing named, everything is cleared."""
+        document = await read_options(request)
         change = change_from_document(document, PLACES) if document else None
-        workflow_id = (await self._workflows.get(key_of(request))).id
+        workflow_id = (await self._breakpoints.standing(key_of(request), ANY_STATE)).workflow.id
         await self._breakpoints.clear(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints cleared", workflow_id)
         return await self._standing(request, workflow_id)
 
+    @takes(body=VERDICT)
     async def decide(self, request: web.Request) -> web.Response:
-        known = _known(await read_object(request), VERDICT)
-        verdict = verdict_from_document({**known, "who": caller(request).name})
+        """Give the verdict on what is held."""
+        given = await read_object(request)
+        verdict = verdict_from_document({**given, "who": caller(request).name})
         hold = await self._breakpoints.resolve(key_of(request), verdict)
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
         return await self._answer(request, hold)
 
+    @takes(body=("seconds", "why"))
     async def extend(self, request: web.Request) -> web.Response:
-        """`seconds` is a number or a duration such as 30m."""
-        document = await read_object(request) if request.can_read_body else {}
-        known = _known(document, ("seconds", "why"))
-        seconds = _seconds(known.get("seconds", DEFAULT_HOLD_SECONDS))
-        why = text(known, "why", "")
+        """Let a hold last longer; `seconds` is a number or a duration such as 30m."""
+        document = await read_options(request)
+        seconds = _seconds(document.get("seconds", DEFAULT_HOLD_SECONDS))
+        why = text(document, "why", "")
         hold = await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why)
         log_change(request, "hold extended", hold.workflow_id)
         return await self._answer(request, hold)
@@ -145,9 +169,9 @@ class _BreakpointDoor:
 
 
 def _waits(workflow: Mapping[str, Any]) -> bool:
-    """Whether it is held, undecided, and not being stopped."""
+    """Whether it is held, and undecided."""
     held = workflow["held"]
-    return workflow["state"] == State.RUNNING and held is not None and held["verdict"] is None
+    return held is not None and held["verdict"] is None
 
 
 def _known(entry: object, names: tuple[str, ...]) -> Mapping[str, Any]:
@@ -216,8 +240,9 @@ def hold_document(each: Hold, action: PlannedAction) -> Document:
 
 
 def held_document(standing: Standing) -> Document | None:
+    """The hold that a workflow is in; what is being stopped is not held."""
     found = standing.hold
-    if found is None:
+    if found is None or standing.workflow.state is not State.RUNNING:
         return None
     action = next(each.action for each in standing.workflow.actions if each.attempt == found.attempt)
     return hold_document(found, action)

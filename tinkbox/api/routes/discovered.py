@@ -9,7 +9,7 @@ from aiohttp import web
 from tinkbox.api.access import caller, needing
 from tinkbox.api.changes import log_change
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import key_of, known_only, read_object
+from tinkbox.api.requests import key_of, read_options, takes
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
 from tinkbox.model.discovery import Stranger
@@ -24,11 +24,13 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
     """`accept` answers with the machine's id and name, and the workflow's id, empty without a template."""
 
     async def show(_: web.Request) -> web.Response:
+        """The unknown machines that introduced themselves."""
         return await json_list(discovery.all(), stranger)
 
+    @takes(body=WORDS)
     async def accept(request: web.Request) -> web.Response:
-        document = await read_object(request) if request.can_read_body else {}
-        known_only(document, WORDS)
+        """Register one, and make its workflow where a `template` is named."""
+        document = await read_options(request)
         enrolled = await discovery.accept(
             _mac(request),
             name=text(document, "name", ""),
@@ -46,6 +48,7 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
         return web.json_response(answer, status=201)
 
     async def refuse(request: web.Request) -> web.Response:
+        """Stop answering one."""
         mac = _mac(request)
         await discovery.refuse(mac)
         log_change(request, "unknown machine refused", mac)

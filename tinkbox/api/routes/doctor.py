@@ -10,6 +10,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document
+from tinkbox.api.requests import takes
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis
@@ -19,7 +20,9 @@ from tinkbox.wire.dhcp.other_server_config import ForeignLines
 def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:
     """`foreign` are the lines for other DHCP servers, empty where the addresses come from here."""
 
+    @takes("machine")
     async def doctor(request: web.Request) -> web.Response:
+        """What the boot doctor says of the appliance and of machines in trouble, or of one `machine`."""
         key = request.query.get("machine", "")
         found = await examiner.examine(key, caller(request).name)
         return web.json_response(

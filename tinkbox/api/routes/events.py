@@ -13,7 +13,7 @@ from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.long_answers import turn
-from tinkbox.api.requests import is_number
+from tinkbox.api.requests import is_number, number, takes
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
@@ -23,10 +23,17 @@ AT_ONCE: Final = 200
 
 
 def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
+    @takes("after")
     async def watch(request: web.Request) -> web.StreamResponse:
-        given = request.headers.get("Last-Event-ID", "")
+        """Every new event, and first those behind `after`, or behind the `Last-Event-ID` of who goes on."""
+        reached = request.headers.get("Last-Event-ID", "")
+        wanted = number(request, "after")
         with followers.place(request, caller(request).name):
-            after = int(given) if is_number(given) else await workflows.newest_event()
+            newest = await workflows.newest_event()
+            after = int(reached) if is_number(reached) else wanted if "after" in request.query else newest
+            if after > newest:
+                # The store was put back to an earlier day: who waited for what comes behind that place would miss events.
+                after = 0
             return await streamed(request, stream_events(workflows, after, partial(turn, request)), EVENT_STREAM)
 
     return needing(Right.LOOK, web.get("/v1/events", watch))
@@ -37,7 +44,8 @@ async def stream_events(
 ) -> AsyncIterator[bytes]:
     """Every event after the one of this number, then every new one, for ever.
 
-    What may be many is read in a turn.  It begins with that number alone, so that who was cut off before the first event can resume too.
+    What may be many is read in a turn.  It begins with that number alone, so that who was cut off before the first event can
+    resume too, and who asked for another place sees that it begins anew.
     """
     yield sent(str(after))
     behind = True

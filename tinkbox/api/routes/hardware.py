@@ -12,7 +12,7 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import Query, Reads, selected
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import MAX_DOCUMENT, key_of, known_only, read_object, text_field
+from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, takes, text_field, to_change
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
@@ -23,12 +23,14 @@ from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.metadata.instances import check_texts
+from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Problem
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware, MacAddress, name_of, parse_hardware, primary
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.notes import Note, Retirement
@@ -38,12 +40,11 @@ from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import text, texts
 from tinkbox.wire.messages.worker import Credential
 
-LISTED_BY = ("state", "label", "limit", "sort")
 FILTERS: Reads[MachineStatus, Collection[str]] = {"state": lambda status: [status.state]}
 # What a list is sorted by.
 SORTS: Reads[MachineStatus, Any] = {
     "name": lambda status: natural(name_of(status.hardware)),
-    "ip": lambda status: status.hardware.interfaces[0].address,
+    "ip": lambda status: primary(status.hardware).address,
     "state": lambda status: status.state,
     "created_at": lambda status: status.created_at,
     "updated_at": lambda status: status.updated_at,
@@ -58,6 +59,7 @@ def routes(
     machines: Machines,
     additions: Additions,
     changes: MachineChanges,
+    departures: Departures,
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
     lost_histories: LostHistories,
@@ -66,22 +68,27 @@ def routes(
 ) -> list[web.RouteDef]:
     """`habits_of` is what was learned of a machine's firmware; `server` and `registry` are how machines reach the node door."""
 
+    @takes("limit", "sort", several=("state", "label"))
     async def show_list(request: web.Request) -> web.Response:
-        query = Query(request, LISTED_BY)
+        """The machines."""
+        query = Query(request)
         # Those out of service are in the list of who asks for them.
-        retired = MachineState.RETIRED in map(str.casefold, query.texts("state"))
+        retired = MachineState.RETIRED in query.words("state", MachineState)
         wanted = [each for each in await machines.listed(query.selector()) if retired or each.retired is None]
         shown, total = await selected(query, wanted, FILTERS, SORTS)
         return await json_list(shown, hardware_document, {HEADER: str(total)})
 
+    @takes(body=None)
     async def push(request: web.Request) -> web.Response:
+        """Register or change the machines of documents, in the format of 2020 or of Kubernetes."""
         answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT))
         log_change(request, "hardware pushed", *(each["id"] for each in answer["pushed"]))
         return web.json_response(answer)
 
+    @takes(body=ADDED)
     async def add(request: web.Request) -> web.Response:
+        """Register a machine in a person's words."""
         document = await read_object(request)
-        known_only(document, ADDED)
         hardware = await additions.add(
             added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
         )
@@ -89,7 +96,14 @@ def routes(
         made = hardware_document(await machines.get(hardware.id))
         return web.json_response(made, status=201)
 
+    @takes("to_change")
     async def show(request: web.Request) -> web.Response:
+        """A machine with its inventory and its notes; `to_change=delete` and `to_change=retire` are refused as these are without force."""
+        match to_change(request):
+            case ToChange.DELETE:
+                await departures.refuse_deletion(key_of(request))
+            case ToChange.RETIRE:
+                await departures.refuse_retirement(key_of(request))
         status = await machines.standing(key_of(request))
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
@@ -105,26 +119,32 @@ def routes(
         )
 
     async def show_workflows(request: web.Request) -> web.Response:
+        """The workflows that are not over and need the machine."""
         unfinished = await machines.needed_by(key_of(request))
         return web.json_response([{"id": each} for each in unfinished])
 
     async def credential(request: web.Request) -> web.Response:
+        """What a worker that is set up by hand needs."""
         made = machines.credential(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential given", made.worker)
         return web.json_response(credential_document(made))
 
     async def rotate(request: web.Request) -> web.Response:
+        """The same, and no earlier one counts any more."""
         made = await machines.rotate(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential rotated", made.worker)
         return web.json_response(credential_document(made))
 
+    @takes(body=("sha256",))
     async def accept_tpm(request: web.Request) -> web.Response:
+        """Accept the TPM of this fingerprint."""
         fingerprint = text_field(await read_object(request), "sha256")
         status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
         log_change(request, "TPM accepted", status.hardware.id)
         return web.json_response(changed_document(request, status))
 
     async def forget_tpm(request: web.Request) -> web.Response:
+        """Forget the machine's TPM."""
         status = await machines.accept_tpm(key_of(request), "", caller(request).name)
         log_change(request, "TPM forgotten", status.hardware.id)
         return web.json_response(changed_document(request, status))
@@ -173,9 +193,11 @@ def hardware_document(status: MachineStatus) -> Document:
     return {
         "id": status.hardware.id,
         "name": name_of(status.hardware),
+        "key": status.key,
         "state": status.state,
         "failure": asdict(status.failure) if status.failure else None,
         "labels": dict(status.hardware.labels),
+        "mac": primary(status.hardware).mac,
         "interfaces": interfaces,
         "ticket": status.ticket,
         "installed": status.installed,
@@ -189,7 +211,7 @@ def hardware_document(status: MachineStatus) -> Document:
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),
         "retired": retired_document(status.retired),
-        "document": dict(status.hardware.document),
+        "document": status.hardware.labelled_document(),
     }
 
 

@@ -11,19 +11,24 @@ from aiohttp import web
 from tinkbox.api.access import caller, may_look, needing, needing_either, require_for
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import Document
+from tinkbox.api.long_answers import encoded, json_object, turn
 from tinkbox.api.requests import (
     is_number,
     key_of,
     known_only,
     label_change_of,
+    read_long_object,
     read_object,
     says_yes,
+    takes,
     text_field,
 )
 from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.turns import OneEach
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
@@ -41,43 +46,58 @@ CHANGED = ("name", "address", "gateway", "add_macs", "remove_macs", "disks", "ss
 
 
 def routes(machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures) -> list[web.RouteDef]:
-    return [*_changing(imports, changes), *_leaving(departures), *_noting(machines, changes)]
+    return [*_changing(machines, imports, changes), *_leaving(departures), *_noting(machines, changes)]
 
 
-def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
+def _changing(machines: Machines, imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
+    reading = OneEach()
+
+    @takes(body=IMPORTED)
     async def import_list(request: web.Request) -> web.Response:
-        document = await read_object(request)
-        rehearsal = flag(document, "dry_run")
-        require_for(request, changes=not rehearsal)
-        known_only(document, IMPORTED)
-        listed = await asyncio.to_thread(_listed, document.get("machines"))
-        update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
-        if rehearsal:
-            found = await imports.preview(listed, update=update)
-        else:
+        """Register the machines of a list; with `dry_run` only what would become of each."""
+        found = None
+        async with reading.turn(caller(request).name):
+            document = await read_long_object(request)
+            rehearsal = flag(document, "dry_run")
+            require_for(request, changes=not rehearsal)
+            listed = await asyncio.to_thread(_listed, document.get("machines"))
+            update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
+            if rehearsal:
+                async with turn(request):
+                    found = await imports.preview(listed, update=update)
+        if found is None:
             found = await imports.store(listed, caller(request).name, update=update, skip_invalid=skip_invalid)
             for outcome in (ImportOutcome.MADE, ImportOutcome.UPDATED):
                 ids = [each.hardware.id for each in found if each.hardware and each.outcome is outcome]
                 log_change(request, f"hardware {outcome} by import", *ids)
-        whole = may_look(request)
-        return web.json_response({"machines": [_imported_document(each, whole=whole) for each in found]})
+        known, whole = machines.known, may_look(request)
+        told = await encoded(found, lambda each: _imported_document(each, known, whole=whole))
+        return json_object({}, {"machines": told})
 
+    @takes(body=CHANGED)
     async def change(request: web.Request) -> web.Response:
-        document = known_only(await read_object(request), CHANGED)
-        status = await changes.change(key_of(request), _change(document), force=flag(document, "force"))
+        """Change some values of a machine."""
+        document = await read_object(request)
+        wanted, before = _change(document), machines.known.find(key_of(request)).hardware
+        status = await changes.change(key_of(request), wanted, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
-        return web.json_response(changed_document(request, status))
+        changed = status.hardware != before
+        return web.json_response({**changed_document(request, status), "changed": changed})
 
+    @takes(body=("text", "base", "force"))
     async def replace(request: web.Request) -> web.Response:
-        document = known_only(await read_object(request), ("text", "base", "force"))
+        """Replace a machine's document, unless it changed since `base`."""
+        document = await read_object(request)
         base = _base(document.get("base"))
         read, notes = await read_hardware(text_field(document, "text").encode())
         if len(read) != 1:
             raise Invalid(f"expected the document of one machine, not of {len(read)}")
+        before = machines.known.find(key_of(request)).hardware
         status = await changes.replace(key_of(request), read[0], base, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
         told = [{"text": each.text, "line": each.line, "key": each.key} for each in notes]
-        return web.json_response({**changed_document(request, status), "notes": told})
+        changed = status.hardware != before
+        return web.json_response({**changed_document(request, status), "changed": changed, "notes": told})
 
     return [
         *needing_either(web.post("/v1/hardware/import", import_list)),
@@ -86,28 +106,38 @@ def _changing(imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
 
 
 def _leaving(departures: Departures) -> list[web.RouteDef]:
+    @takes(body=("reason", "force", "created_at"))
     async def retire(request: web.Request) -> web.Response:
-        document = known_only(await read_object(request), ("reason", "force"))
+        """Take a machine out of service; with `created_at` only the one that was registered then."""
+        document = await read_object(request)
         status, canceled = await departures.retire(
             key_of(request),
             caller(request).name,
             text(document, "reason", ""),
             force=flag(document, "force"),
             told=partial(log_change, request, CANCELED),
+            created_at=_registered_at(text(document, "created_at", "")) if "created_at" in document else None,
         )
         log_change(request, "hardware retired", status.hardware.id)
         stopping = await departures.stopping(canceled)
         return web.json_response({**changed_document(request, status), "canceled": canceled, "stopping": stopping})
 
     async def give_back(request: web.Request) -> web.Response:
+        """Take a machine back into service."""
         status = await departures.give_back(key_of(request), caller(request).name)
         log_change(request, "hardware returned to service", status.hardware.id)
         return web.json_response(changed_document(request, status))
 
+    @takes("force", "created_at")
     async def delete(request: web.Request) -> web.Response:
-        force = says_yes(request, "force")
+        """Forget a machine; with `force` its workflows are canceled, with `created_at` only the one that was registered then."""
+        registered = request.query.get("created_at")
         hardware, canceled = await departures.delete(
-            key_of(request), caller(request).name, force=force, told=partial(log_change, request, CANCELED)
+            key_of(request),
+            caller(request).name,
+            force=says_yes(request, "force"),
+            told=partial(log_change, request, CANCELED),
+            created_at=None if registered is None else _registered_at(registered),
         )
         log_change(request, "hardware deleted", hardware.id)
         named = {"name": called(hardware), "mac": primary(hardware).mac}
@@ -123,10 +153,13 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
 
 def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
     async def show_notes(request: web.Request) -> web.Response:
+        """The notes about a machine."""
         return web.json_response({"notes": notes_document(await changes.notes(key_of(request)))})
 
+    @takes(body=("text",))
     async def note(request: web.Request) -> web.Response:
-        said = text_field(known_only(await read_object(request), ("text",)), "text")
+        """Add a note."""
+        said = text_field(await read_object(request), "text")
         machine = machines.known.find(key_of(request)).hardware.id
         notes = await changes.note(machine, said, caller(request).name)
         log_change(request, "hardware noted", machine)
@@ -134,6 +167,7 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
         return web.json_response({"notes": notes_document(told)}, status=201)
 
     async def remove_note(request: web.Request) -> web.Response:
+        """Remove a note."""
         given = request.match_info["id"]
         if not is_number(given):
             raise Invalid(f"{quoted(given)} is no number of a note: `tinkbox hardware note MACHINE` shows these")
@@ -181,10 +215,13 @@ def _listed(entries: object) -> list[ListedMachine]:
     return found
 
 
-def _imported_document(imported: Imported, *, whole: bool) -> Document:
-    """Without the `whole` of it nothing is told of a machine that was there but what differs, and not from what."""
+def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool) -> Document:
+    """Without the `whole` of it nothing is told of a machine that was there but what differs, and not from what.
+
+    `means` is what means the machine and no other, empty: it is not there.
+    """
     listed, hardware = imported.listed, imported.hardware
-    known = imported.hardware.id if imported.hardware else ""
+    identity = imported.hardware.id if imported.hardware else ""
     if not whole and imported.outcome is not ImportOutcome.MADE:
         hardware = None
     shown = primary(hardware) if hardware else None
@@ -194,7 +231,8 @@ def _imported_document(imported: Imported, *, whole: bool) -> Document:
         "name": called(hardware) if hardware else listed.name,
         "address": str(shown.address or "") if shown else str(listed.address or ""),
         "labels": dict(hardware.labels if hardware else listed.labels),
-        "id": known,
+        "id": identity,
+        "means": (known.key(hardware) if hardware else identity) if known.has(identity) else "",
         "changes": list(imported.changes) if whole else [each.split(" ", 1)[0] for each in imported.changes],
         "why": imported.why,
         "line": listed.line,
@@ -221,6 +259,14 @@ def _change(document: Mapping[str, Any]) -> Change:
     if change == Change():
         raise Invalid(f"nothing to change: give one of {', '.join(CHANGED[:-1])}")
     return change
+
+
+def _registered_at(given: str) -> datetime:
+    """The `created_at` of a machine; raises Invalid."""
+    try:
+        return datetime.fromisoformat(given.replace(" ", "+"))  # a + of a zone that was not written as %2B
+    except ValueError:
+        raise Invalid(f"created_at {quoted(given)} is no time: give that of the machine as it was shown") from None
 
 
 def _base(document: object) -> Base:

@@ -16,6 +16,7 @@ def routes(leases: Callable[[], Sequence[Lease]], holder: Callable[[MacAddress],
     """`holder` gives the id of the hardware that has a MAC, or nothing."""
 
     async def show_list(_: web.Request) -> web.Response:
+        """Every address of a pool that was lent."""
         return await json_list(leases(), lambda each: lease(each, holder(each.mac)))
 
     return needing(Right.LOOK, *in_turn(web.get("/v1/leases", show_list)))

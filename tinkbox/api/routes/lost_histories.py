@@ -16,14 +16,17 @@ from tinkbox.model.reasons import Reason
 
 def routes(lost_histories: LostHistories) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
+        """What machines did that the store does not know, since it was put back to an earlier day."""
         return await json_list(await lost_histories.all(), lost_document)
 
     async def take_over(request: web.Request) -> web.Response:
+        """Bring the store up to what the workflow's machines did."""
         workflow_id = await lost_histories.take_over(key_of(request), caller(request).name)
         log_change(request, "lost history taken over", workflow_id)
         return web.json_response({"id": workflow_id})
 
     async def discard(request: web.Request) -> web.Response:
+        """Have what the machine did count for nothing."""
         machine = await lost_histories.discard(key_of(request), caller(request).name)
         log_change(request, "lost history discarded", machine)
         return web.json_response({"id": machine})

@@ -18,6 +18,7 @@ def routes(
     """`answers` counts those of the node door (`door.request_counts`)."""
 
     async def metrics(_: web.Request) -> web.Response:
+        """Figures for Prometheus."""
         figures = await meter.figures()
         return web.Response(
             body=page(figures, answers, limits(), refused_tokens()).encode(), headers={"Content-Type": CONTENT_TYPE}

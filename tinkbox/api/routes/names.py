@@ -7,7 +7,7 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.long_answers import in_turn
-from tinkbox.api.requests import key_of
+from tinkbox.api.requests import key_of, takes
 from tinkbox.api.routes.images import Images
 from tinkbox.engine.views.suggested_names import SuggestedNames, first_of
 from tinkbox.model.access import Right
@@ -19,7 +19,9 @@ KINDS: Final = {each.name.lower().replace("_", "-"): each for each in KeyKind}
 
 
 def routes(names: SuggestedNames, images: Images) -> list[web.RouteDef]:
+    @takes("prefix")
     async def show(request: web.Request) -> web.Response:
+        """Names of a kind that begin with `prefix`, for completions."""
         kind = _kind(key_of(request))
         prefix = request.query.get("prefix", "")
         match kind:

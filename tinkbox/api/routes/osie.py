@@ -11,6 +11,7 @@ from tinkbox.model.access import Right
 
 def routes(osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
     async def show_list(_: web.Request) -> web.Response:
+        """What was built of the in-memory operating system."""
         return web.json_response([dict(each) for each in osie()])
 
     return needing(Right.LOOK, web.get("/v1/osie", show_list))

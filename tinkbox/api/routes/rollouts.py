@@ -11,14 +11,17 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import devices_of, key_of, known_only, read_object, text_field
+from tinkbox.api.requests import devices_of, key_of, read_object, read_options, takes, text_field, to_change
 from tinkbox.api.routes.breakpoints import change_from_document
+from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right
+from tinkbox.model.breakpoint import Hold, verdicts
 from tinkbox.model.errors import Invalid
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels, parse_selector
-from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place, labels_given
+from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place, RolloutState, labels_given
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
 from tinkbox.wire.messages.json_fields import flag, member, number, texts
@@ -27,8 +30,9 @@ ASKED: Final = (
     "template", "machines", "selector", "hardware", "max_parallel", "on_failure", "labels", "breakpoints", "confirm_wipe",
     "skip_refused", "dry_run",
 )  # fmt: skip
+SKIPPING: Final = ("skip_refused",)
 SORTS: Final = ("created_at", "updated_at", "template", "state")
-FAR: Final = ("id", "state", "template", "max_parallel", "on_failure", "total", "counts")
+FAR: Final = ("id", "state", "template", "max_parallel", "on_failure", "total", "counts", "held")
 SHOWN_LETTERS: Final = 200
 
 
@@ -58,29 +62,38 @@ class _RolloutDoor:
     rollouts: Rollouts
     osie: Callable[[], Sequence[Mapping[str, Any]]]
 
+    @takes("template", "limit", "sort", several=("state", "label"))
     async def show_list(self, request: web.Request) -> web.Response:
+        """The rollouts, oldest first."""
         filters: dict[str, Callable[[Any], Sequence[str]]] = {
             "state": lambda each: [each["state"]],
             "template": lambda each: [each["template"], each["template_id"]],
         }
         documents = [rollout_document(each) for each in await self.rollouts.all()]
-        return await listed(request, documents, filters=filters, sorts=SORTS, labels=True)
+        return await listed(
+            request, documents, filters=filters, sorts=SORTS, words={"state": RolloutState}, labels=True
+        )
 
+    @takes("to_change")
     async def show(self, request: web.Request) -> web.Response:
-        return web.json_response(standing_document(await self.rollouts.get(key_of(request))))
+        """A rollout, with the first of its machines that failed, are under way and wait; `to_change=delete` is refused as that is."""
+        to_delete = to_change(request) is ToChange.DELETE
+        return web.json_response(standing_document(await self.rollouts.get(key_of(request), to_delete=to_delete)))
 
     async def machines(self, request: web.Request) -> web.Response:
         """Every machine, in the order in which they begin."""
         return await json_list(await self.rollouts.members(key_of(request)), member_document)
 
+    @takes(body=ASKED)
     async def create(self, request: web.Request) -> web.Response:
-        """With `dry_run` only what it would do."""
+        """Make a rollout; with `dry_run` only what it would do."""
         document = await read_object(request)
         rehearsal = flag(document, "dry_run")
         who = require_for(request, changes=not rehearsal).name
         wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
         if rehearsal:
-            plan = await self.rollouts.plan(wanted, who)
+            async with WhileThere(request):
+                plan = await self.rollouts.rehearse(wanted, who)
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
             return web.json_response(plan_document(plan, wanted, warnings, whole=may_look(request)))
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
@@ -88,20 +101,27 @@ class _RolloutDoor:
         return web.json_response(_told(request, made), status=201)
 
     async def delete(self, request: web.Request) -> web.Response:
+        """Forget a rollout that is over; its workflows stay."""
         rollout_id = await self.rollouts.delete(key_of(request))
         log_change(request, "rollout deleted", rollout_id)
         return web.json_response({"id": rollout_id})
 
     async def pause(self, request: web.Request) -> web.Response:
+        """Have no further machine begin."""
         return await _changed(request, self.rollouts.pause, "rollout paused")
 
+    @takes(body=SKIPPING)
     async def resume(self, request: web.Request) -> web.Response:
+        """Have the machines that wait begin."""
         return await _taken_up(request, self.rollouts.resume, "rollout resumed")
 
     async def cancel(self, request: web.Request) -> web.Response:
+        """Have no further machine begin, and cancel the workflows under way."""
         return await _changed(request, self.rollouts.cancel, "rollout canceled")
 
+    @takes(body=SKIPPING)
     async def retry(self, request: web.Request) -> web.Response:
+        """Have every machine wait again that did not succeed."""
         return await _taken_up(request, self.rollouts.retry, "rollout retried")
 
 
@@ -113,7 +133,7 @@ async def _changed(request: web.Request, change: Callable[[str], Awaitable[Stand
 
 async def _taken_up(request: web.Request, change: Callable[..., Awaitable[Standing]], what: str) -> web.Response:
     """As `_changed`; with `skip_refused` it goes on without the machines that others took meanwhile, which are told."""
-    document = known_only(await read_object(request) if request.can_read_body else {}, ("skip_refused",))
+    document = await read_options(request)
     standing = await change(key_of(request), skip_refused=flag(document, "skip_refused"))
     log_change(request, what, standing.rollout.id)
     return web.json_response({**_told(request, standing), "refused": refused_documents(standing.refused)})
@@ -130,7 +150,6 @@ def _told(request: web.Request, standing: Standing) -> Document:
 
 def wanted_of(document: Document) -> Wanted:
     """What a document asks for; raises Invalid."""
-    known_only(document, ASKED)
     armed, selector = document.get("breakpoints"), document.get("selector")
     max_parallel = number(document, "max_parallel", 0)
     if not 0 <= max_parallel <= MAX_MACHINES:
@@ -203,6 +222,7 @@ def rollout_document(standing: Standing) -> Document:
         "updated_at": time(rollout.updated_at),
         "total": standing.counts.total,
         "counts": counts_document(standing.counts),
+        "held": standing.held,
     }
 
 
@@ -213,7 +233,8 @@ def standing_document(standing: Standing) -> Document:
         **rollout_document(standing),
         "failures": [member_document(each) for each in standing.unsuccessful],
         "under_way": [
-            {**member_document(each), **_reached(workflows.get(each.workflow_id))} for each in standing.under_way
+            {**member_document(each), **_reached(workflows.get(each.workflow_id), standing.holds)}
+            for each in standing.under_way
         ],
         "waiting": [member_document(each) for each in standing.waiting],
     }
@@ -234,14 +255,27 @@ def member_document(each: Member) -> Document:
     }
 
 
-def _reached(workflow: ListedWorkflow | None) -> Document:
-    """Which action a workflow stands at."""
+def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold]) -> Document:
+    """Which action a workflow stands at, and which of these `holds` it waits in."""
     current = workflow.current() if workflow else None
     if workflow is None or current is None:
-        return {"action": "", "action_state": "", "progress": 0}
+        return {"action": "", "action_state": "", "progress": 0, "held": None}
     done = State.SUCCESS if current.state in DONE else current.state
     return {
         "action": full_name(current.action),
         "action_state": current.state,
         "progress": progress(current.action.index, done, workflow.total),
+        "held": _held(holds.get(workflow.id)),
+    }
+
+
+def _held(hold: Hold | None) -> Document | None:
+    """Until when an action is held, what becomes of it then, and which verdicts a person may give before."""
+    if hold is None:
+        return None
+    return {
+        "since": time(hold.held_at),
+        "deadline": time(hold.deadline),
+        "on_expiry": hold.on_expiry,
+        "verdicts": list(verdicts(hold.kind)),
     }

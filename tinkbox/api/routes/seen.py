@@ -8,7 +8,7 @@ from aiohttp import web
 from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import is_number, key_of
+from tinkbox.api.requests import is_number, key_of, takes
 from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
@@ -20,15 +20,20 @@ def routes(seen: Seen) -> list[web.RouteDef]:
     """Timelines tell of the newest twenty syslog lines, or of `?lines=N`."""
 
     async def show_list(_: web.Request) -> web.Response:
+        """Every MAC that was seen, the last one first."""
         return await json_list(await seen.all(), machine)
 
+    @takes("lines")
     async def show(request: web.Request) -> web.Response:
+        """What was seen of one, with its timeline."""
         key = key_of(request)
         found = machine(await seen.get(key))
         told = await seen.story(key, _lines(request))
         return web.json_response({**found, "timeline": [sighting(each) for each in told]})
 
+    @takes("lines")
     async def timeline(request: web.Request) -> web.Response:
+        """A machine's timeline, with so many `lines` of syslog."""
         told = await seen.story(key_of(request), _lines(request))
         return web.json_response([sighting(each) for each in told])
 

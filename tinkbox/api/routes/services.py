@@ -12,9 +12,10 @@ from aiohttp import web
 from tinkbox.api.access import needing
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, time
-from tinkbox.api.listing import Filters, listed
+from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
+from tinkbox.api.requests import takes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.services import Listed, Printed, Services
 from tinkbox.engine.turns import in_slices
@@ -22,7 +23,7 @@ from tinkbox.engine.views.suggested_names import names_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import hint
-from tinkbox.model.services import ENDED, ServiceStatus
+from tinkbox.model.services import ENDED, Phase, ServiceStatus
 
 
 def routes(
@@ -65,12 +66,13 @@ class _ServiceDoor:
     changed: Changed
     followers: Followers
 
+    @takes("workflow", "machine", "limit", "sort", several=("state",))
     async def show_list(self, request: web.Request) -> web.Response:
-        """Every service, or with `?workflow=KEY` those of one workflow."""
-        documents = await in_slices(self._document, await self.services.all(request.query.get("workflow", "")))
+        """Every service, or those of one `workflow`."""
+        documents = await in_slices(self._document, await self.services.all(Query(request).text("workflow")))
         filters: Filters = {"state": lambda service: [service["state"]], "machine": self._keys}
         return await listed(
-            request, documents, filters=filters, sorts=("name", "state", "begun_at"), taken=("workflow",)
+            request, documents, filters=filters, sorts=("name", "state", "begun_at"), words={"state": Phase}
         )
 
     def _document(self, each: Listed) -> Document:
@@ -88,8 +90,9 @@ class _ServiceDoor:
         record = self.machines.known.get(service["machine"])
         return [service["host"], service["machine"], *(names_of(record.hardware) if record else ())]
 
+    @takes("service", "follow")
     async def logs(self, request: web.Request) -> web.StreamResponse:
-        """What `?service=[WORKFLOW/]SERVICE` printed; `follow` and events are as for workflows."""
+        """What a `service`, [WORKFLOW/]SERVICE, printed; `follow` and events are as for workflows."""
         key = request.query.get("service", "")
         if not key:
             raise Invalid("which service? give ?service=[WORKFLOW/]SERVICE")

@@ -8,10 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import TICKETED, caller, needing, require_if_known
+from tinkbox.api.access import TICKETED, caller, needing, require_if_known, ticketed
 from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
-from tinkbox.api.requests import is_number, key_of, known_only, read_object
+from tinkbox.api.requests import is_number, key_of, read_object, takes
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
@@ -33,7 +33,7 @@ def routes(shells: Shells, followers: Followers) -> list[web.RouteDef]:
         web.get("/v1/workflows/{key}/shells", door.show),
         web.get("/v1/shells/{id}/recording", door.recording),
     )
-    return [*guarded, web.get(TICKETED, door.attach)]
+    return [*guarded, *ticketed(web.get(TICKETED, door.attach))]
 
 
 class _ShellDoor:
@@ -41,8 +41,9 @@ class _ShellDoor:
         self._shells = shells
         self._followers = followers
 
+    @takes(body=_KNOWN)
     async def open(self, request: web.Request) -> web.Response:
-        """A shell or a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
+        """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
         if opened.fresh:
@@ -51,9 +52,12 @@ class _ShellDoor:
         return web.json_response(answer, status=201 if opened.fresh else 200)
 
     async def show(self, request: web.Request) -> web.Response:
+        """The sessions of a workflow."""
         return web.json_response([_document(each) for each in await self._shells.listed(key_of(request))])
 
+    @takes("ticket", "mode", "after")
     async def attach(self, request: web.Request) -> web.StreamResponse:
+        """A session's WebSocket, with its `ticket`."""
         expect_websocket(request)
         asked, after = request.query, request.query.get("after", "0")
         if not is_number(after):
@@ -67,11 +71,11 @@ class _ShellDoor:
                 return await carry(request, seat)
 
     async def recording(self, request: web.Request) -> web.Response:
+        """A session's recording, as asciicast."""
         content = await self._shells.recording(request.match_info["id"])
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
     async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:
-        known_only(document, _KNOWN)
         session = text(document, "session", "")
         if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
             return await self._shells.join(key, who, session)

@@ -12,6 +12,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api.access import needing
 from tinkbox.api.long_answers import turn
+from tinkbox.api.requests import takes
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.views.overview import Overview, limit_lines
 from tinkbox.engine.views.status_changes import StatusChanges
@@ -33,7 +34,9 @@ def routes(
     claimants: Callable[[], Sequence[Claimant]],
     faults: Callable[[], Awaitable[Sequence[str]]],
 ) -> list[web.RouteDef]:
+    @takes("after")
     async def status(request: web.Request) -> web.Response:
+        """The appliance at a glance; with `after`, the `place` of an earlier answer or nothing, what changed since."""
         notable = limit_lines(limits(), claimants())
         place = request.query.get("after")
         if place is None:
@@ -53,4 +56,5 @@ async def _whole(snapshot: Snapshot) -> str:
 
 
 async def health(_: web.Request) -> web.Response:
+    """Whether the appliance answers, and its version."""
     return web.json_response({"version": __version__, "status": "ok"})

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tinkbox.api.access import needing
 from tinkbox.api.json_values import Document, time
-from tinkbox.api.requests import key_of, number
+from tinkbox.api.requests import key_of, number, takes
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Refusal
@@ -22,8 +22,9 @@ def routes(workflows: Workflows) -> list[web.RouteDef]:
     # What is answered takes several times its size while it is made: one is made at a time, beside the event loop.
     alone = asyncio.Lock()
 
+    @takes("version")
     async def show(request: web.Request) -> web.Response:
-        """With the content of its files; `?version=N`, the newest without it."""
+        """The ephemeral data with the content of its files, the newest or that of a `version`."""
         async with alone:
             workflow = await workflows.get(key_of(request))
             version = await workflows.data(workflow.id, number(request, "version"))
@@ -31,6 +32,7 @@ def routes(workflows: Workflows) -> list[web.RouteDef]:
             return await asyncio.to_thread(lambda: web.json_response(data_document(version, workflow, made)))
 
     async def versions(request: web.Request) -> web.Response:
+        """Every version of the ephemeral data, oldest first, without what is in its files."""
         async with alone:
             found = await workflows.data_versions(key_of(request))
             return await asyncio.to_thread(lambda: web.json_response(version_documents(found)))

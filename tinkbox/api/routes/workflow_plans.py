@@ -8,7 +8,8 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.json_values import Document
-from tinkbox.api.requests import devices_of, known_only, read_object, text_field
+from tinkbox.api.requests import devices_of, read_object, takes, text_field
+from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.views.workflow_plans import WorkflowPlan, WorkflowPlans
 from tinkbox.model.access import Right
 from tinkbox.model.hardware import called, primary
@@ -18,15 +19,17 @@ ASKED: Final = ("template", "machine", "hardware")
 
 
 def routes(plans: WorkflowPlans, osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
+    @takes(body=ASKED)
     async def plan(request: web.Request) -> web.Response:
+        """What a workflow would do; nothing is stored."""
         document = await read_object(request)
-        known_only(document, ASKED)
         machine = text_field(document, "machine") if document.get("machine") is not None else ""
         parameters = devices_of(document) if document.get("hardware") is not None or not machine else {}
         architectures = {str(each["architecture"]) for each in osie()}
-        found = await plans.plan(
-            text_field(document, "template"), machine, parameters, architectures, caller(request).name
-        )
+        async with WhileThere(request):
+            found = await plans.plan(
+                text_field(document, "template"), machine, parameters, architectures, caller(request).name
+            )
         return web.json_response(plan_document(found))
 
     return needing(Right.LOOK, web.post("/v1/workflows/plan", plan))

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from aiohttp import web
 
@@ -16,14 +18,26 @@ from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, turn
 from tinkbox.api.named_machines import named_machine
 from tinkbox.api.output_stream import answer, output_of_actions
-from tinkbox.api.requests import devices_of, key_of, known_only, number, read_object, says_yes, text_field
-from tinkbox.api.routes.breakpoints import change_from_document, held_document
+from tinkbox.api.requests import (
+    devices_of,
+    key_of,
+    number,
+    read_object,
+    read_options,
+    takes,
+    text_field,
+    to_change,
+)
+from tinkbox.api.routes.breakpoints import change_from_document, changed_states, held_document
 from tinkbox.api.routes.events import event_document
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.rollouts.planning import Wanted
+from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
@@ -31,6 +45,8 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
+from tinkbox.model.errors import NotFound
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
 from tinkbox.model.metadata import FirstBoot
@@ -44,7 +60,7 @@ from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.worker import action_document
 
 SHOWN_LETTERS = 200
-LISTED_BY = ("state", "machine", "template", "label", "since", "limit", "sort")
+CREATED = ("template", "machine", "hardware", "documents", "breakpoints", "labels", "confirm_wipe")
 ProgressOf = Callable[[ActionStatus | None], Progress | None]
 
 
@@ -56,6 +72,9 @@ def routes(
     followers: Followers,
     progress: ProgressOf,
     templates: Templates,
+    plans: WorkflowPlans,
+    osie: Callable[[], Sequence[Mapping[str, Any]]],
+    rollouts: Rollouts,
 ) -> list[web.RouteDef]:
     door = _WorkflowDoor(
         workflows=workflows,
@@ -65,6 +84,9 @@ def routes(
         followers=followers,
         progress=progress,
         templates=templates,
+        plans=plans,
+        osie=osie,
+        rollouts=rollouts,
     )
     return [
         *needing(
@@ -94,14 +116,19 @@ class _WorkflowDoor:
     followers: Followers
     progress: ProgressOf
     templates: Templates
+    plans: WorkflowPlans
+    osie: Callable[[], Sequence[Mapping[str, Any]]]
+    rollouts: Rollouts
 
+    @takes("machine", "template", "since", "limit", "sort", several=("state", "label"))
     async def show_list(self, request: web.Request) -> web.StreamResponse:
-        query = Query(request, LISTED_BY)
+        """The workflows, oldest first."""
+        query = Query(request)
         order = query.order(WORKFLOW_FIELDS, Order("created_at"))
         listing = WorkflowListing(
             states=query.words("state", State),
             machine=self.machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
-            template=(await self.templates.get(template)).id if (template := query.text("template")) else "",
+            template=await self.templates.with_workflows(template) if (template := query.text("template")) else None,
             selector=query.selector(),
             since=query.since(self.workflows.now()),
             order=order,
@@ -110,14 +137,16 @@ class _WorkflowDoor:
         async with turn(request):
             by_name = await self.machines.known.by_name() if order.field == "machine" else ()
             total, pages = await self.workflows.found(replace(listing, machines=by_name))
-        told = _listed(request, pages, self.machines, await self.templates.names())
+        told = _listed(request, pages, self.machines)
         return await streamed(request, told, "application/json", {HEADER: str(total)})
 
+    @takes(body=CREATED)
     async def create(self, request: web.Request) -> web.Response:
+        """Make one for a `machine` that has no other work, behind what the machines of `hardware` have, or of `documents`."""
         document = await read_object(request)
-        wanted = document.get("breakpoints")
+        armed = document.get("breakpoints")
         labels = labels_given(parse_labels(document.get("labels")))
-        change = None if wanted is None else change_from_document(wanted)
+        change = None if armed is None else change_from_document(armed)
         who, confirmed = caller(request).name, flag(document, "confirm_wipe")
         if document.get("documents") is not None:
             text = text_field(document, "documents")
@@ -125,11 +154,25 @@ class _WorkflowDoor:
                 self.machines, self.workflows, text, change, who, confirm_wipe=confirmed, labels=labels
             )
         else:
-            template, devices = text_field(document, "template"), devices_of(document)
+            template = text_field(document, "template")
+            machine = text_field(document, "machine") if document.get("machine") is not None else ""
+            devices = devices_of(document) if document.get("hardware") is not None or not machine else {}
             notes = await self._in_vain(template, devices) if may_look(request) else []
-            made = await self.workflows.create(
-                template, devices, breakpoints=change, who=who, confirm_wipe=confirmed, labels=labels
-            )
+            if machine:
+                wanted = Wanted(
+                    template=template,
+                    machines=(machine,),
+                    parameters=devices,
+                    breakpoints=change,
+                    confirm_wipe=confirmed,
+                    labels=labels,
+                )
+                made = await self.rollouts.create_one(wanted, who)
+            else:
+                made = await self.workflows.create(
+                    template, devices, breakpoints=change, who=who, confirm_wipe=confirmed, labels=labels
+                )
+            notes += await self._in_the_way(made) if may_look(request) else []
             answer = {"id": made, **({"notes": notes} if notes else {})}
         log_change(request, "workflow created", *(each["id"] for each in answer.get("created", [answer])))
         return web.json_response(answer, status=201)
@@ -139,7 +182,17 @@ class _WorkflowDoor:
         template = await self.templates.get(key)
         return [{"text": each} for each in needless(template.name, template.data, list(devices))]
 
+    async def _in_the_way(self, workflow_id: str) -> list[Document]:
+        """What keeps the workflow that was just made from beginning."""
+        architectures = {str(each["architecture"]) for each in self.osie()}
+        with suppress(NotFound):  # it was deleted meanwhile
+            return [
+                {"text": each} for each in self.plans.warnings(await self.workflows.get(workflow_id), architectures)
+            ]
+        return []
+
     async def show(self, request: web.Request) -> web.Response:
+        """A workflow with its actions, attempts and rendered text."""
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
         document = workflow_document(workflow, self.machines.known.name, self.progress)
@@ -156,19 +209,24 @@ class _WorkflowDoor:
         )
 
     async def delete(self, request: web.Request) -> web.Response:
+        """Forget a workflow that does not run."""
         workflow_id = await self.workflows.delete(key_of(request))
         log_change(request, "workflow deleted", workflow_id)
         return web.json_response({"id": workflow_id})
 
+    @takes(body=("force",))
     async def cancel(self, request: web.Request) -> web.Response:
-        document = known_only(await read_object(request) if request.can_read_body else {}, ("force",))
+        """Have a workflow end, with `force` also when its machine does not answer."""
+        document = await read_options(request)
         who, force = caller(request).name, flag(document, "force")
         workflow_id = await self.workflows.cancel(key_of(request), who, force=force)
         log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
 
+    @takes(body=("from", "confirm_wipe"))
     async def retry(self, request: web.Request) -> web.Response:
-        document = await read_object(request) if request.can_read_body else {}
+        """Resume a workflow that ended badly, at the failed action or at one called `from`."""
+        document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
         who = caller(request).name
@@ -179,48 +237,54 @@ class _WorkflowDoor:
     async def _standing(self, workflow_id: str) -> web.Response:
         return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
+    @takes("to_change")
     async def state(self, request: web.Request) -> web.Response:
-        standing = await self.breakpoints.standing(key_of(request), to_change=says_yes(request, "to_change"))
+        """Where a workflow stands; with `to_change` that one which the key means for what changes it, `unfinished`: what ends it or decides about its hold."""
+        standing = await self.breakpoints.standing(key_of(request), changed_states(request))
+        if to_change(request) is ToChange.DELETE:
+            await self.workflows.refuse_deletion(standing.workflow.id)
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
-        named = await self._named(standing.workflow)
+        named = self._named(standing.workflow)
         return web.json_response(
             {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems}
         )
 
-    async def _named(self, flow: Workflow) -> Document:
+    def _named(self, flow: Workflow) -> Document:
         """What people call a workflow, its template and its machines."""
         workers = dict.fromkeys(each.action.worker for each in flow.actions)
         return {
             "name": flow.name,
-            "template_name": (await self.templates.names()).get(flow.template_id, ""),
+            "template_name": flow.template_name,
             "machines": [named_machine(self.machines, each) for each in workers],
         }
 
+    @takes("after")
     async def events(self, request: web.Request) -> web.Response:
+        """A workflow's events behind number `after`; all of them where there is no such event (`api.routes.events`)."""
         after = number(request, "after")
         happened = await self.workflows.events(key_of(request))
+        if after > len(happened):
+            after = 0
         return web.json_response([event_document(each) for each in happened if each.number > after])
 
+    @takes("follow")
     async def logs(self, request: web.Request) -> web.StreamResponse:
+        """What the actions printed, as text or as server-sent events; `follow` goes on to the end."""
         workflow = await self.workflows.get(key_of(request))
         source = output_of_actions(self.workflows, workflow.id)
         return await answer(request, source, self.workflows.changed, self.followers)
 
 
 async def _listed(
-    request: web.Request,
-    pages: AsyncIterator[Sequence[ListedWorkflow]],
-    machines: Machines,
-    templates: Mapping[str, str],
+    request: web.Request, pages: AsyncIterator[Sequence[ListedWorkflow]], machines: Machines
 ) -> AsyncIterator[bytes]:
-    """A JSON list, page by page, each in a turn of its own; `templates` are the names of templates by their ids."""
+    """A JSON list, page by page, each in a turn of its own."""
 
     def document(workflow: ListedWorkflow) -> Document:
         return {
             **listed_document(workflow),
-            "template_name": templates.get(workflow.template_id, ""),
             "machines": [named_machine(machines, each) for each in workflow.workers],
             "labels": dict(workflow.labels),
         }
@@ -274,6 +338,7 @@ def _head(flow: WorkflowHead) -> Document:
         "name": flow.name,
         "state": flow.state,
         "template_id": flow.template_id,
+        "template_name": flow.template_name,
         "devices": dict(flow.devices),
         "created_at": time(flow.created_at),
         "started_at": time(flow.started_at),
@@ -293,7 +358,8 @@ def _reached(flow: WorkflowHead, total: int) -> Document:
         "current_task": action.task if action else "",
         "current_action": action.spec.name if action else "",
         "current_worker": action.worker if action else "",
-        "current_action_state": reached,
+        # What is being stopped is not held.
+        "current_action_state": flow.state if (reached, flow.state) == (State.HELD, State.STOPPING) else reached,
     }
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any, Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_confirmation, add_format, add_selector, add_yes, carry_out
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.cli.typed_words import is_key
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import counted
 
@@ -75,7 +78,7 @@ def apply(chosen: argparse.Namespace) -> int:
     if chosen.prune:
         how["prune"] = chosen.selector
     if chosen.diff:
-        return _show_differences(_applied(chosen, files, {**how, "dry_run": True, "diff": True}))
+        return _show_differences(chosen, _applied(chosen, files, {**how, "dry_run": True, "diff": True}))
     if chosen.dry_run:
         return _show(chosen, _applied(chosen, files, {**how, "dry_run": True}))
     if chosen.prune and not chosen.yes:
@@ -87,9 +90,9 @@ def _tell_skipped(chosen: argparse.Namespace, folders: Sequence[Path]) -> None:
     """Say which folders were not read; raises Invalid where that would delete what they declare."""
     if not folders:
         return
-    from tinkbox.cli.document_folders import named_folders
+    from tinkbox.cli.document_folders import named_paths
 
-    named = named_folders(folders)
+    named = named_paths(folders)
     if chosen.prune:
         raise Invalid(
             f"nothing was applied: there are documents in {named} too, and --prune would delete what only they declare: "
@@ -113,7 +116,7 @@ def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
 
     pruned = [each for each in rehearsed["results"] if each["outcome"] == "pruned"]
     for each in pruned:
-        print(f"{_named(each)} is in no file")
+        print(f"{_named(each)} is in no file", file=sys.stderr)
     if pruned:
         confirm(chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line=clean(chosen.line))
     return [each["id"] for each in pruned]
@@ -123,28 +126,52 @@ def _show(chosen: argparse.Namespace, answer: Document) -> int:
     show_notes(answer)
     results: Sequence[Document] = answer["results"]
     suffix = " (dry run)" if answer["dry_run"] else ""
-    printers: Mapping[str, Callable[[], str]] = {
-        "json": partial(json_of, list(results)),
-        "yaml": partial(yaml_of, list(results)),
-        "name": lambda: "".join(f"{_named(each)}\n" for each in results if each["outcome"] != "refused"),
-    }
     lines = "".join(f"{_named(each)} {each['outcome']}{suffix}\n" for each in results)
-    print(printers[chosen.format]() if chosen.format in printers else lines, end="", flush=True)
+    _print(chosen, results, lines)
     return _tell_refused(results)
 
 
-def _show_differences(answer: Document) -> int:
+def _keys(results: Sequence[Document]) -> list[str]:
+    """What `export` and the commands of each kind take for those that were not refused: KIND/ID where a name means several, or cannot be passed on."""
+    named = Counter(_named(each) for each in results)
+
+    def key(result: Document) -> str:
+        means = result.get("key", result["name"])
+        by_id = named[_named(result)] > 1 or not is_key(means)
+        return str(result["id"] if by_id and result["id"] else means)
+
+    return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] != "refused"]
+
+
+def _show_differences(chosen: argparse.Namespace, answer: Document) -> int:
     from tinkbox.cli.output.manifests import difference
 
     show_notes(answer)
-    differs = False
-    for each in answer["results"]:
-        changed = each["outcome"] not in ("unchanged", "kept")
-        differs = differs or changed
-        if changed:
-            print(clean_block(difference(_named(each), each["old"], each["new"])), end="")
-    sys.stdout.flush()
-    return max(int(differs), _tell_refused(answer["results"]))
+    changed = [each for each in answer["results"] if each["outcome"] not in ("unchanged", "kept")]
+    _print(
+        chosen,
+        changed,
+        "".join(clean_block(difference(_named(each), each["old"], each["new"])) for each in changed),
+    )
+    return max(int(bool(changed)), _tell_refused(answer["results"]))
+
+
+def _print(chosen: argparse.Namespace, results: Sequence[Document], lines: str) -> None:
+    """Print results as documents or names, or these lines of them; to a reader that went away say what was not read."""
+    printers: Mapping[str, Callable[[], str]] = {
+        "json": partial(json_of, list(results)),
+        "yaml": partial(yaml_of, list(results)),
+        "name": lambda: "".join(f"{each}\n" for each in _keys(results)),
+    }
+    with told_how_far(lambda: "" if chosen.dry_run or chosen.diff else _how_many(results)):
+        print(printers[chosen.format]() if chosen.format in printers else lines, end="", flush=True)
+
+
+def _how_many(results: Sequence[Document]) -> str:
+    """`3 of 5 were applied`, and why the others were not."""
+    refused = [f"{_named(each)} {each['outcome']}: {each['why']}" for each in results if each["outcome"] in _BAD]
+    done = len(results) - len(refused)
+    return "; ".join([f"{done} of {len(results)} {'was' if done == 1 else 'were'} applied", *refused])
 
 
 def _tell_refused(results: Sequence[Document]) -> int:

@@ -84,10 +84,12 @@ def in_time(question: Callable[[], Sequence[SuggestedName]]) -> Sequence[Suggest
 
 
 def found(chosen: argparse.Namespace) -> Sequence[SuggestedName]:
-    from tinkbox.cli.reference.suggestions import CATALOGUED, EXPORTED
+    from tinkbox.cli.reference.suggestions import BUILT_IN, CATALOGUED, EXPORTED
 
     if chosen.kind == CATALOGUED:
         return catalogued(chosen.prefix)
+    if chosen.kind == BUILT_IN:
+        return built_in(chosen)
     if chosen.kind == EXPORTED:
         return exported(chosen)
     kind = KeyKind(chosen.kind)
@@ -101,6 +103,12 @@ def exported(chosen: argparse.Namespace) -> Sequence[SuggestedName]:
         return [SuggestedName(each) for each in EXPORTED_KINDS if each.startswith(word)]
     names = ask(chosen, lambda operator: operator.names.beginning(EXPORTED_KINDS[word], prefix))
     return [SuggestedName(f"{word}/{each.name}", each.about) for each in names]
+
+
+def built_in(chosen: argparse.Namespace) -> Sequence[SuggestedName]:
+    """The templates of the program of the appliance."""
+    found = ask(chosen, lambda operator: operator.templates.catalogue())
+    return [SuggestedName(each["name"], each["about"]) for each in found if each["name"].startswith(chosen.prefix)]
 
 
 def catalogued(prefix: str) -> Sequence[SuggestedName]:

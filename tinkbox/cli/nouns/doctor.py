@@ -44,9 +44,11 @@ def examine(chosen: argparse.Namespace) -> int:
             for line in _told(examined, sys.maxsize if chosen.format == "wide" else ALIKE, chosen.names):
                 print(line, flush=True)
 
-    status = change_each(chosen, lambda operator, key: operator.doctor(key), tell)
+    status = change_each(chosen, lambda operator, key: operator.doctor(key), tell, only_looks=True)
+    if not found:
+        return status
     diagnoses = [each for examined in found for each in examined["diagnoses"]]
-    if chosen.format in ("json", "yaml") and not chosen.quiet and found:
+    if chosen.format in ("json", "yaml") and not chosen.quiet:
         print((json_of if chosen.format == "json" else yaml_of)(found[0] if one else found), end="")
     elif not for_people(chosen):
         show(chosen, diagnoses, COLUMNS, key="rule", name=_named)

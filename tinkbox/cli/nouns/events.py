@@ -5,9 +5,9 @@ import json
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
-from tinkbox.cli.flags import add_format, add_times, add_verb, add_verbs
+from tinkbox.cli.flags import FITTING, add_format, add_times, add_verb, add_verbs
 from tinkbox.cli.output.formats import Document, is_terminal, short
-from tinkbox.cli.output.outages import Outages
+from tinkbox.cli.output.outages import Outages, tell_put_back
 from tinkbox.cli.output.readers import while_read
 from tinkbox.cli.wording.events import line_of
 from tinkbox.model.errors import Unavailable
@@ -16,16 +16,23 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 FORMATS = ("table", "json")
-FITTING = "fitting"  # without a flag: what suits who reads
+MOST_DIGITS = 18  # of what the appliance can count to
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "watch", watch, "print every event as it happens")
-    verb.add_argument("--after", type=int, metavar="N", help="first those behind the one whose `sequence` is N")
+    verb.add_argument("--after", type=_place, metavar="N", help="first those behind the one whose `sequence` is N")
     add_format(verb, FORMATS, "table: a line for people (default on a terminal); json: a document on each line")
     add_times(verb)
     verb.set_defaults(format=FITTING)
+
+
+def _place(text: str) -> int:
+    """An argument that is the number of an event."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of an event: write 0 for all, or a `sequence`")
+    return int(text)
 
 
 def watch(chosen: argparse.Namespace) -> None:
@@ -45,6 +52,8 @@ def watch(chosen: argparse.Namespace) -> None:
         while True:
             try:
                 async for number, event in operator.events(last):
+                    if last is not None and number < last:
+                        tell_put_back(last)
                     last, reached = number, True
                     outages.over()
                     if event is not None:

@@ -1,6 +1,8 @@
 """`tinkbox export`: what there is as files that `tinkbox apply` takes."""
 
 import argparse
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +10,8 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_format, add_selector, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
+from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")
 STORY: Final = """\
@@ -35,7 +39,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         dest="folder",
         type=Path,
         metavar="DIR",
-        help="a file for each, such as DIR/hardware/node7.yaml, instead of printing; no file is removed",
+        help="a file for each, such as DIR/hardware/node7.yaml, instead of printing; removes no file, and names the others there",
     )
     add_format(noun, FORMATS, "yaml (default), or json: one list")
     carry_out(noun, export)
@@ -49,9 +53,22 @@ def export(chosen: argparse.Namespace) -> None:
     show_notes(answer)
     as_json = chosen.format == "json"
     if chosen.folder is not None:
-        _save(chosen.folder, answer["items"], as_json=as_json)
+        _save(chosen.folder, answer["items"], [] if chosen.selector else _whole_kinds(what), as_json=as_json)
         return
-    print(_written([each["manifest"] for each in answer["items"]], as_json=as_json), end="")
+    written = _written([each["manifest"] for each in answer["items"]], as_json=as_json)
+    print(written, end="")
+    if as_json and len(written) > MAX_DOCUMENT:
+        sys.stdout.flush()
+        print(
+            f"tinkbox: `tinkbox apply` takes no file of JSON with more than {MAX_DOCUMENT >> 20} MiB: leave -o json out, or "
+            "write a file for each with --dir",
+            file=sys.stderr,
+        )
+
+
+def _whole_kinds(what: list[str]) -> list[str]:
+    """The kinds of which all documents are asked for; without a word these are machines and templates."""
+    return [each.lower().removesuffix("s") for each in what or ("hardware", "template") if "/" not in each]
 
 
 def _written(manifests: list[Document], *, as_json: bool) -> str:
@@ -60,7 +77,9 @@ def _written(manifests: list[Document], *, as_json: bool) -> str:
     return json_of({"apiVersion": "v1", "kind": "List", "items": manifests}) if as_json else yaml_documents(manifests)
 
 
-def _save(folder: Path, items: list[Document], *, as_json: bool) -> None:
+def _save(folder: Path, items: list[Document], whole: Iterable[str], *, as_json: bool) -> None:
+    """Of kinds that are written as a `whole`, say which other files there are: nothing here is removed."""
+    from tinkbox.cli.document_folders import SUFFIXES, named_paths
     from tinkbox.cli.output.manifests import yaml_document
     from tinkbox.cli.output.tended_folder import TendedFolder
 
@@ -71,6 +90,14 @@ def _save(folder: Path, items: list[Document], *, as_json: bool) -> None:
             apart = _apart(each["kind"], manifest)
             path, changed = tended.write(each["kind"], each["name"], apart, ".json" if as_json else ".yaml", text)
             print(clean(f"{path} {'written' if changed else 'unchanged'}"))
+        others = [path for kind in dict.fromkeys(whole) for path in tended.others(kind, SUFFIXES)]
+    if others:
+        sys.stdout.flush()
+        told = (
+            f"tinkbox: {counted(len(others), 'other file')} in {folder}, which this export did not write: "
+            f"{named_paths(others)}. Delete those of what was renamed or deleted, for `tinkbox apply` reads them too"
+        )
+        print(clean(told), file=sys.stderr)
 
 
 def _apart(kind: str, manifest: Document) -> str:

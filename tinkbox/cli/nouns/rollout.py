@@ -5,8 +5,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask_each, stay_connected
@@ -34,6 +33,7 @@ from tinkbox.cli.wording.rollouts import (
     detail,
     done,
     failed,
+    held,
     is_over,
     last_words,
     left,
@@ -43,11 +43,13 @@ from tinkbox.cli.wording.rollouts import (
     pending,
     rollout_fields,
     running,
+    stands,
+    successful,
     under_way,
     waiting,
     watched_lines,
 )
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import KeyKind, ToChange
 from tinkbox.model.labels import show_labels
 from tinkbox.model.rollout import RolloutState
 
@@ -61,11 +63,12 @@ COLUMNS: Sequence[Column] = (
     *id_columns(),
     Column("Template", "template", fit=Fit(least=8, rank=1)),
     Column("State", "state"),
-    Column("Done", done),
+    Column("Done", done, in_csv=(Column("Done", successful), Column("Total", "total"))),
     Column("Failed", failed),
-    Column("Canceled", canceled_or_left),
-    Column("Active", under_way),
-    Column("Waiting", waiting),
+    Column("Canceled", canceled_or_left, fit=Fit(rank=4)),
+    Column("Active", under_way, fit=Fit(rank=3)),
+    Column("Held", held, fit=Fit(rank=3)),
+    Column("Not begun", waiting, fit=Fit(rank=2)),
     Column("Age", "created_at", age),
     Column("Pending", pending, wide=True),
     Column("Running", running, wide=True),
@@ -77,7 +80,7 @@ COLUMNS: Sequence[Column] = (
 LISTED = List(columns=COLUMNS, sort="-created_at")
 MACHINES: Sequence[Column] = (
     Column("Machine", "name", fit=Fit(least=8)),
-    Column("State", "state"),
+    Column("State", stands),
     Column("Workflow", "workflow", short, fit=Fit(rank=1)),
     Column("Detail", detail, fit=Fit(least=8)),
 )
@@ -112,11 +115,12 @@ def declare(noun: argparse.ArgumentParser) -> None:
             verb.add_argument(
                 "--skip-refused", action="store_true", help="go on without the machines that cannot begin"
             )
-    for name, run, about in (
-        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way"),
-        ("delete", delete, "forget rollouts that are over; their workflows stay"),
+    for name, run, about, to_change in (
+        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way", ToChange.ANY),
+        ("delete", delete, "forget rollouts that are over; their workflows stay", ToChange.DELETE),
     ):
-        add_yes(add_keys(add_verb(verbs, name, run, about, "At a terminal it asks first."), KeyKind.ROLLOUT))
+        verb = add_verb(verbs, name, run, about, "At a terminal it asks first.")
+        add_yes(add_keys(verb, KeyKind.ROLLOUT, to_change=to_change))
 
 
 def show_list(chosen: argparse.Namespace) -> int:
@@ -126,8 +130,11 @@ def show_list(chosen: argparse.Namespace) -> int:
 def get(chosen: argparse.Namespace) -> None:
     if chosen.machines:
         members = ask_each(chosen, lambda operator, key: operator.rollouts.machines(key))
-        for each in members if for_people(chosen) else [list(chain.from_iterable(members))]:
-            show(chosen, each, MACHINES, key="machine", name="name")
+        if names_one(chosen):
+            show(chosen, members[0], MACHINES, key="machine")  # a name may be another machine's by now
+            return
+        listed = [{"rollout": key, **one} for key, each in zip(chosen.keys, members, strict=True) for one in each]
+        show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine")
         return
     found = ask_each(chosen, lambda operator, key: operator.rollouts.get(key))
     if not for_people(chosen):
@@ -144,14 +151,22 @@ def get(chosen: argparse.Namespace) -> None:
 
 
 def watch(chosen: argparse.Namespace) -> int:
-    return follow(chosen, chosen.key)
+    return succeeded(follow(chosen, chosen.key))
 
 
-def follow(chosen: argparse.Namespace, key: str) -> int:
-    """Show how far a rollout is until it is over; 0 only when every machine succeeded.  It does not depend on this."""
+def succeeded(rollout: Document) -> int:
+    """The exit status: 0 only when every machine succeeded, none of which was left out."""
+    return 0 if rollout["state"] == RolloutState.SUCCESS and not left(rollout) else 1
+
+
+def follow(chosen: argparse.Namespace, key: str, out: TextIO | None = None) -> Document:
+    """Show how far a rollout is until it is over, on `out`, None: standard output; returns it as it is then.
+
+    It does not depend on this.
+    """
     named = short(key) if len(key) == WHOLE_ID else key
     try:
-        return stay_connected(chosen, lambda operator: _followed(chosen, operator, key))
+        return stay_connected(chosen, lambda operator: _followed(chosen, operator, key, out))
     except KeyboardInterrupt:
         print("\nNot watched any more: the rollout goes on.", file=sys.stderr)
         for verb in ("watch", "pause", "cancel"):
@@ -159,7 +174,7 @@ def follow(chosen: argparse.Namespace, key: str) -> int:
         raise
 
 
-async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str) -> int:
+async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str, out: TextIO | None) -> Document:
     import asyncio
 
     from tinkbox.cli.output.live_lines import LiveLines
@@ -167,20 +182,20 @@ async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str) 
 
     rollout = await operator.rollouts.get(key)
     rollout_id = rollout["id"]
-    with LiveLines() as live:
-        while True:
-            live.show(watched_lines(rollout, _room()))
-            if is_over(rollout):
-                break
+    with LiveLines(out) as live:
+        live.show(watched_lines(rollout, called_as(chosen), _room()))
+        while not is_over(rollout):
             await asyncio.sleep(SECONDS)
             check_reader()
             try:
                 rollout = await operator.rollouts.get(rollout_id)
             except Unavailable as error:
                 live.say(clean(f"tinkbox: {error}; trying again"))
+            else:
+                live.show(watched_lines(rollout, called_as(chosen), _room()))
     for text in last_words(rollout, called_as(chosen)):
-        print(clean(text), flush=True)
-    return 0 if rollout["state"] == RolloutState.SUCCESS else 1
+        print(clean(text), file=out, flush=True)
+    return rollout
 
 
 def _room() -> int:
@@ -211,8 +226,8 @@ def retry(chosen: argparse.Namespace) -> int:
     def told(retried: Document) -> None:
         print("Retried Rollout: ", retried["id"], flush=True)
         _tell_refused(retried)
-        if left := left_out(retried):
-            print(clean(left), flush=True)
+        if gone := left_out(retried):
+            print(clean(gone), flush=True)
         if retried["state"] == RolloutState.PAUSED:
             print(f"It is paused still: {called_as(chosen)} rollout resume {short(retried['id'])}", flush=True)
 
@@ -222,7 +237,7 @@ def retry(chosen: argparse.Namespace) -> int:
 
 
 def _tell_refused(changed: Document) -> None:
-    for line in left_out_now(changed):
+    for line in left_out_now(changed, whole=not is_terminal()):
         print(clean(line), flush=True)
 
 

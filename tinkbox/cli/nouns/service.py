@@ -50,6 +50,17 @@ def trouble(service: Document) -> str:
     return shortened(told, SHOWN_LETTERS)
 
 
+def _between(begin: str | None, end: str | None) -> float | None:
+    """Seconds; None where it has not begun or ended."""
+    if not begin or not end:
+        return None
+    return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds())
+
+
+def _took(seconds: float | None) -> str:
+    return "" if seconds is None else show_duration(seconds)
+
+
 COLUMNS: Sequence[Column] = (
     Column("Service", "name", fit=Fit(least=8)),
     Column(
@@ -60,7 +71,7 @@ COLUMNS: Sequence[Column] = (
     Column("Host", "host", fit=Fit(least=8, rank=3)),
     Column("State", "state"),
     Column("Restarts", "restarts", fit=Fit(rank=1)),
-    Column("Ready After", lambda service: _between(service["begun_at"], service["ready_at"]), wide=True),
+    Column("Ready After", lambda service: _between(service["begun_at"], service["ready_at"]), _took, wide=True),
     Column("Age", "begun_at", age),
     Column("Reason", trouble, fit=Fit(least=10)),
 )
@@ -143,10 +154,3 @@ def _states() -> "type[Phase]":
     from tinkbox.model.services import Phase
 
     return Phase
-
-
-def _between(begin: str | None, end: str | None) -> str:
-    if not begin or not end:
-        return ""
-    seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
-    return show_duration(max(0.0, seconds))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask, stay_connected
-from tinkbox.cli.flags import add_filters, add_format, carry_out
+from tinkbox.cli.flags import DOCUMENTS, FITTING, add_filters, add_format, carry_out
 from tinkbox.cli.output.formats import is_drawn_on, json_of, yaml_of
 from tinkbox.model.errors import Refusal
 
@@ -23,7 +23,6 @@ AT_ONCE: Final = 0.2  # seconds
 
 
 FORMATS: Final = ("table", "json", "yaml")
-FITTING: Final = "fitting"  # without a flag: a view on a terminal, else a plain picture
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
@@ -31,7 +30,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     add_format(
         noun, FORMATS, "table: one plain picture (default into a pipe); json, yaml: one document of it, for scripts"
     )
-    carry_out(noun, show).set_defaults(format=FITTING)
+    carry_out(noun, show).set_defaults(format=FITTING)  # a view on a terminal, else a plain picture
 
 
 def _states() -> Sequence[str]:
@@ -98,7 +97,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 def _printed(chosen: argparse.Namespace, snapshot: "Snapshot", scope: "Scope") -> str:
     """The picture as people or programs want it."""
-    if chosen.format in ("json", "yaml"):
+    if chosen.format in DOCUMENTS:
         from tinkbox.view.document import document_of
 
         return (json_of if chosen.format == "json" else yaml_of)(document_of(snapshot, scope))

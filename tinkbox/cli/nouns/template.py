@@ -2,8 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import (
@@ -11,21 +12,31 @@ from tinkbox.cli.flags import (
     add_keys,
     add_labels,
     add_listing,
-    add_text_source,
     add_verb,
     add_verbs,
     add_watch,
     add_yes,
 )
-from tinkbox.cli.input_documents import read_devices, read_text
+from tinkbox.cli.input_documents import add_text_source, input_file, read_devices, read_text
 from tinkbox.cli.labelling import declare_label
 from tinkbox.cli.output.changes import change_each, tell_deleted
-from tinkbox.cli.output.formats import As2020, Column, id_columns, names_one, short, show, show_notes, show_texts
+from tinkbox.cli.output.formats import (
+    As2020,
+    Column,
+    Document,
+    id_columns,
+    names_one,
+    short,
+    show,
+    show_notes,
+    show_texts,
+)
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.typed_words import is_key
 from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
@@ -43,10 +54,19 @@ AS_2020 = As2020(
         Column("Template Name", "name"),
         Column("Created At", "created_at", moment),
         Column("Updated At", "updated_at", moment),
-    )
+    ),
+    as_data=True,
 )
-LISTED = List(columns=COLUMNS, name="name", as_2020=AS_2020, sort="name")
 
+
+def _key(template: Document) -> str:
+    """What commands take for it and for no other template; one of the program has no id."""
+    return str(template["name"] if is_key(template["name"]) else template["id"] or template["name"])
+
+
+LISTED = List(columns=COLUMNS, name=_key, as_2020=AS_2020, sort="name")
+
+NAMED: Final = 4  # machines with the same problems
 CATALOGUE: Sequence[Column] = (
     Column("Name", "name"),
     Column("About", "about", fit=Fit(least=20)),
@@ -57,7 +77,9 @@ CATALOGUE: Sequence[Column] = (
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "create", create, "store a template")
-    verb.add_argument("-n", "--name", help="letters, digits, dot, dash and underscore; a kind: Template has its own")
+    verb.add_argument(
+        "-n", "--name", help="letters, digits, dot, dash and underscore (default: the name in the template)"
+    )
     add_text_source(verb)
     add_labels(verb, "a label", "-l")
     verb = add_listing(add_verb(verbs, "list", show_list, "templates"))
@@ -67,7 +89,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb = add_listing(
         add_verb(verbs, "catalogue", show_catalogue, "the templates that are built in, or the text of one")
     )
-    verb.add_argument("name", nargs="?", metavar="NAME")
+    verb.add_argument("name", nargs="?", metavar="BUILT-IN", help="the name of one")
     verb = add_verb(verbs, "update", update, "change a template; existing workflows stay as they are")
     verb.add_argument("key", metavar="TEMPLATE")
     verb.add_argument("-n", "--name")
@@ -79,8 +101,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
         )
     )
     verb = add_verb(verbs, "validate", validate, "say what is wrong with a template, for every machine")
-    verb.add_argument("source", nargs="?", metavar="FILE|TEMPLATE", help="a file, or a stored template")
-    verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
+    verb.add_argument(
+        "source", nargs="?", metavar="FILE|TEMPLATE", help="a file, - for standard input, or a stored template"
+    )
+    verb.add_argument("-r", "--hardware", type=read_devices, metavar="JSON", help="for these devices only")
     add_text_source(verb)
 
 
@@ -119,7 +143,7 @@ def get(chosen: argparse.Namespace) -> None:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.templates.found(LISTED.filters(chosen))))
         return
     found = ask_each(chosen, lambda operator, key: operator.templates.get(key))
-    show_texts(chosen, found, COLUMNS, "data", AS_2020, name="name", one=names_one(chosen))
+    show_texts(chosen, found, COLUMNS, "data", AS_2020, name=_key, one=names_one(chosen))
 
 
 def update(chosen: argparse.Namespace) -> None:
@@ -141,26 +165,42 @@ def delete(chosen: argparse.Namespace) -> int:
 
 def validate(chosen: argparse.Namespace) -> int:
     """Say for each machine whether the template renders; 0 only when it does for all of them."""
+    from tinkbox.cli.output.progress_line import while_it_works
+
     asked: dict[str, object] = {}
     # No template's name has a slash.
-    named = chosen.source is not None and ("/" in chosen.source or Path(chosen.source).is_file())
-    file = Path(chosen.source) if named else chosen.file
+    named = chosen.source is not None and (
+        chosen.source == "-" or "/" in chosen.source or Path(chosen.source).is_file()
+    )
+    file = input_file(chosen.source) if named else chosen.file
     if chosen.source and file is None:
         asked["template"] = chosen.source
     else:
         asked["data"] = read_text(file, "template")
     if chosen.hardware is not None:
-        asked["hardware"] = read_devices(chosen.hardware)
-    answer = ask(chosen, lambda operator: operator.templates.validate(asked))
+        asked["hardware"] = chosen.hardware
+    with while_it_works("rendering the template") as progress:
+        answer = ask(chosen, lambda operator: operator.templates.validate(asked, progress))
     show_notes(answer)
-    for verdict in answer["verdicts"]:
-        what = " for ".join(clean(each) for each in (verdict["template"], verdict["machine"]) if each)
-        print(f"{what or 'the template'}: {'problems' if verdict['problems'] else 'ok'}")
-        for problem in verdict["problems"]:
-            print(clean(f"  {Problem(**problem)}"))
+    for template, machines, problems in _alike(answer["verdicts"]):
+        what = " for ".join(clean(each) for each in (template, machines) if each)
+        print(f"{what or 'the template'}: {'problems' if problems else 'ok'}")
+        for problem in problems:
+            print(clean(f"  {problem}"))
     failed = sum(bool(verdict["problems"]) for verdict in answer["verdicts"])
     if not answer["verdicts"]:
         print("the template is valid, and no machine is known to render it for")
     elif not failed:
         print("the template is valid")
     return 1 if failed else 0
+
+
+def _alike(verdicts: Sequence[Document]) -> Iterator[tuple[str, str, Sequence[Problem]]]:
+    """Each template with a machine, or with those that have the same problems, and these."""
+    groups: dict[tuple[str, tuple[Problem, ...], int], list[str]] = {}
+    for number, each in enumerate(verdicts):
+        problems = tuple(Problem(**problem) for problem in each["problems"])
+        groups.setdefault((each["template"], problems, -1 if problems else number), []).append(each["machine"])
+    for (template, problems, _), machines in groups.items():
+        more = f" and {len(machines) - NAMED} more" if len(machines) > NAMED else ""
+        yield template, f"{', '.join(machines[:NAMED])}{more}", problems

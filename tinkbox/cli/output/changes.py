@@ -4,10 +4,12 @@ import argparse
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.meant_keys import look_up
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.model.errors import Denied, Refusal, Unavailable
@@ -26,44 +28,52 @@ def change_each(
     change: "Callable[[Operator, str], Awaitable[T]]",
     tell: Callable[[T], None],
     again: str = "",
+    *,
+    only_looks: bool = False,
 ) -> int:
     """Have the same done to all that the keys on the command line mean (`look_up`), and `tell` what was done as it is done.
 
     A refusal is told on standard error, and the next key is gone on with.  Returns the exit status: 1 when one was refused.
     Raises what would be refused for each of them: no appliance answers, or it does not know the caller.  When some are done
     by then, that says how many, and how the rest is done: `again`, or by typing the same again where that means the same.
+    Standard error says so too when the reader goes away, by Ctrl-C and by a signal, unless it `only_looks`.
     """
-    look_up(chosen)
+    look_up(chosen, only_looks=only_looks)
     meant = getattr(chosen, "meant", None) or {}
 
     async def changed(operator: "Operator") -> int:
-        status, done, total = 0, 0, len(chosen.keys)
+        told = sum(key not in chosen.keys for key in meant)  # refused before a question was asked
+        status, total = int(told > 0), told + len(chosen.keys)
+        far = _Far(total=total)
         changed_ids: set[str] = set()
-        with _shown(total) as progress:
+        with told_how_far(lambda: "" if only_looks else _left_there(chosen, far, again)), _shown(total) as progress:
             for number, key in enumerate(chosen.keys, 1):
+                far.number = number
                 known = meant.get(key)
                 if known is not None and known.identity in changed_ids:  # by its name
                     continue
                 try:
                     if known is not None and known.refusal is not None:
                         raise known.refusal
+                    far.is_asked = True
                     answer = await change(operator, key)
                 except (Denied, Unavailable) as refusal:
-                    if done:
-                        so_far = f"{done} of {total} {'was' if done == 1 else 'were'} done"
-                        raise _broken_off(chosen, refusal, so_far, number, again) from None
+                    if far.done:
+                        raise _broken_off(chosen, refusal, far, again) from None
                     raise
                 except Refusal as refusal:
+                    far.is_asked = False
                     progress.close()
                     tell_refusal(refusal)
                     status = 1
                 else:
-                    done += 1
+                    far.is_asked = False
+                    far.done += 1
                     if known is not None:
                         changed_ids.add(known.identity)
                     progress.close()
                     tell(answer)
-                progress(number)
+                progress(told + number)
         return status
 
     return ask(chosen, changed)
@@ -86,16 +96,44 @@ class _NotShown:
     def close(self) -> None: ...
 
 
-def _broken_off(chosen: argparse.Namespace, refusal: Refusal, so_far: str, number: int, again: str) -> Refusal:
-    """The refusal that ended a command at its key of this number, with how far it came."""
+@dataclass(slots=True, kw_only=True)
+class _Far:
+    """How far a command came: at its key of this `number`, of which the appliance was asked and has not answered while it `is_asked`."""
+
+    total: int
+    done: int = 0
+    number: int = 1
+    is_asked: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total} {'was' if self.done == 1 else 'were'} done"
+
+
+def _broken_off(chosen: argparse.Namespace, refusal: Refusal, far: _Far, again: str) -> Refusal:
+    """The refusal that ended a command, with how far it came."""
     from tinkbox.client.refusals import Unanswered, Unreachable
 
     if isinstance(refusal, Unanswered):
-        key = chosen.keys[number - 1]
-        name = getattr(chosen, "names", {}).get(key, key)
-        again = again or _again(chosen, chosen.keys[number:])
-        return Unreachable(f"{refusal.what}: {so_far}, and it is uncertain whether {name} was; {again}")
-    return type(refusal)(f"{refusal}; {so_far} before: {again or _again(chosen, chosen.keys[number - 1 :])}")
+        again = again or _again(chosen, chosen.keys[far.number :])
+        return Unreachable(f"{refusal.what}: {far}, {_uncertain(chosen, far)}; {again}")
+    return type(refusal)(f"{refusal}; {far} before: {again or _again(chosen, chosen.keys[far.number - 1 :])}")
+
+
+def _uncertain(chosen: argparse.Namespace, far: _Far) -> str:
+    key = chosen.keys[far.number - 1]
+    meant = (getattr(chosen, "meant", None) or {}).get(key)
+    if meant is not None and meant.typed != key:  # which may mean another thing by now
+        return f"and it is uncertain whether {meant.typed} ({key}) was"
+    return f"and it is uncertain whether {getattr(chosen, 'names', {}).get(key, key)} was"
+
+
+def _left_there(chosen: argparse.Namespace, far: _Far, again: str) -> str:
+    """What is told of a command of several keys that ended there, or of one key that was done by then."""
+    if far.total == 1:
+        return str(far) if far.done else ""
+    rest = chosen.keys[far.number :]
+    told = f"{far}, {_uncertain(chosen, far)}" if far.is_asked else str(far)
+    return f"{told}; the others are as they were: {again or _again(chosen, rest)}" if rest else told
 
 
 def _again(chosen: argparse.Namespace, rest: Sequence[str]) -> str:

@@ -51,7 +51,8 @@ def _again(what: str, piece: Document) -> str:
 class Page:
     """Where output is shown: on a terminal without what could steer it, elsewhere as it is.
 
-    `whose` gives the token of what printed a piece, and its name; `about` stands before each name.
+    `whose` gives the token of what printed a piece, and its name.  Where several are shown `about` names the one that is: it
+    stands before that name, and on a terminal before each line, for what is printed may look like the line of another's name.
     """
 
     def __init__(self, whose: Callable[[Document], tuple[str, str]]) -> None:
@@ -70,7 +71,7 @@ class Page:
         token, name = self._whose(piece)
         if token != self._token:
             self._token, self._shown = token, _Decoder()
-            self._say(f"==> {self.about}{name} <==")
+            self._say(f"==> {self.about}: {name} <==" if self.about else f"==> {name} <==")
         if piece["missing"]:
             self._say(f"[{piece['missing']} bytes were not kept]")
         self._put(base64.b64decode(piece["output"]))
@@ -86,11 +87,19 @@ class Page:
     def _put(self, content: bytes) -> None:
         if self._out.isatty():
             text = self._shown.text(content)
-            self._out.write(text)
+            self._out.write(self._marked(text) if self.about else text)
             self._in_line = bool(text) and not text.endswith("\n")
         else:
             self._out.buffer.write(content)
         self._out.flush()
+
+    def _marked(self, text: str) -> str:
+        lines = text.split("\n")
+        begun = [
+            f"{clean(self.about)} | {line}" if line or number < len(lines) - 1 else ""
+            for number, line in enumerate(lines)
+        ]
+        return "\n".join([lines[0], *begun[1:]] if self._in_line else begun)
 
 
 class _Decoder:

@@ -22,7 +22,8 @@ SHORT_ID = 8  # letters; more are shown by `-o wide`
 class Column(NamedTuple):
     """A column of a list: its heading, what it shows of a document (a key, or what works it out), and how that looks.
 
-    csv has what stands in the document, under its key, or as `called`.  One that is `wide` is in csv and `-o wide` alone.
+    csv has what stands in the document, under its key, or as `called`; where there are some, the columns `in_csv` instead.
+    One that is `wide` is in csv and `-o wide` alone.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Column(NamedTuple):
     fit: Fit = Fit()
     wide: bool = False
     called: str = ""
+    in_csv: "Sequence[Column]" = ()
 
     def value(self, document: Document) -> object:
         """What stands in it; in 2020's tables a number stands to the right."""
@@ -57,10 +59,14 @@ class Column(NamedTuple):
 
 
 class As2020(NamedTuple):
-    """The table of 2020's `tink`, where it has other columns: `lines` makes the documents of its lines of one document."""
+    """The table of 2020's `tink`, where it has other columns: `lines` makes the documents of its lines of one document.
+
+    What it printed `as_data` in JSON is an object with a list.
+    """
 
     columns: Sequence[Column]
     lines: Callable[[Document], Iterable[Document]] = lambda document: (document,)
+    as_data: bool = False
 
 
 def id_columns(key: str = "id") -> tuple[Column, Column]:
@@ -82,7 +88,7 @@ def show(
     chosen: argparse.Namespace,
     documents: Sequence[Document],
     columns: Sequence[Column],
-    key: str = "id",
+    key: str | Callable[[Document], str] = "id",
     *,
     name: str | Callable[[Document], str] = "",
     as_2020: As2020 | None = None,
@@ -91,7 +97,7 @@ def show(
     """Print documents as `--output`, `--no-headers` and `-q` want them.
 
     Tables and csv have the columns, json and yaml the whole documents, `-q` the documents' `key` and `-o name` their
-    `name`, which is a key as well, or what works it out; empty: the same.  Of `one` thing that was named json and yaml have
+    `name`; either is a key, or what works it out, and an empty `name` is the same as `key`.  Of `one` thing that was named json and yaml have
     the document itself.
     """
     print(shown(chosen, documents, columns, key, name=name, as_2020=as_2020, one=one), end="")
@@ -101,7 +107,7 @@ def shown(
     chosen: argparse.Namespace,
     documents: Sequence[Document],
     columns: Sequence[Column],
-    key: str = "id",
+    key: str | Callable[[Document], str] = "id",
     *,
     name: str | Callable[[Document], str] = "",
     as_2020: As2020 | None = None,
@@ -110,8 +116,11 @@ def shown(
     """What `show` prints."""
     if chosen.quiet or chosen.format == "name":
         called = key if chosen.quiet or not name else name
-        called_so = (str(each[called] if isinstance(called, str) else called(each)) for each in documents)
-        return "".join(f"{clean(each)}\n" for each in dict.fromkeys(called_so))
+        called_so = ((_found(each, key), _found(each, called)) for each in documents)
+        # Once for each thing; several things that are called the same have a line each.
+        return "".join(f"{clean(str(each))}\n" for _, each in dict.fromkeys(called_so))
+    if chosen.format == "json" and chosen.as_2020 and as_2020 is not None and as_2020.as_data:
+        return json_of({"data": list(documents)})
     if chosen.format in ("json", "yaml"):
         written = json_of if chosen.format == "json" else yaml_of
         return written(documents[0] if one else list(documents))
@@ -121,7 +130,7 @@ def shown(
         rows = rows_of(lines, as_2020.columns)
         return table(titles, rows) if chosen.format == "tink" else csv_of(titles, rows)
     if chosen.format == "csv":
-        wanted = _instead(columns, wide=True)
+        wanted = [one for each in _instead(columns, wide=True) for one in each.in_csv or (each,)]
         names = [] if chosen.no_headers else [column.name for column in wanted]
         return csv_of(names, [[_no_formula(column.plain(each)) for column in wanted] for each in documents])
     wanted = _instead(columns, wide=chosen.format == "wide")
@@ -132,13 +141,17 @@ def shown(
     return listing(titles, rows, [column.fit for column in wanted], 0 if chosen.format == "wide" else screen())
 
 
+def _found(document: Document, reads: str | Callable[[Document], str]) -> str:
+    return str(document[reads] if isinstance(reads, str) else reads(document))
+
+
 def show_texts(
     chosen: argparse.Namespace,
     documents: Sequence[Document],
     columns: Sequence[Column],
     text: str,
     as_2020: As2020 | None = None,
-    name: str = "",
+    name: str | Callable[[Document], str] = "",
     one: bool = False,
 ) -> None:
     """The same for documents that are asked for by name: instead of a table their `text`, as it was written.

@@ -1,9 +1,9 @@
-"""A line for each of several things that go on: drawn again in a terminal, elsewhere printed when it changes."""
+"""A line for each of several things that go on: drawn again on a terminal, elsewhere printed when it changes."""
 
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from tinkbox.cli.output.printable import clean
 
@@ -21,19 +21,20 @@ class Shown(Protocol):
 
 
 class LiveLines:
-    """A context manager; at its end the last lines stay where they are."""
+    """A context manager; at its end the last lines stay where they are.  They go to `out`, None: standard output."""
 
-    def __init__(self) -> None:
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = sys.stdout if out is None else out
         self._live: Live | None = None
         self._printed: dict[str, str] = {}
         self._said = ""
 
     def __enter__(self) -> Self:
-        if sys.stdout.isatty():
+        if self._out.isatty():
             from rich.console import Console
             from rich.live import Live
 
-            console = Console(highlight=False)
+            console = Console(file=self._out, highlight=False)
             if not console.is_dumb_terminal:
                 self._live = Live(console=console, auto_refresh=False)
                 self._live.start()
@@ -60,7 +61,7 @@ class LiveLines:
         for each in lines:
             if self._printed.get(each.machine) != each.change:
                 self._printed[each.machine] = each.change
-                print(clean(str(each)), flush=True)
+                print(clean(str(each)), file=self._out, flush=True)
 
     def say(self, text: str) -> None:
         """Tell something on standard error, once until lines are shown again."""

@@ -1,8 +1,17 @@
-"""What commands that stay say while the appliance does not answer them."""
+"""What commands that stay say while the appliance does not answer them, and of one that was put back to an earlier day."""
 
 import sys
 
 from tinkbox.cli.output.printable import clean
+
+
+def tell_put_back(event: int) -> None:
+    """Say on standard error that the appliance has no event of this number, behind which it was to go on."""
+    print(
+        f"tinkbox: the appliance has no event {event}: was it put back to an earlier day? All that it has follow",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 class Outages:

@@ -1,13 +1,21 @@
 """What the appliance, or this program, did not do, for a person."""
 
 import sys
+from typing import Final
 
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Invalid, Refusal
 
+MOST_SHOWN: Final = 100  # so that what is wrong with a rack's list is shown whole
+
 
 def tell_refusal(refusal: Refusal) -> None:
-    """Print on standard error what was refused, and on a line each what is wrong with a document."""
+    """Print on standard error what was refused, and on a line each what is wrong with a document: the first MOST_SHOWN."""
     print(clean(f"tinkbox: {refusal}"), file=sys.stderr, flush=True)
-    for problem in refusal.problems if isinstance(refusal, Invalid) else ():
+    if not isinstance(refusal, Invalid):
+        return
+    for problem in refusal.problems[:MOST_SHOWN]:
         print(clean(f"  {problem}"), file=sys.stderr, flush=True)
+    more = len(refusal.problems[MOST_SHOWN:]) + refusal.more
+    if more:
+        print(f"  and {more:,} more", file=sys.stderr, flush=True)

@@ -1,20 +1,23 @@
 """Tables: a line for each thing, in columns that fit a screen; and those of 2020.  Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.cells import cells, cut
 
 GAP: Final = 2  # spaces between columns
+LEAST_VALUE: Final = 2  # cells, of a column without a heading: less than these is an ellipsis alone
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """What a column may lose where the screen is too narrow.
 
-    It may be shortened to `least` cells, 0: never.  Columns are left out by their `rank`, the highest first, 0: never.
+    It may be shortened to `least` cells, and never below its heading, 0: never.  Columns are left out by their `rank`, the
+    highest first, 0: only at the end of a screen that has no room for their heading.
     """
 
     least: int = 0
@@ -33,7 +36,8 @@ def listing(titles: Sequence[str], rows: Sequence[Sequence[object]], fits: Seque
     columns = list(range(len(lines[0])))
     natural = [max(cells(line[column]) for line in lines) for column in columns]
     fits = fits or [Fit()] * len(columns)
-    widths = _fitted(natural, fits, screen) if screen else dict(enumerate(natural))
+    needed = [cells(each) for each in titles] or [min(each, LEAST_VALUE) for each in natural]
+    widths = _fitted(natural, needed, fits, screen) if screen else dict(enumerate(natural))
     printed = [_line([(line[column], width) for column, width in widths.items()]) for line in lines]
     return "".join(f"{cut(each, screen) if screen else each}\n" for each in printed)
 
@@ -76,24 +80,37 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(printed) + "\n"
 
 
-def _fitted(natural: Sequence[int], fits: Sequence[Fit], screen: int) -> dict[int, int]:
-    """The columns that are shown, with their widths."""
+def _fitted(natural: Sequence[int], needed: Sequence[int], fits: Sequence[Fit], screen: int) -> dict[int, int]:
+    """The columns that are shown, with their widths; none has less than is `needed`, but for the first."""
+    least = [max(fit.least, need) if fit.least else 0 for fit, need in zip(fits, needed, strict=True)]
     shown = list(range(len(natural)))
     while True:
         widths = {column: natural[column] for column in shown}
         over = sum(widths.values()) + GAP * (len(widths) - 1) - screen
         # The widest gives first, so that no column is shorter than need be.
         while over > 0:
-            spare = [each for each in shown if fits[each].least and widths[each] > fits[each].least]
+            spare = [each for each in shown if least[each] and widths[each] > least[each]]
             if not spare:
                 break
             widest = max(spare, key=lambda column: widths[column])
             widths[widest] -= 1
             over -= 1
         droppable = [column for column in shown if fits[column].rank]
-        if over <= 0 or not droppable:
+        if over <= 0:
             return widths
-        shown.remove(max(droppable, key=lambda column: fits[column].rank))
+        if droppable:
+            shown.remove(max(droppable, key=lambda column: fits[column].rank))
+        elif len(begun := _begun_within(widths, needed, screen)) < len(shown):
+            shown = begun
+        else:
+            return widths
+
+
+def _begun_within(widths: Mapping[int, int], needed: Sequence[int], screen: int) -> list[int]:
+    """The columns of which as much is within the screen as is needed, the first one whatever that is."""
+    begins = accumulate((width + GAP for width in widths.values()), initial=0)
+    within = [each for begin, each in zip(begins, widths, strict=False) if begin + needed[each] <= screen]
+    return within or [*widths][:1]
 
 
 def _line(placed: Sequence[tuple[str, int]]) -> str:

@@ -33,6 +33,7 @@ class TendedFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._below: dict[str, int] = {}
+        self._written: set[Path] = set()
 
     def __enter__(self) -> Self:
         try:
@@ -55,6 +56,7 @@ class TendedFolder:
         """
         called = file_name(name, apart) + suffix
         path, content = self._folder / kind / called, text.encode()
+        self._written.add(path)
         try:
             below = self._open(kind)
             if self._says(below, called, path) == content:
@@ -63,6 +65,19 @@ class TendedFolder:
         except OSError as error:
             raise Unavailable(f"cannot write {path}: {error.strerror}") from None
         return path, True
+
+    def others(self, kind: str, suffixes: tuple[str, ...]) -> list[Path]:
+        """The files of a kind that end so and that `write` did not write, by their names; raises Unavailable."""
+        try:
+            with os.scandir(self._folder / kind) as listing:
+                names = [
+                    each.name for each in listing if each.name.endswith(suffixes) and not each.name.startswith(".")
+                ]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Unavailable(f"cannot read {self._folder / kind}: {error.strerror}") from None
+        return sorted({self._folder / kind / each for each in names} - self._written)
 
     @staticmethod
     def _put(below: int, called: str, content: bytes) -> None:

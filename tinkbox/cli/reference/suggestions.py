@@ -14,7 +14,8 @@ FOLDER: Final = "DIR"
 CATALOGUED: Final = "ID"  # an entry of the catalogue of system images, which the program itself has
 EXPORTED_VALUE: Final = "KIND[/NAME]"
 EXPORTED: Final = "KIND"  # what can be exported: `hardware`, `hardware/node7`
-KINDS: Final = frozenset({*map(str, KeyKind), CATALOGUED})
+BUILT_IN: Final = "BUILT-IN"  # a template of the program
+KINDS: Final = frozenset({*map(str, KeyKind), CATALOGUED, BUILT_IN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

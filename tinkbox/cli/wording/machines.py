@@ -1,9 +1,9 @@
 """Where machines stand, in words that fit into a column.  Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
-from tinkbox.cli.output.formats import Document, short
+from tinkbox.cli.output.formats import Document
 
 
 @cache
@@ -72,13 +72,14 @@ def seen_standing(seen: Document) -> str:
     return f"stalled: {stage}" if seen["stalled"] else stage
 
 
+def shown_by(machine: Document) -> Document:
+    """The interface by which lists show a machine; the first one of an earlier release, which does not tell it."""
+    cards: Sequence[Document] = machine["interfaces"]
+    return next((each for each in cards if each["mac"] == machine.get("mac")), cards[0])
+
+
 def why(machine: Document) -> str:
     """Why a machine goes no further, if it does not."""
     failure = machine.get("failure")
     failed = ": ".join(each for each in (failure["reason"], failure["message"]) if each) if failure else ""
     return str(machine.get("parked") or failed or machine["stalled"])
-
-
-def machine_name(machine: Document) -> str:
-    """What people call a machine; of one that was deleted there is only the beginning of its id."""
-    return str(machine["name"] or machine["hostname"] or machine["mac"] or short(machine["id"]))

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.cli.output.formats import Document, short
+from tinkbox.cli.output.printable import moment
 from tinkbox.model.rollout import (
     FAILURES,
+    HOLDING,
+    MAX_MACHINES,
     OVER,
     UNDER_WAY,
     UNSUCCESSFUL,
@@ -15,6 +18,7 @@ from tinkbox.model.rollout import (
     RolloutState,
     reasons_told_once,
 )
+from tinkbox.model.rollout import NAMED as FEW
 from tinkbox.model.text import counted
 
 NAMED: Final = 20  # machines in a line
@@ -26,9 +30,14 @@ def amount(counts: Mapping[str, int], *places: Place) -> int:
     return sum(counts[each] for each in places)
 
 
+def successful(rollout: Document) -> int:
+    """How many machines succeeded."""
+    return amount(rollout["counts"], Place.SUCCESS)
+
+
 def done(rollout: Document) -> str:
     """How many machines succeeded, of all: `12/40`."""
-    return f"{rollout['counts'][Place.SUCCESS]}/{rollout['total']}"
+    return f"{successful(rollout)}/{rollout['total']}"
 
 
 def under_way(rollout: Document) -> int:
@@ -58,8 +67,13 @@ def canceled_or_left(rollout: Document) -> int:
 
 
 def running(rollout: Document) -> int:
-    """Machines whose workflow has begun and is not over."""
-    return amount(rollout["counts"], *UNDER_WAY - {Place.PENDING})
+    """Machines whose workflow has begun, is not over, and waits for no person."""
+    return amount(rollout["counts"], *UNDER_WAY - {Place.PENDING}) - held(rollout)
+
+
+def held(rollout: Document) -> int:
+    """Machines whose workflow is held at a breakpoint, and waits for a person's verdict."""
+    return int(rollout["held"])
 
 
 def pending(rollout: Document) -> int:
@@ -70,6 +84,11 @@ def pending(rollout: Document) -> int:
 def waiting(rollout: Document) -> int:
     """Machines that have no workflow yet."""
     return amount(rollout["counts"], Place.WAITING)
+
+
+def unbegun(rollout: Document) -> str:
+    """The word for machines that have no workflow yet: in a rollout that is over, or about to be, they do not wait."""
+    return "waiting" if rollout["state"] in HOLDING else "not begun"
 
 
 def is_over(rollout: Document) -> bool:
@@ -114,10 +133,13 @@ def plan_fields(plan: Document) -> list[tuple[str, object]]:
     return told + _refused_block(plan)
 
 
-def refused_reasons(plan: Document) -> list[tuple[str, str]]:
-    """Machines that cannot begin with the reason, those of one reason together; of a plan, or of what goes on without them."""
+def refused_reasons(plan: Document, *, named: int = FEW) -> list[tuple[str, str]]:
+    """Machines that cannot begin with the reason, those of one reason together; of a plan, or of what goes on without them.
+
+    Of each reason the first `named` are named.
+    """
     others = len(plan["machines"]) if "machines" in plan else plan["total"] - len(plan["refused"])
-    return reasons_told_once([(each["name"], each["why"]) for each in plan["refused"]], others)
+    return reasons_told_once([(each["name"], each["why"]) for each in plan["refused"]], others, named=named)
 
 
 def of_all(plan: Document) -> str:
@@ -126,13 +148,21 @@ def of_all(plan: Document) -> str:
     return f"{number} of {number + refused}" if refused else str(number)
 
 
-def left_out_now(changed: Document) -> list[str]:
-    """A line for each reason why machines are left out; of a plan, or of what goes on without them."""
+def left_out_now(changed: Document, *, whole: bool) -> list[str]:
+    """A line for each reason why machines are left out; of a plan, or of what goes on without them.
+
+    The `whole` of it names each machine; else it is what fits a terminal, where the others have no reason.
+    """
+    if whole:
+        return [f"Left out {name}: {why}" for name, why in refused_reasons(changed, named=MAX_MACHINES)]
     reasons = refused_reasons(changed)[:NAMED]
     told = {why for _, why in reasons}
-    others = sum(each["why"] not in told for each in changed["refused"])
+    others = [each for each in changed["refused"] if each["why"] not in told]
     lines = [f"Left out {name}: {why}" for name, why in reasons]
-    return [*lines, f"Left out {counted(others, 'more machine')}"] if others else lines
+    if others:
+        more = counted(len(others), "more machine")
+        lines.append(f"Left out {more}, which a pipe gets with their reasons: {names(others, len(others))}")
+    return lines
 
 
 def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
@@ -147,7 +177,7 @@ def rollout_fields(rollout: Document, age: str) -> list[tuple[str, object]]:
         ("Created", f"{age} ago by {rollout['created_by']}"),
     ]
     if waits:
-        told.append(("Waiting", names(rollout["waiting"], waits)))
+        told.append((unbegun(rollout).capitalize(), names(rollout["waiting"], waits)))
     return told
 
 
@@ -158,8 +188,9 @@ def progress(rollout: Document) -> str:
         (canceled(rollout), "canceled"),
         (left(rollout), "left out"),
         (running(rollout), "running"),
+        (held(rollout), "held"),
         (pending(rollout), "pending"),
-        (waiting(rollout), "waiting"),
+        (waiting(rollout), unbegun(rollout)),
     )
     return ", ".join([f"{done(rollout)} done", *(f"{number} {word}" for number, word in told if number)])
 
@@ -170,7 +201,12 @@ def left_out(rollout: Document) -> str:
     if not number:
         return ""
     left = names([each for each in rollout["failures"] if each["state"] == Place.LEFT], number)
-    return f"Left out, because they are retired or deleted: {left}"
+    return f"Left out, because they are retired, deleted or registered anew: {left}"
+
+
+def stands(member: Document) -> str:
+    """Where a machine is, in one word."""
+    return "HELD" if member.get("held") else str(member["state"])
 
 
 def detail(member: Document) -> str:
@@ -192,19 +228,29 @@ class Line:
         return self.text
 
 
-def watched_lines(rollout: Document, room: int = 0) -> list[Line]:
-    """How far it is, below it the machines that failed and those under way, as far as there is room; 0: all."""
+def watched_lines(rollout: Document, program: str, room: int = 0) -> list[Line]:
+    """How far it is, below it the machines that failed and those under way, as far as there is room; 0: all.
+
+    Of what is held a line says until when, and what a person may type of `program`.
+    """
     told = f"rollout {short(rollout['id'])} {rollout['state']}: {progress(rollout)}"
     members = [*rollout["failures"], *rollout["under_way"]]
     width = max((len(each["name"]) for each in members), default=0)
     lines = [Line("", told, told)]
     for each in members:
-        text = f"  {each['name']:{width}}  {each['state']:8}  {detail(each)}".rstrip()
+        text = f"  {each['name']:{width}}  {stands(each):8}  {detail(each)}".rstrip()
         lines.append(Line(each["machine"], " ".join(text.split()), text))
+        if hold := each.get("held"):
+            way = f"{program} breakpoint {'|'.join(hold['verdicts'])} {short(each['workflow'])}"
+            text = f"  {'':{width}}  until {moment(hold['deadline'])}, then {hold['on_expiry']}: {way}"
+            # Whoever works in its container moves its deadline all the time.
+            lines.append(Line(f"{each['machine']} held", hold["since"], text))
     if not room or len(lines) <= room:
         return lines
-    left = f"  and {len(lines) - room + 1} more machines"
-    return [*lines[: room - 1], Line("more", left, left)]
+    shown = lines[: room - 1]
+    machines = {each.machine for each in shown}
+    left = f"  and {sum(each['machine'] not in machines for each in members)} more machines"
+    return [*shown, Line("more", left, left)]
 
 
 def last_words(rollout: Document, program: str) -> list[str]:

@@ -72,7 +72,8 @@ class Operator:
     async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
         """Every event after the one of this number, or every new one; with its number, to go on from.
 
-        Before the first comes the number that they are counted from, without an event.
+        Before the first comes the number that they are counted from, without an event: it is a smaller one than `after` where
+        there is no such event, since the appliance was put back to an earlier day, and every event that it has follows.
         """
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         async for fields in self.connection.sent_events("/v1/events", headers):

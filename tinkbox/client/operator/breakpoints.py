@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.key_kinds import ToChange
 
 if TYPE_CHECKING:
     from tinkbox.client.shell import ShellConnection
@@ -25,9 +26,10 @@ class Breakpoints:
         """Those that are asked for: `state`, `machine`, `label`, `limit`, `sort`."""
         return await self._connection.found("/v1/breakpoints", asked)
 
-    async def get(self, key: str) -> Document:
-        """What is armed and held of one workflow."""
-        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/breakpoints")
+    async def get(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
+        """What is armed and held of one workflow; `to_change` as for `Workflows.state`."""
+        asked = f"?to_change={to_change}" if to_change is not ToChange.NO else ""
+        return await self._connection.document("GET", f"/v1/workflows/{part(key)}/breakpoints{asked}")
 
     async def arm(self, key: str, change: Mapping[str, Any]) -> Document:
         return await self._post(key, "arm", change)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from tinkbox.client.operator.connection import Connection, Document, Found, Work, part
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import LabelChange
 
 if TYPE_CHECKING:
@@ -37,8 +39,10 @@ class Hardware:
         """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`, `labels`."""
         return await self._connection.document("POST", "/v1/hardware/add", dict(wanted))
 
-    async def get(self, key: str) -> Document:
-        return await self._connection.document("GET", f"/v1/hardware/{part(key)}")
+    async def get(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
+        """A machine; refused as it is `to_change` it so without force, where that is to delete or to retire it."""
+        asked = f"?to_change={to_change}" if to_change in (ToChange.DELETE, ToChange.RETIRE) else ""
+        return await self._connection.document("GET", f"/v1/hardware/{part(key)}{asked}")
 
     async def workflows(self, key: str) -> list[str]:
         """The ids of the workflows that are not over and need a machine."""
@@ -74,18 +78,23 @@ class Hardware:
         asked = {"text": text, "base": base, "force": force}
         return await self._connection.document("PUT", f"/v1/hardware/{part(machine['id'])}", asked)
 
-    async def retire(self, key: str, reason: str, *, force: bool) -> Document:
-        """Take a machine out of service; `canceled` are the workflows that were cancelled."""
-        asked = {"reason": reason, "force": force}
+    async def retire(self, key: str, reason: str, *, force: bool, created_at: str = "") -> Document:
+        """Take a machine out of service; `canceled` are the workflows that were cancelled.  `created_at` is as for `delete`."""
+        asked = {"reason": reason, "force": force, **({"created_at": created_at} if created_at else {})}
         return await self._connection.document("POST", f"/v1/hardware/{part(key)}/retire", asked)
 
     async def give_back(self, key: str) -> Document:
         """Take a retired machine back into service."""
         return await self._connection.document("POST", f"/v1/hardware/{part(key)}/return", {})
 
-    async def delete(self, key: str, *, force: bool = False) -> Document:
-        """Forget a machine; with `force` the workflows that need it are cancelled first."""
-        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}{'?force=1' if force else ''}")
+    async def delete(self, key: str, *, force: bool = False, created_at: str = "") -> Document:
+        """Forget a machine; with `force` the workflows that need it are cancelled first.
+
+        Where it was registered at another time than `created_at`, Conflict is raised; empty: it may be whenever.
+        """
+        asked = {**({"force": "1"} if force else {}), **({"created_at": created_at} if created_at else {})}
+        query = f"?{urlencode(asked)}" if asked else ""
+        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}{query}")
 
     async def notes(self, key: str) -> list[Document]:
         return list((await self._connection.document("GET", f"/v1/hardware/{part(key)}/notes"))["notes"])

@@ -13,6 +13,8 @@ from tinkbox.wire.list_total import HEADER, total_of
 QUICK = aiohttp.ClientTimeout(total=SECONDS)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
 CONNECT_SECONDS = 10.0
+# With these there was no connection that anything could be sent over.
+UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 
 
 class LastingConnection(Connection):
@@ -54,10 +56,12 @@ class LastingConnection(Connection):
             async with request as response:
                 await self._refuse(response)
                 return Reply(await self._whole(response), total_of(response.headers.get(HEADER)))
-        except aiohttp.ClientPayloadError:
-            raise self.ended() from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except UNSENT as error:
             raise self.unreachable(error) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if method == "GET" and isinstance(error, aiohttp.ClientPayloadError):
+                raise self.ended() from None
+            raise self.broken(method, path, error) from None
 
     async def _refuse(self, response: aiohttp.ClientResponse) -> None:
         # Of an answer that goes on for ever nothing is read before its status is known.

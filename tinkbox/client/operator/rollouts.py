@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tinkbox.client.operator.connection import Connection, Document, Found, Work, part
+from tinkbox.model.key_kinds import ToChange
 
 MAY_BE_MADE: Final = (
     "the rollout may be made all the same: `tinkbox rollout list` shows it, and a second one refuses the machines that the "
@@ -35,8 +36,10 @@ class Rollouts:
         """
         return await self._connection.work("/v1/rollouts", dict(wanted), Work(waiting=waiting, broken=MAY_BE_MADE))
 
-    async def get(self, key: str) -> Document:
-        return await self._connection.document("GET", f"/v1/rollouts/{part(key)}")
+    async def get(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
+        """Where it stands; with `DELETE` it is refused where it may not be deleted."""
+        asked = f"?to_change={to_change}" if to_change is ToChange.DELETE else ""
+        return await self._connection.document("GET", f"/v1/rollouts/{part(key)}{asked}")
 
     async def machines(self, key: str) -> list[Document]:
         """Every machine of it, in the order in which they begin."""

@@ -1,10 +1,12 @@
 """Templates."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.client.operator.connection import Connection, Document, Found, Work, part
 from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
+
+NOTHING_STORED: Final = "nothing was stored, for this was a look only: type it again"
 
 
 class Templates:
@@ -32,9 +34,12 @@ class Templates:
         asked = {"name": name, "data": data, **({"labels": dict(labels)} if labels else {})}
         return await self._connection.document("POST", "/v1/templates", asked)
 
-    async def validate(self, asked: Mapping[str, Any]) -> Document:
-        """Give `data` or the key of a stored `template`, and `hardware` when it is not for every machine."""
-        return await self._connection.document("POST", "/v1/templates/validate", dict(asked))
+    async def validate(self, asked: Mapping[str, Any], waiting: Callable[[float], None]) -> Document:
+        """Give `data` or the key of a stored `template`, and `hardware` when it is not for every machine.
+
+        `waiting` hears every second how long that takes by now.
+        """
+        return await self._connection.work("/v1/templates/validate", dict(asked), Work(waiting, NOTHING_STORED))
 
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/templates/{part(key)}")

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import NO_LABELS, LabelChange, Labels
 
 
@@ -35,8 +36,10 @@ class Workflows:
         *,
         confirm_wipe: bool = False,
         labels: Labels = NO_LABELS,
+        machine: str = "",
     ) -> Document:
-        asked = {"template": template, "hardware": dict(hardware)}
+        """For the machine of this key, which must have no other work, or behind what the machines of `hardware` have."""
+        asked = {"template": template, "hardware": dict(hardware), **({"machine": machine} if machine else {})}
         return await self._create(asked, breakpoints, labels, confirm_wipe=confirm_wipe)
 
     async def create_from(
@@ -61,9 +64,9 @@ class Workflows:
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/workflows/{part(key)}")
 
-    async def state(self, key: str, *, to_change: bool = False) -> Document:
-        """How the workflow stands; of a machine's key `to_change` it, that is none from before the machine was registered."""
-        asked = "?to_change=1" if to_change else ""
+    async def state(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
+        """How the workflow stands; `to_change` has it be what the key means for what changes it."""
+        asked = f"?to_change={to_change}" if to_change is not ToChange.NO else ""
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state{asked}")
 
     async def cancel(self, key: str, *, force: bool = False) -> Document:
@@ -81,7 +84,7 @@ class Workflows:
         return await self._connection.document("POST", f"/v1/workflows/{part(key)}/takeover")
 
     async def events(self, key: str, after: int = 0) -> list[Document]:
-        """The workflow's events behind the one of this number."""
+        """The workflow's events behind the one of this number; all of them where there is none of it (`Operator.events`)."""
         return await self._connection.documents(f"/v1/workflows/{part(key)}/events?after={after}")
 
     async def data(self, key: str, version: int) -> Document:

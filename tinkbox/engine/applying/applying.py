@@ -18,17 +18,17 @@ from tinkbox.engine.applying.reading import (
     DeclaredMachine,
     DeclaredTemplate,
     Documents,
+    Reading,
     SourceFile,
     Unread,
-    documents_of,
 )
-from tinkbox.engine.documents.kubernetes import Everything, Part, parts_of, read_part
+from tinkbox.engine.documents.kubernetes import Part, parts_of, read_part
 from tinkbox.engine.machines.machines import Machines, claims, refuse_retired
 from tinkbox.engine.machines.references import References
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.rendering import Rendered, check, render_each, rendering_data
+from tinkbox.engine.templates.rendering import DECLARED_IN, Rendered, check, render_each, rendering_data
 from tinkbox.engine.templates.templates import Templates, find_template
-from tinkbox.engine.turns import Turn, Turns, in_thread
+from tinkbox.engine.turns import OneEach, Turn, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN
@@ -44,6 +44,9 @@ from tinkbox.store.templates import ListedTemplate, Template
 MAX_NEW: Final = 1000  # workflows of which the rendered templates are in memory
 AT_ONCE: Final = 200  # workflows that are rendered, machines that are followed, in one go
 PIECE: Final = 64 * 1024  # letters that are read in one go
+# What 16 MiB of machines have, written closely; of nothing but empty lists that are a hundred megabytes of memory.
+MAX_VALUES: Final = 1_500_000
+MOST_PROBLEMS: Final = 1000  # with more of them no further file is read
 TRIES: Final = 5
 NOTHING: Final = "nothing was applied"
 
@@ -172,6 +175,7 @@ class Applying:
         self._new_id = new_id
         self._renderings = renderings
         self._check_texts = check_texts
+        self._rehearsals = OneEach()
 
     async def apply(self, files: Sequence[SourceFile], wish: Wish, who: str) -> Applied:
         """Have what is there become what the files declare, as `wish` says.
@@ -180,17 +184,24 @@ class Applying:
         agreed to; nothing is stored then.
         """
         with self._renderings.place(who) as turn:
-            read = [each for piece in _pieces(files) for each in await in_thread(turn, _read_parts, piece)]
-            documents = await in_thread(turn, self._read, read)
+            if not wish.rehearsal:
+                return await self._applied(files, wish, who, turn)
+            async with self._rehearsals.turn(who):
+                return await self._applied(files, wish, who, turn)
+
+    async def _applied(self, files: Sequence[SourceFile], wish: Wish, who: str, turn: Turn) -> Applied:
+        with seldom_collected:
+            documents = await self._read(files, turn)
             texts = _Lines(files)
+            ask = self._store.read_long if wish.rehearsal else self._store.read
             if documents.problems:
                 others = [each for one in documents.templates for each in await _text_problems(one, texts, wish, turn)]
-                prospect = await self._store.read(lambda tables: self._prospect(tables, documents, None))
+                prospect = await ask(lambda tables: self._prospect(tables, documents, None))
                 refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
                 raise Invalid("there are no documents of kind Hardware, Template or Workflow in it", documents.notes)
             for _ in range(TRIES):
-                prospect = await self._store.read(lambda tables: self._prospect(tables, documents, wish.prune))
+                prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune))
                 prepared = await self._prepared(prospect, texts, wish, who, turn)
                 try:
                     if wish.rehearsal or not prospect.changes:
@@ -200,16 +211,25 @@ class Applying:
                     continue
         raise Unavailable(f"{NOTHING}: others change the same things at the same time: try again later")
 
-    def _read(self, read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
-        documents = documents_of(read)
-        problems, notes = list(documents.problems), list(documents.notes)
-        for each in documents.machines:
-            try:
-                found, kept = self._check_texts([each.hardware]), notes
-            except Invalid as refusal:
-                found, kept = refusal.problems, problems
-            kept += [each.problem(str(one), "spec") for one in found]
-        return replace(documents, problems=problems, notes=notes)
+    async def _read(self, files: Sequence[SourceFile], turn: Turn) -> Documents:
+        """What the files declare; where more than MOST_PROBLEMS are wrong, the rest is not read."""
+        reading = Reading()
+        for piece in _pieces(files):
+            if reading.problems > MOST_PROBLEMS:
+                reading.end_early()
+                break
+            if reading.values > MAX_VALUES:
+                raise TooLarge(f"{NOTHING}: more than {MAX_VALUES} values in these documents: apply them in parts")
+            await in_thread(turn, self._read_parts, piece, reading)
+        return await in_thread(turn, reading.documents)
+
+    def _read_parts(self, parts: Iterable[tuple[SourceFile, Part]], reading: Reading) -> None:
+        for file, part in parts:
+            for each in reading.take(file, read_part(part)):
+                try:
+                    reading.note(each.problem(str(one), "spec") for one in self._check_texts([each.hardware]))
+                except Invalid as refusal:
+                    reading.refuse(each.problem(str(one), "spec") for one in refusal.problems)
 
     def _prospect(self, tables: Tables, documents: Documents, prune: Selector | None) -> _Prospect:
         surplus = _surplus_of(tables, documents, prune)
@@ -244,7 +264,8 @@ class Applying:
     ) -> Applied:
         """What would become of the documents; raises Invalid as `_carry_out`."""
         if prepared:
-            await self._store.read(lambda tables: self._try_flows(tables, prospect, prepared, wish))
+            ask = self._store.read_long if wish.rehearsal else self._store.read
+            await ask(lambda tables: self._try_flows(tables, prospect, prepared, wish))
         return _applied(documents, [*prospect.pruned, *_results(prospect.decisions)])
 
     def _try_flows(self, tables: Tables, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish) -> None:
@@ -330,7 +351,7 @@ class Applying:
                 found[place] = refusal
         try:
             rendered: Sequence[Rendered | Invalid] = await render_each(
-                template.data, list(data.values()), turn, apart=wish.apart
+                template.data, list(data.values()), turn, apart=wish.apart, way_out=DECLARED_IN
             )
         except Invalid as refusal:  # whatever the machine
             rendered = [refusal] * len(data)
@@ -543,10 +564,6 @@ def _pieces(files: Iterable[SourceFile]) -> Iterator[list[tuple[SourceFile, Part
         left -= len(part.text)
     if piece:
         yield piece
-
-
-def _read_parts(parts: Iterable[tuple[SourceFile, Part]]) -> list[tuple[SourceFile, Everything]]:
-    return [(file, read_part(part)) for file, part in parts]
 
 
 def refuse(problems: Sequence[Problem]) -> None:

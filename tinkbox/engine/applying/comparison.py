@@ -165,6 +165,7 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
         id="",
         name=declared.name,
         template_id="",
+        template_name="",
         devices=declared.devices,
         is_over=False,
         declaration=Declaration(
@@ -212,7 +213,7 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
     if flow.declaration is not None:
         return flow.declaration.template_ref
     same = stored.template_ids.get(declared.template_ref) == flow.template_id
-    return declared.template_ref if same else flow.template_id
+    return declared.template_ref if same else flow.template_name
 
 
 def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str], stored: Stored) -> Iterable[Problem]:

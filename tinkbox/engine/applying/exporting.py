@@ -1,7 +1,7 @@
 """The use-case of `export`: what is there as the documents that `apply` takes, in a stable order."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -159,10 +159,9 @@ def _workflows(
                 "`apply` knows a workflow"
             )
         )
-    templates = {each.id: each.name for each in tables.templates.all()}
     # Of those that were declared twice `apply` means the newest.
     newest = {_name_of(each): each for each in alone}
-    return sorted((_exported(each, templates) for each in newest.values()), key=_order)
+    return sorted(map(_exported, newest.values()), key=_order)
 
 
 def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:
@@ -170,9 +169,8 @@ def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:
     return flow.name, flow.declaration.namespace if flow.declaration else DEFAULT_NAMESPACE
 
 
-def _exported(flow: DeclaredWorkflow, templates: Mapping[str, str]) -> Exported:
-    reference = templates.get(flow.template_id, flow.template_id)
-    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=flow_manifest(flow, reference, flow.labels))
+def _exported(flow: DeclaredWorkflow) -> Exported:
+    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=flow_manifest(flow, flow.template_name, flow.labels))
 
 
 def _order(exported: Exported) -> tuple[object, ...]:

@@ -12,11 +12,16 @@ from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import declared_retirement, with_retirement
 from tinkbox.model.errors import Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called, declared_labels, hardware_from_document
+from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
 
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
+# Of what is read without a problem, where something may turn out to be in the way; the line of every field takes more
+# memory than all else.
+_PLACES: Final = frozenset(
+    {"", "metadata", "metadata.name", "metadata.labels", "spec", "spec.data", "spec.templateRef", "spec.hardwareRef"}
+)
 _CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 
 
@@ -135,24 +140,53 @@ def in_file(file: str, problem: Problem) -> Problem:
     return Problem(key=f"{place}, {problem.key}" if problem.key else place, text=problem.text)
 
 
-def documents_of(read: Iterable[tuple[SourceFile, Everything]]) -> Documents:
-    """What the documents of these files declare."""
-    found = _Found()
-    for file, everything in read:
+class Reading:
+    """What the documents of files declare, taken part by part: of each no more is kept than is needed."""
+
+    def __init__(self) -> None:
+        self._found = _Found()
+        self.values = 0
+
+    @property
+    def problems(self) -> int:
+        """How many there are so far."""
+        return len(self._found.problems)
+
+    def take(self, file: SourceFile, everything: Everything) -> Sequence[DeclaredMachine]:
+        """Take the documents of a file, or of a part of it; returns its machines."""
+        found, known = self._found, len(self._found.machines)
         found.problems += [in_file(file.name, each) for each in everything.problems]
         found.notes += [in_file(file.name, each) for each in everything.notes]
         found.unread.whole &= everything.whole
+        self.values += everything.values
         for each in everything.objects:
             _take(each, file, found)
-    found.problems += [*_twice(found), *_claimed_twice(found.machines)]
-    return Documents(
-        machines=found.machines,
-        templates=found.templates,
-        flows=found.flows,
-        problems=found.problems,
-        notes=found.notes,
-        unread=found.unread,
-    )
+        return found.machines[known:]
+
+    def refuse(self, problems: Iterable[Problem]) -> None:
+        """Keep what is wrong besides."""
+        self._found.problems += problems
+
+    def note(self, notes: Iterable[Problem]) -> None:
+        """Keep what there is to say besides."""
+        self._found.notes += notes
+
+    def end_early(self) -> None:
+        """The rest is not read: it may declare anything."""
+        self._found.unread.whole = False
+
+    def documents(self) -> Documents:
+        """All that was taken."""
+        found = self._found
+        found.problems += [*_twice(found), *_claimed_twice(found.machines)]
+        return Documents(
+            machines=found.machines,
+            templates=found.templates,
+            flows=found.flows,
+            problems=found.problems,
+            notes=found.notes,
+            unread=found.unread,
+        )
 
 
 def _take(each: Object, file: SourceFile, found: _Found) -> None:
@@ -166,7 +200,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         _note_unread(each, found.unread)
         return
     try:
-        readers[each.kind](each, file, found)
+        readers[each.kind](each.with_places(_PLACES), file, found)
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         listed = problems or [Problem(text=str(refusal))]
@@ -190,7 +224,7 @@ def _note_unread(each: Object, unread: Unread) -> None:
 
 def _take_machine(each: Object, file: SourceFile, found: _Found) -> None:
     retired = declared_retirement(each.content)
-    hardware = hardware_from_document(with_retirement(each.content, None))
+    hardware = given_hardware(with_retirement(each.content, None))
     labels = declared_labels(each.content)
     found.machines.append(
         DeclaredMachine(source=each, file=file.name, labels=labels, hardware=hardware, retired=retired)
@@ -255,9 +289,36 @@ def _twice(found: _Found) -> Iterator[Problem]:
     first: dict[tuple[str, ...], Declared] = {}
     for key, name, each in named:
         before = first.setdefault(key, each)
-        if before is not each:
-            where = f"{before.file}:{before.source.lines.get('', 1)}"
-            yield each.problem(f"{key[0]} {name} is declared a second time, the first is at {where}", "metadata.name")
+        if before is each:
+            continue
+        if isinstance(before, DeclaredMachine) and isinstance(each, DeclaredMachine) and before.name != each.name:
+            yield _renamed(before, each, found)
+        else:
+            yield each.problem(
+                f"{key[0]} {name} is declared a second time, the first is at {_place(before)}", "metadata.name"
+            )
+
+
+def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> Problem:
+    """What to do with two documents of one machine; one that was renamed keeps its id, which its first name makes too."""
+    keeping = [each for each in (first, second) if kept_id(each.hardware.document)]
+    is_object = all(each.hardware.name for each in (first, second))
+    if not is_object or len(keeping) != 1:
+        return second.problem(
+            f"hardware {second.name} has the id of {first.name} at {_place(first)}: it is one machine that was renamed. Delete "
+            "the document of the name that it has no more",
+            "metadata.name" if is_object else "id",
+        )
+    (renamed,) = keeping
+    former = second if renamed is first else first
+    is_alone = sum(each.file == former.file for each in (*found.machines, *found.templates, *found.flows)) == 1
+    remedy = f"delete {former.file}" if is_alone else f"delete that document in {former.file}"
+    text = f"machine {renamed.name} was called {former.name} before, as {_place(former)} still calls it: {remedy}"
+    return renamed.problem(text, "metadata.name")
+
+
+def _place(declared: Declared) -> str:
+    return f"{declared.file}:{declared.source.lines.get('', 1)}"
 
 
 def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
@@ -268,5 +329,5 @@ def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
         for claim in (*claims, *([each.hardware.agent_id] if each.hardware.agent_id else ())):
             before = first.setdefault(claim, each)
             if before.hardware.id != each.hardware.id:
-                other = f"hardware {before.name} at {before.file}:{before.source.lines.get('', 1)}"
+                other = f"hardware {before.name} at {_place(before)}"
                 yield each.problem(_CLAIM.format(claim=claim, other=other))

@@ -10,7 +10,15 @@ from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.machines import Machines, MachineStatus, claims, refuse_deleted
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, MacAddress, called, declared_labels, hardware_from_document
+from tinkbox.model.hardware import (
+    ID_ANNOTATION,
+    Hardware,
+    MacAddress,
+    called,
+    declared_labels,
+    declares_labels,
+    hardware_from_document,
+)
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
 from tinkbox.model.notes import MAX_NOTES, Note, note_text
 from tinkbox.store.database import Store, Tables
@@ -85,7 +93,9 @@ class MachineChanges:
                     f"this is the document of another machine: the id of {called(stored)} stays {hardware_id}"
                 )
             declared = declared_labels(document)
-            return replace(wanted, labels=stored.labels if declared is None else declared)
+            # Who was shown them and left them out wants none; a document of 2020 may never have shown them.
+            untold = {} if declares_labels(stored.labelled_document()) else stored.labels
+            return replace(wanted, labels=untold if declared is None else declared)
 
         return await self._store_changed(hardware_id, changed, base, force=force)
 
@@ -116,7 +126,8 @@ class MachineChanges:
                 )
             for claim, holder in tables.hardware.holders(wanted):
                 (other,) = tables.hardware.some([holder])
-                raise Conflict(f"{claim} belongs to machine {called(other.hardware)} already")
+                name = called(other.hardware)
+                raise Conflict(f"{claim} belongs to machine {name} already: `tinkbox hardware get {name}` shows it")
             others = set(tables.hardware.named(called(wanted))) - {hardware_id}
             if others and called(wanted) != called(stored):
                 raise Conflict(f"there is a machine called {called(wanted)} already: choose another name")

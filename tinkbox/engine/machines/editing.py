@@ -12,12 +12,12 @@ from tinkbox.model.hardware import (
     ID_ANNOTATION,
     Hardware,
     MacAddress,
-    declares_labels,
+    check_card,
+    check_interfaces,
     hardware_from_document,
     primary,
 )
 from tinkbox.model.labels import LabelChange
-from tinkbox.model.machine_lists import check_card
 
 KIND: Final = "Hardware"
 Document = dict[str, Any]
@@ -43,7 +43,8 @@ class Edit:
 
 def edited(hardware: Hardware, edit: Edit) -> Hardware:
     """The machine with the changes, and the same id; raises Invalid for what cannot be."""
-    document: Document = json.loads(json.dumps(hardware.document))
+    labels = edit.labels.applied_to(hardware.labels)
+    document: Document = json.loads(json.dumps(replace(hardware, labels=labels).labelled_document()))
     is_object = document.get("kind") == KIND
     holder: Document = document["spec" if is_object else "network"]
     first: Document = holder["interfaces"][hardware.interfaces.index(primary(hardware))]
@@ -54,13 +55,12 @@ def edited(hardware: Hardware, edit: Edit) -> Hardware:
     if edit.name:
         _name(document, first, check_name(edit.name), hardware.id)
     holder["interfaces"] = _cards(holder["interfaces"], first, edit, "allowPXE" if is_object else "allow_pxe")
+    if len(holder["interfaces"]) > len(hardware.interfaces):
+        check_interfaces(document)
     if edit.disks is not None:
         _set_disks(document, edit.disks)
     if edit.ssh_keys is not None:
         _instance(document)["ssh_keys"] = list(edit.ssh_keys)
-    labels = edit.labels.applied_to(hardware.labels)
-    if declares_labels(document) or (is_object and labels):
-        (document["metadata"] if is_object else document)["labels"] = labels
     return replace(hardware_from_document(document), labels=labels)
 
 

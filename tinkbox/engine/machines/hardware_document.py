@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from tinkbox.model.discovery import Stranger, host_name
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document
+from tinkbox.model.hardware import Hardware, MacAddress, check_card, hardware_from_document
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.kubernetes import GROUP, VERSION
 from tinkbox.model.labels import NO_LABELS, Labels
-from tinkbox.model.machine_lists import check_card
 
 _NO_HOSTS: Final[Mapping[IPv4Network, str]] = {
     IPv4Network("0.0.0.0/8"): "an address of 0.0.0.0/8",

@@ -16,6 +16,7 @@ from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_man
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
 from tinkbox.engine.machines.machines import Machines, claims
+from tinkbox.engine.turns import seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
@@ -88,7 +89,8 @@ class Imports:
 
     async def preview(self, listed: Sequence[ListedMachine], *, update: bool) -> list[Imported]:
         """What would become of each, in their order; no address is probed.  Raises Unavailable when none is free."""
-        return await self._store.read(partial(self._plan, listed, update, (), self._picture()))
+        with seldom_collected:
+            return await self._store.read_long(partial(self._plan, listed, update, (), self._picture()))
 
     async def store(
         self, listed: Sequence[ListedMachine], who: str, *, update: bool = False, skip_invalid: bool = False
@@ -106,7 +108,10 @@ class Imports:
             given = _given(planned)
             answering |= (found := await self._occupied([each for each in given if each not in silent]))
             silent |= set(given) - found
-            if not found and (stored := await self._commit(listed, who, answering, given, update, skip_invalid)):
+            if found:
+                continue
+            stored = await self._commit(listed, who, answering, given, update, skip_invalid)
+            if stored is not None:
                 # What an update would have done is not worked out again while the writer is held.
                 return [
                     replace(each, why=then.why) if each.outcome is ImportOutcome.DIFFERENT is then.outcome else each
@@ -304,8 +309,9 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
     takers: dict[str, int] = {}  # which of the list have claims, as far as they were looked at
     for hardware in known.hardware.values():
         if hardware.id not in moved:
+            name = called(hardware)
             for claim in _claims(hardware):
-                holders.setdefault(claim, called(hardware))
+                holders.setdefault(claim, name)
     for number, each in enumerate(found):
         if each.hardware is None or each.outcome not in _STORED:
             continue
@@ -348,12 +354,13 @@ def _keep(
         if each.hardware is None or each.outcome is not ImportOutcome.UPDATED:
             continue
         stored = known.hardware[each.hardware.id]
+        name = called(stored)
         for claim in _claims(stored):
-            holders[claim] = called(stored)
+            holders[claim] = name
             taker = takers.get(claim)
             if taker is not None and found[taker].outcome in _STORED:
                 keeping.append(found[taker])
-                found[taker] = _refused(found[taker].listed, f"{claim} belongs to {called(stored)} already")
+                found[taker] = _refused(found[taker].listed, f"{claim} belongs to {name} already")
 
 
 def _claims(hardware: Hardware) -> Iterator[str]:

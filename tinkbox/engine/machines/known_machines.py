@@ -9,9 +9,9 @@ from typing import Any
 from tinkbox.engine.lookup import only_machine
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import MacAddress, name_of, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, primary
 from tinkbox.model.labels import Selector
-from tinkbox.model.machine_keys import meant
+from tinkbox.model.machine_keys import exactly, meant
 from tinkbox.model.text import natural
 from tinkbox.store.hardware import MachineRecord
 
@@ -50,6 +50,11 @@ class KnownMachines:
         """The record that a key, as `Machines` takes it, means.  Raises NotFound, or Conflict when it fits several."""
         return self._records[only_machine(meant(self, key), key)]
 
+    def key(self, hardware: Hardware) -> str:
+        """What means this machine and no other: its name, or its id where that means others as well, or another."""
+        name = name_of(hardware)
+        return name if name and list(exactly(self, name)) == [hardware.id] else hardware.id
+
     def has(self, hardware_id: str) -> bool:
         """Whether there is a machine with exactly this id."""
         return hardware_id in self._records
@@ -64,6 +69,11 @@ class KnownMachines:
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""
         return list(self._by_name.get(name, ()))
+
+    def mac_named(self, name: str) -> str:
+        """The MAC of the only machine that has this name or hostname; empty where none has, or several have."""
+        ids = self.named(name)
+        return str(primary(self._records[ids[0]].hardware).mac) if len(ids) == 1 else ""
 
     def beginning(self, letters: str) -> list[str]:
         """The ids that begin with these small letters."""

@@ -47,10 +47,11 @@ class MachineStatus:
     """A machine as an operator sees it; `parked` is the reason, or empty, `stalled` how long it got no further.
 
     `tpm` is the fingerprint of the TPM that it proved to have in its last session, `tpm_accepted` of the one that it has to
-    show; empty: none.
+    show; empty: none.  `key` means it and no other machine (`KnownMachines.key`).
     """
 
     hardware: Hardware
+    key: str
     created_at: datetime
     updated_at: datetime
     ticket: bool
@@ -342,6 +343,7 @@ class Machines:
         session = self.sessions.of(record.hardware.id)
         return MachineStatus(
             hardware=record.hardware,
+            key=self.known.key(record.hardware),
             created_at=record.created_at,
             updated_at=record.updated_at,
             ticket=record.ticket,

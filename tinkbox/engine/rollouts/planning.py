@@ -10,11 +10,11 @@ from typing import Final, TypeVar
 
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.rules.arming import Change, armed
-from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
+from tinkbox.engine.templates.binding import HardwareAt, MacNamed, Names, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
-from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.hardware import Hardware, MacAddress, called, primary
@@ -118,6 +118,15 @@ class Plan:
         return Counter(disk for each in self.machines for disk in self.wiped[each.hardware.id])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Why no workflow can be made for a machine, else what it would do, and the images that it needs."""
+
+    why: str = ""
+    steps: tuple[Step, ...] = ()
+    images: tuple[str, ...] = ()
+
+
 async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
     """The machines as they are named, behind them those that are selected, in the order of their names; each once.
 
@@ -141,9 +150,10 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         else:
             refused.append(Refused(name=machine.name, machine=machine.hardware.id, why=_retired(machine.name)))
     if wanted.selector is not None:
-        selected = [_chosen(each.hardware) for each in known.selected(wanted.selector)]
-        for each in sorted(selected, key=lambda one: natural(one.name)):
-            found.setdefault(each.hardware.id, each)
+        selected = await in_slices(lambda each: _chosen(each.hardware), known.selected(wanted.selector))
+        places = await in_slices(lambda each: natural(each.name), selected)
+        for number in sorted(range(len(selected)), key=places.__getitem__):
+            found.setdefault(selected[number].hardware.id, selected[number])
         if not found and not refused:
             raise Invalid(
                 f"no machine has the labels {wanted.selector}: `tinkbox hardware label MACHINE KEY=VALUE` gives it some"
@@ -187,13 +197,18 @@ def with_appliance(text: str, names: Names, parameters: Mapping[str, str]) -> Ma
 
 
 async def planned(
-    template: Template | BuiltIn, machines: Sequence[Chosen], wanted: Wanted, names: Names, at: HardwareAt, turn: Turn
+    template: Template | BuiltIn,
+    machines: Sequence[Chosen],
+    wanted: Wanted,
+    names: Names,
+    known: KnownMachines,
+    turn: Turn,
 ) -> Plan:
     """Render the template for each machine and bind it, as `Workflows.create` does; nothing is stored.
 
     Raises Invalid for what is wrong whatever the machine.
     """
-    text = template.data
+    text, at = template.data, hardware_at(known)
     device = device_of(text, names, wanted.parameters)
     parameters = with_appliance(text, names, wanted.parameters)
     check_size({device: "", **parameters})
@@ -203,26 +218,23 @@ async def planned(
     wiped: dict[str, frozenset[str]] = {}
     images: dict[str, None] = {}
     for piece in _pieces(machines, AT_ONCE):
-        data = [rendering_data({device: str(each.mac), **parameters}, each.hardware) for each in piece]
+        data = await in_slices(lambda each: rendering_data({device: str(each.mac), **parameters}, each.hardware), piece)
         rendered = await render_each(text, data, turn)
 
-        def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[str]:
+        def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[_Judged]:
             return [
-                _why_not(each, result, wanted.breakpoints, names, at)
+                _judged(each, result, wanted.breakpoints, names, at, known.mac_named)
                 for each, result in zip(piece, rendered, strict=True)
             ]
 
-        for each, result, why in zip(piece, rendered, await in_thread(turn, judge), strict=True):
-            if why or isinstance(result, Invalid):
-                refused.append(Refused(name=each.name, machine=each.hardware.id, why=why, rendered=True))
+        for each, judged in zip(piece, await in_thread(turn, judge), strict=True):
+            if judged.why:
+                refused.append(Refused(name=each.name, machine=each.hardware.id, why=judged.why, rendered=True))
                 continue
             fit.append(each)
-            its_steps = _steps(result.definition)
-            steps = steps or its_steps
-            wiped[each.hardware.id] = frozenset(disk for step in its_steps for disk in step.wipes)
-            images |= dict.fromkeys(
-                [*(step.image for step in its_steps), *(one.image for one in result.definition.services)]
-            )
+            steps = steps or judged.steps
+            wiped[each.hardware.id] = frozenset(disk for step in judged.steps for disk in step.wipes)
+            images |= dict.fromkeys(judged.images)
     return Plan(
         template=template,
         device=device,
@@ -280,25 +292,30 @@ def _chosen(hardware: Hardware) -> Chosen:
     return Chosen(hardware=hardware, name=called(hardware, str(primary(hardware).mac)))
 
 
-def _why_not(
-    machine: Chosen, rendered: Rendered | Invalid, breakpoints: Change | None, names: Names, at: HardwareAt
-) -> str:
-    """Why a workflow cannot be made for a machine; empty when it can."""
+def _judged(
+    machine: Chosen,
+    rendered: Rendered | Invalid,
+    breakpoints: Change | None,
+    names: Names,
+    at: HardwareAt,
+    mac_named: MacNamed,
+) -> _Judged:
     if isinstance(rendered, Invalid):
-        return told(rendered)
+        return _Judged(why=told(rendered))
     definition = rendered.definition
     try:
-        actions = bind(at, definition, names)
-        bind_services(at, definition, names, NO_WORKFLOW)
+        actions = bind(at, definition, names, mac_named)
+        bind_services(at, definition, names, NO_WORKFLOW, mac_named)
         draft = _draft(definition, actions)
         if breakpoints is not None:
             armed(definition.breakpoints, breakpoints, draft)
     except Refusal as refusal:
-        return told(refusal)
+        return _Judged(why=told(refusal))
     if machine.hardware.id not in draft.workers():
-        workers = ", ".join(dict.fromkeys(task.worker for task in definition.tasks))
-        return f"the template has nothing to do for this machine: its tasks are for {shortened(workers, 200)}"
-    return ""
+        workers = shortened(", ".join(dict.fromkeys(task.worker for task in definition.tasks)), 200)
+        return _Judged(why=f"the template has nothing to do for this machine: its tasks are for {workers}")
+    steps = _steps(definition)
+    return _Judged(steps=steps, images=(*(each.image for each in steps), *(each.image for each in definition.services)))
 
 
 def _draft(definition: Definition, actions: tuple[ActionStatus, ...]) -> Workflow:
@@ -307,6 +324,7 @@ def _draft(definition: Definition, actions: tuple[ActionStatus, ...]) -> Workflo
         id=NO_WORKFLOW,
         name=definition.name,
         template_id="",
+        template_name="",
         devices={},
         state=State.PENDING,
         created_at=_NEVER,

@@ -1,7 +1,7 @@
-"""Use-cases of rollouts: what people ask of them.  `progression` has them go on."""
+"""Use-cases of rollouts, and of a workflow for one machine: what people ask of them.  `progression` has rollouts go on."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +14,6 @@ from tinkbox.engine.rollouts.planning import (
     Wanted,
     chosen_machines,
     engaged,
-    hardware_at,
     planned,
     refused_in,
 )
@@ -24,11 +23,12 @@ from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import find_template
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import OneEach, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import OPERATOR
-from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.breakpoint import Breakpoints, Hold
 from tinkbox.model.errors import Conflict, Invalid, Problem
 from tinkbox.model.keys import meant
 from tinkbox.model.labels import LabelChange
@@ -49,7 +49,7 @@ from tinkbox.model.rollout import (
     reasons_told_once,
 )
 from tinkbox.model.text import counted
-from tinkbox.model.workflow import ListedWorkflow
+from tinkbox.model.workflow import ListedWorkflow, State
 from tinkbox.store.database import Store, Tables
 
 SHOWN: Final = 100  # machines of each kind, where not all of them are asked for
@@ -60,7 +60,7 @@ class Standing:
     """A rollout with where its machines stand.
 
     Of those that did not succeed or were left out, are under way and wait, only the first are listed; `workflows` are those of the machines under
-    way, by their ids.  `refused` are those that it has just gone on without.
+    way, by their ids, and `holds` those of these that wait for a person's verdict; `held` is how many there are in all.  `refused` are those that it has just gone on without.
     """
 
     rollout: Rollout
@@ -70,6 +70,8 @@ class Standing:
     waiting: Sequence[Member] = ()
     workflows: Sequence[ListedWorkflow] = ()
     refused: Sequence[Refused] = ()
+    held: int = 0
+    holds: Mapping[str, Hold] = field(default_factory=dict)
 
 
 class Rollouts:
@@ -83,6 +85,7 @@ class Rollouts:
         store: Store,
         wakeups: Wakeups,
         machines: Machines,
+        workflows: Workflows,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         names: Names,
@@ -92,11 +95,18 @@ class Rollouts:
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
+        self._workflows = workflows
         self._clock = clock
         self._new_id = new_id
         self._names = names
         self._renderings = renderings
         self._digest_of = digest_of
+        self._rehearsals = OneEach()
+
+    async def rehearse(self, wanted: Wanted, who: str) -> Plan:
+        """As `plan`, one of each person at a time."""
+        async with self._rehearsals.turn(who):
+            return await self.plan(wanted, who)
 
     async def plan(self, wanted: Wanted, who: str = OPERATOR) -> Plan:
         """What a rollout would do; nothing is stored.
@@ -106,7 +116,7 @@ class Rollouts:
         template = await self._store.read(lambda tables: find_template(tables, wanted.template))
         machines, unknown = await chosen_machines(self._machines.known, wanted)
         with self._renderings.place(who) as turn:
-            plan = await planned(template, machines, wanted, self._names, hardware_at(self._machines.known), turn)
+            plan = await planned(template, machines, wanted, self._names, self._machines.known, turn)
         why = await self._store.read(lambda tables: engaged(tables, plan.names))
         busy = refused_in(plan.names, why)
         return replace(
@@ -170,29 +180,63 @@ class Rollouts:
         self._wakeups.wake(CHANGES)
         return await self.get(rollout_id)
 
+    async def create_one(self, wanted: Wanted, who: str = OPERATOR) -> str:
+        """Make a workflow for the one machine that is wanted, unless it is engaged; returns the workflow's id.
+
+        What refuses a machine of a rollout refuses this one, in the transaction that makes the workflow.  Raises as `create`.
+        """
+        plan = await self.plan(wanted, who)
+        if plan.refused:
+            raise _refused(plan.refused, 0)
+        (machine,) = plan.machines
+        prepared = await self._workflows.prepare(
+            plan.template,
+            {plan.device: str(machine.mac), **plan.parameters},
+            machine=machine.hardware,
+            breakpoints=wanted.breakpoints,
+            who=who,
+            confirm_wipe=wanted.confirm_wipe,
+            labels=wanted.labels,
+        )
+
+        def use_case(tables: Tables) -> list[str]:
+            if why := engaged(tables, plan.names):  # since it was looked at
+                raise _refused(refused_in(plan.names, why), 0)
+            return self._workflows.take_in(tables, prepared)
+
+        workers = await self._store.write(use_case)
+        await self._workflows.taken_in(prepared.name, workers)
+        return prepared.id
+
     async def all(self) -> list[Standing]:
         """Every rollout, oldest first, without its machines."""
 
         def question(tables: Tables) -> list[Standing]:
             found = tables.rollouts.all()
-            counts = tables.rollouts.counts([each.id for each in found])
-            return [Standing(rollout=each, counts=counts[each.id]) for each in found]
+            ids = [each.id for each in found]
+            counts, held = tables.rollouts.counts(ids), tables.rollouts.held(ids)
+            return [Standing(rollout=each, counts=counts[each.id], held=held.get(each.id, 0)) for each in found]
 
         return await self._store.read(question)
 
-    async def get(self, key: str) -> Standing:
-        """Raises NotFound, or Conflict when the key fits several."""
+    async def get(self, key: str, *, to_delete: bool = False) -> Standing:
+        """Raises NotFound, or Conflict when the key fits several, and `to_delete` it what `delete` does."""
 
         def question(tables: Tables) -> Standing:
             rollout = find_rollout(tables, key)
+            if to_delete:
+                _refuse_deletion(rollout)
             under_way = tables.rollouts.members(rollout.id, UNDER_WAY, SHOWN)
+            workflows = tables.workflows.listed([each.workflow_id for each in under_way])
             return Standing(
                 rollout=rollout,
                 counts=tables.rollouts.counts([rollout.id])[rollout.id],
                 unsuccessful=explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL | {Place.LEFT}, SHOWN)),
                 under_way=under_way,
                 waiting=tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN),
-                workflows=tables.workflows.listed([each.workflow_id for each in under_way]),
+                workflows=workflows,
+                held=tables.rollouts.held([rollout.id]).get(rollout.id, 0),
+                holds=tables.holds.awaiting([each.id for each in workflows if each.state is State.RUNNING]),
             )
 
         return await self._store.read(question)
@@ -256,11 +300,7 @@ class Rollouts:
 
         def use_case(tables: Tables) -> str:
             rollout = find_rollout(tables, key)
-            if rollout.state not in OVER:
-                raise Conflict(
-                    f"rollout {rollout.short} is {rollout.state}: it can be deleted when it is over; `tinkbox rollout cancel "
-                    f"{rollout.short}` ends it"
-                )
+            _refuse_deletion(rollout)
             tables.rollouts.delete(rollout.id)
             return rollout.id
 
@@ -293,6 +333,14 @@ class Rollouts:
 def find_rollout(tables: Tables, key: str) -> Rollout:
     """The one rollout that `key` means; raises NotFound or Conflict."""
     return only(meant(tables.rollouts, key), "rollout", key)
+
+
+def _refuse_deletion(rollout: Rollout) -> None:
+    if rollout.state not in OVER:
+        raise Conflict(
+            f"rollout {rollout.short} is {rollout.state}: it can be deleted when it is over; `tinkbox rollout cancel "
+            f"{rollout.short}` ends it"
+        )
 
 
 def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:

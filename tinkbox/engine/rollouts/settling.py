@@ -8,7 +8,7 @@ from typing import Final
 
 from tinkbox.engine.rollouts.rules import Happening, advance, follows
 from tinkbox.model.conditions import explanation
-from tinkbox.model.rollout import FAILURES, UNSUCCESSFUL, Counts, Member, Rollout, RolloutState
+from tinkbox.model.rollout import FAILURES, OVER, UNSUCCESSFUL, Counts, Member, Rollout, RolloutState
 from tinkbox.model.text import shortened
 from tinkbox.store.database import Tables
 
@@ -23,7 +23,10 @@ def is_unsettled(tables: Tables, rollout: Rollout, counts: Counts) -> bool:
 
 
 def settle(tables: Tables, rollout_id: str, now: datetime) -> tuple[Rollout | None, Counts]:
-    """Take note of the machines that ended, and of what that means for their rollout."""
+    """Take note of the machines that ended, and of what that means for their rollout.
+
+    When it is over, what waits for its retry stands where its workflow does.
+    """
     rollout = tables.rollouts.get(rollout_id)
     if rollout is None:
         return None, Counts()
@@ -33,6 +36,10 @@ def settle(tables: Tables, rollout_id: str, now: datetime) -> tuple[Rollout | No
         stop_into = RolloutState.FAILED if happening is Happening.STOPPED else None
         rollout = replace(rollout, state=advance(rollout, happening), stop_into=stop_into)
         tables.rollouts.set_state(rollout_id, rollout.state, now, stop_into)
+        if rollout.state in OVER:
+            tables.rollouts.fall_back(rollout_id)
+            note(tables, rollout)  # that one of them failed is no news
+            counts = tables.rollouts.counts([rollout_id])[rollout_id]
         _log.info("rollout %s is %s", rollout_id, rollout.state, extra={"action": "rollouts.state"})
     return rollout, counts
 

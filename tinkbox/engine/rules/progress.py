@@ -95,7 +95,7 @@ def find_action(workflow: Workflow, name: str) -> ActionStatus:
     found = [each for each in workflow.actions if name in {each.action.spec.name, full_name(each.action)}]
     if not found:
         there = ", ".join(full_name(each.action) for each in workflow.actions)
-        raise NotFound(f"workflow {workflow.id} has no action {name}, but {there}")
+        raise NotFound(f"there is no action {name}: there are {there}")
     if len(found) > 1:
         raise Conflict(f"{len(found)} actions are called {name}: name the task as well, as task/action")
     return found[0]

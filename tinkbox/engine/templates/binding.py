@@ -21,6 +21,13 @@ from tinkbox.wire.routing.rules import Request
 MODES = ("", "ro", "rw")
 # The id of the hardware that has a MAC, IPv4 address or agent id; None: it is unknown.
 HardwareAt = Callable[[str], str | None]
+# The MAC of the machine that has a name, which templates cannot name it by; empty: none has, or several have.
+MacNamed = Callable[[str], str]
+
+
+def no_name(_: str) -> str:
+    """Where the names of machines are not known."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +57,9 @@ def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
     return None
 
 
-def bind(hardware_at: HardwareAt, definition: Definition, names: Names) -> tuple[ActionStatus, ...]:
+def bind(
+    hardware_at: HardwareAt, definition: Definition, names: Names, mac_named: MacNamed = no_name
+) -> tuple[ActionStatus, ...]:
     """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
 
     Raises Invalid when a machine is unknown or when nothing is left to do.
@@ -60,7 +69,7 @@ def bind(hardware_at: HardwareAt, definition: Definition, names: Names) -> tuple
     for number, task in enumerate(definition.tasks):
         worker = hardware_at(task.worker)
         if worker is None:
-            text = f"hardware mentioned with reference {task.worker} not found: push its hardware document first"
+            text = f"hardware mentioned with reference {task.worker} not found: {_way_out(task.worker, mac_named)}"
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
             continue
         for action in task.actions:
@@ -82,7 +91,7 @@ def bind(hardware_at: HardwareAt, definition: Definition, names: Names) -> tuple
 
 
 def bind_services(
-    hardware_at: HardwareAt, definition: Definition, names: Names, workflow_id: str
+    hardware_at: HardwareAt, definition: Definition, names: Names, workflow_id: str, mac_named: MacNamed = no_name
 ) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
@@ -95,7 +104,7 @@ def bind_services(
         host = _host(hardware_at, service, names)
         if host is None:
             called = f"the appliance, which is called {names.name} or {names.address}"
-            text = f"{service.worker} is neither {called}, nor known hardware: push its hardware document first"
+            text = f"{service.worker} is neither {called}, nor known hardware: {_way_out(service.worker, mac_named)}"
             problems.append(Problem(key=f"services[{index}].worker", text=text))
             continue
         key = f"services[{index}].volumes"
@@ -109,6 +118,13 @@ def bind_services(
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
     return tuple(planned)
+
+
+def _way_out(worker: str, mac_named: MacNamed) -> str:
+    """What helps where no hardware has what a template calls a worker."""
+    if mac := mac_named(worker):
+        return f"{worker} is the name of a machine: give its MAC {mac}"
+    return "push its hardware document first"
 
 
 def _host(hardware_at: HardwareAt, service: Service, names: Names) -> str | None:

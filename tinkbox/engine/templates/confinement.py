@@ -1,7 +1,7 @@
 """The process that renders one template: little memory, little time, no files, no rights.
 
 It reads `{"dialect": …, "text": …, "data": […]}` with the name of a Dialect, gives up everything that it does not
-need, and writes CONFINED and a list of texts and of `{"line": …, "text": …}` for problems; or REFUSED and the reason,
+need, and writes CONFINED and a list of texts and of `{"line": …, "key": …, "text": …}` for problems; or REFUSED and the reason,
 where the system does not let it give up what it has.  `rendering_process` starts it, and kills it in the end.
 """
 
@@ -43,5 +43,7 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     else:
         rendered = jinja_dialect.render_each(text, data, functions, MAX_TEXT)
     del ballast  # so that there is room to say that there was none
-    told = [each if isinstance(each, str) else {"line": each.line, "text": each.text} for each in rendered]
+    told = [
+        each if isinstance(each, str) else {"line": each.line, "key": each.key, "text": each.text} for each in rendered
+    ]
     sink.write(json.dumps(told).encode())

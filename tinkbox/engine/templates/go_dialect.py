@@ -162,7 +162,10 @@ class GoTemplate:
             raise Invalid("the template calls what no template may", refused)
 
     def render(self, data: Mapping[str, Any]) -> str:
-        """Fill in the data; raises Invalid that says what is missing or wrong, and where."""
+        """Fill in the data; raises Invalid that says what is missing or wrong, and where.
+
+        What the data itself lacks is the `key` of the problem.
+        """
         self._yaml.renew()
         try:
             with bounded_work():
@@ -172,7 +175,7 @@ class GoTemplate:
 
 
 def render_each(text: str, several: Sequence[Mapping[str, Any]]) -> list[str | Problem]:
-    """Render a text with each of several data; where that fails, the problem.
+    """Render a text with each of several data; where that fails, the problem, with the name that the data lacks as its `key`.
 
     With no data it is only read: the list has its problems.
     """
@@ -197,4 +200,4 @@ def _refused(*_: object) -> Any:
 
 
 def _invalid(error: TemplateError) -> Invalid:
-    return Invalid("the template cannot be rendered", [Problem(line=error.line, text=error.problem)])
+    return Invalid("the template cannot be rendered", [Problem(line=error.line, key=error.missing, text=error.problem)])

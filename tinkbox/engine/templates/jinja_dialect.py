@@ -5,7 +5,8 @@ The only file that knows jinja2.  The sandbox bounds neither time nor memory: `c
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import jinja2.debug  # imported here because jinja2 does it late, when no file can be opened any more
 from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
@@ -28,8 +29,16 @@ class _TooLong(Exception):
     pass
 
 
+class _NoValue(UndefinedError):
+    """The data lacks a name."""
+
+    def __init__(self, name: str, message: str | None = None) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int) -> list[str | Problem]:
-    """Render a text with each of several data; where that fails, the problem.
+    """Render a text with each of several data; where that fails, the problem, with the name that the data lacks as its `key`.
 
     With no data it is only read: the list has the one problem, or is empty.  `most` bounds each output, in bytes.
     """
@@ -59,6 +68,8 @@ def _problem(error: Exception) -> Problem:
             return Problem(line=line, text=TOO_MUCH_MEMORY)
         case RecursionError():
             return Problem(line=line, text="the template is nested too deeply")
+        case _NoValue():
+            return Problem(line=line, key=error.name, text=str(error))
         case UndefinedError() | GoError() | _TooLong():
             return Problem(line=line, text=str(error))
         case _:
@@ -103,6 +114,7 @@ def _naming_the_nearest(data: Mapping[str, Any]) -> type[StrictUndefined]:
         ) -> None:
             if hint is None and obj is missing:
                 hint = f"{name} has no value; {meant(str(name), data)}"
+                exc = cast("type[UndefinedError]", partial(_NoValue, str(name)))  # jinja2 calls it with the hint
             elif hint is None and isinstance(obj, Mapping):
                 hint = f"there is no {name} in it; {meant(str(name), [str(key) for key in obj])}"
             super().__init__(hint, obj, name, exc)

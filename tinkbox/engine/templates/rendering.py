@@ -29,12 +29,15 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels
 from tinkbox.model.machine_views import object_view, struct_view
+from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
 
 WORKFLOW_IDS = ("workflow_id", "workflowid")
 RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
 NO_WORKFLOW = str(UUID(int=0))
 DUMMY = "00:00:00:00:00:00"
+GIVEN_BY = "with --set NAME=VALUE, or in the -r map"  # to `workflow create`
+DECLARED_IN = "under spec.hardwareMap of the document"  # that `apply` or `workflow create -f` has
 Data = Mapping[str, Any]
 
 
@@ -107,21 +110,25 @@ async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apar
             raise invalid_template(certain)
 
 
-async def render(text: str, data: Data, turn: Turn = nullcontext) -> Rendered:
-    """Fill a template and read what comes out; raises Invalid with every problem, each with its line."""
-    (rendered,) = await render_each(text, [data], turn)
+async def render(text: str, data: Data, turn: Turn = nullcontext, way_out: str = GIVEN_BY) -> Rendered:
+    """Fill a template and read what comes out; raises Invalid with every problem, each with its line.
+
+    `way_out` is as for `render_each`.
+    """
+    (rendered,) = await render_each(text, [data], turn, way_out=way_out)
     if isinstance(rendered, Invalid):
         raise rendered
     return rendered
 
 
 async def render_each(
-    text: str, several: Sequence[Data], turn: Turn = nullcontext, *, apart: bool = False
+    text: str, several: Sequence[Data], turn: Turn = nullcontext, *, apart: bool = False, way_out: str = GIVEN_BY
 ) -> list[Rendered | Invalid]:
     """The same with each of several data; raises Invalid for what is wrong with all of them.
 
     `apart`: a Go template has a process of its own too, as Jinja2 always has.  That takes half a second to start, but
-    leaves Python to booting machines; what cannot be read fails for each of the data then.
+    leaves Python to booting machines; what cannot be read fails for each of the data then.  `way_out` says how a person
+    gives the value NAME, where one is missing.
     """
     _bound(text, "template")
     dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
@@ -130,30 +137,33 @@ async def render_each(
         text, dialect = await in_thread(turn, as_go, text), Dialect.GO
     if dialect is Dialect.GO and not apart:
         template = await in_thread(turn, _read_go, text, because)
-        return [await in_thread(turn, _render_go, template, text, each, because) for each in several]
+        return [await in_thread(turn, _render_go, template, text, each, because, way_out) for each in several]
     texts = await render_confined(text, several, turn, dialect) if several else []
     # Each in a turn of its own: others come between two machines.
     return [
-        await in_thread(turn, _read_rendered, text, dialect, data, each, because)
+        await in_thread(turn, _read_rendered, text, dialect, data, each, because, way_out)
         for data, each in zip(several, texts, strict=True)
     ]
 
 
 def _read_rendered(
-    text: str, dialect: Dialect, data: Data, rendered: str | Problem, because: str
+    text: str, dialect: Dialect, data: Data, rendered: str | Problem, because: str, way_out: str
 ) -> Rendered | Invalid:
-    lacking = _missing(text, dialect, data)
-    return invalid_template(lacking, because) if lacking else _result(text, rendered, because)
+    lacking = _missing(text, dialect, data, way_out)
+    if not lacking and isinstance(rendered, Problem):
+        lacking = [_naming_the_value(rendered, data, way_out)]
+    return _result(text, rendered) if isinstance(rendered, str) and not lacking else invalid_template(lacking, because)
 
 
-def _render_go(template: GoTemplate, text: str, data: Data, because: str) -> Rendered | Invalid:
-    lacking = _missing(text, Dialect.GO, data)
+def _render_go(template: GoTemplate, text: str, data: Data, because: str, way_out: str) -> Rendered | Invalid:
+    lacking = _missing(text, Dialect.GO, data, way_out)
     if lacking:
         return invalid_template(lacking, because)
     try:
-        return _result(text, template.render(data), because)
+        rendered = template.render(data)
     except Invalid as error:
-        return invalid_template(error.problems, because)
+        return invalid_template([_naming_the_value(each, data, way_out) for each in error.problems], because)
+    return _result(text, rendered)
 
 
 def _read_go(text: str, because: str) -> GoTemplate:
@@ -163,9 +173,7 @@ def _read_go(text: str, because: str) -> GoTemplate:
         raise invalid_template(error.problems, because) from None
 
 
-def _result(text: str, rendered: str | Problem, because: str) -> Rendered | Invalid:
-    if isinstance(rendered, Problem):
-        return invalid_template([rendered], because)
+def _result(text: str, rendered: str) -> Rendered | Invalid:
     try:
         _bound(rendered, "rendered template")
         return Rendered(text=rendered, definition=read_definition(rendered))
@@ -175,19 +183,22 @@ def _result(text: str, rendered: str | Problem, because: str) -> Rendered | Inva
         return Invalid(f"{error}; lines are counted in the rendered text", error.problems)
 
 
-def _missing(text: str, dialect: Dialect, data: Data) -> list[Problem]:
+def _missing(text: str, dialect: Dialect, data: Data, way_out: str) -> list[Problem]:
     """Every placeholder without a value, where a text has nothing but names as placeholders."""
-    given = [name for name in data if name not in RESERVED]
-    return [
-        Problem(
-            line=each.line,
-            key=each.name,
-            text=f"placeholder {each.name} has no value: give it with --set {each.name}=VALUE, or in the -r map, which has "
-            f"{', '.join(sorted(given)) or 'nothing'}",
-        )
-        for each in placeholders(text, dialect) or ()
-        if each.name not in data
-    ]
+    names = placeholders(text, dialect) or ()
+    return [_without_value(each.name, each.line, data, way_out) for each in names if each.name not in data]
+
+
+def _naming_the_value(problem: Problem, data: Data, way_out: str) -> Problem:
+    """What a dialect says of a text, with the way out where a value is missing, which is the problem's key then."""
+    return _without_value(problem.key, problem.line, data, way_out) if problem.key else problem
+
+
+def _without_value(name: str, line: int | None, data: Data, way_out: str) -> Problem:
+    given = ", ".join(sorted(each for each in data if each not in RESERVED)) or "nothing"
+    near = nearest(name, RESERVED)
+    text = f"placeholder {name} has no value: give it {way_out.replace('NAME', name)}, which has {given}"
+    return Problem(line=line, key=name, text=f"{text}; did you mean {near}?" if near else text)
 
 
 def _because(dialect: Dialect, mark: Mark | None) -> str:

@@ -17,7 +17,7 @@ from tinkbox.confinement.giving_up import CONFINED, REFUSED
 from tinkbox.confinement.programs import folder, program
 from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 from tinkbox.engine.templates.dialects import Dialect
-from tinkbox.engine.turns import Turn
+from tinkbox.engine.turns import Turn, in_slices
 from tinkbox.model.errors import Problem, Unavailable
 from tinkbox.model.template import MAX_TEXT
 
@@ -48,7 +48,9 @@ async def render_confined(
 
 
 async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[str | Problem]:
-    request = json.dumps({"dialect": dialect.name, "text": text, "data": list(several)}).encode()
+    begin = json.dumps({"dialect": dialect.name, "text": text})
+    data = await in_slices(json.dumps, several)
+    request = f'{begin.removesuffix("}")}, "data": [{", ".join(data)}]}}'.encode()
     process = await asyncio.create_subprocess_exec(
         *_program(),
         stdin=asyncio.subprocess.PIPE,
@@ -77,7 +79,7 @@ async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect
         told = json.loads(said.removeprefix(CONFINED))
     except ValueError:
         return [_EXCEEDED] * max(len(several), 1)
-    return [each if isinstance(each, str) else Problem(line=each["line"], text=each["text"]) for each in told]
+    return [each if isinstance(each, str) else Problem(**each) for each in told]
 
 
 async def _exchange(process: asyncio.subprocess.Process, request: bytes) -> bytes:

@@ -12,18 +12,21 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdict, validate
-from tinkbox.engine.turns import Turns, in_thread
+from tinkbox.engine.turns import OneEach, Turns, in_thread, seldom_collected
+from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
+from tinkbox.model.listing import OfTemplate
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 
 T = TypeVar("T")
 NO_TEMPLATE_LABELS: Final[Mapping[str, Labels]] = MappingProxyType({})
 # None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
+_OWN_NAME = re.compile(r"""^name:[ \t]+(?P<quote>["']?)(?P<name>[^"'\s#]+)(?P=quote)[ \t]*(?:#.*)?$""", re.MULTILINE)
 _NAME = re.compile(r"(?!-|\.{1,2}\Z)[a-zA-Z0-9_.-]{1,199}\Z")
 
 
@@ -37,16 +40,19 @@ class Templates:
     def __init__(
         self,
         store: Store,
+        wakeups: Wakeups,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         renderings: Turns,
         names: Names,
     ) -> None:
         self._store = store
+        self._wakeups = wakeups
         self._renderings = renderings
         self._clock = clock
         self._new_id = new_id
         self._names = names
+        self._validations = OneEach()
 
     async def create(self, name: str, data: str, who: str = OPERATOR) -> str:
         """Store a checked template; returns its id.
@@ -111,9 +117,20 @@ class Templates:
         """Every template as lists have it, oldest first."""
         return await self._store.read(lambda tables: tables.templates.all())
 
-    async def names(self) -> dict[str, str]:
-        """The names of those that are stored and those of the program, by their ids."""
-        return {**{each: each for each in catalogue()}, **{each.id: each.name for each in await self.all()}}
+    async def with_workflows(self, key: str) -> OfTemplate:
+        """Whose workflows a key selects: also a template's that is gone, by the name that these show, or by its id.
+
+        Raises NotFound, or Conflict when the key fits several.
+        """
+
+        def question(tables: Tables) -> OfTemplate:
+            kept = tables.workflow_templates
+            if key in catalogue():  # a template of the program has its name for an id
+                return next(iter(kept.named(key)), OfTemplate(called=key))
+            begin = (each for each in beginning(kept, key) if each.id not in catalogue())
+            return only(exactly(kept, key) or tuple(begin), "template", key)
+
+        return await self._store.read(question)
 
     async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:
         """Change name, text or both; existing workflows stay as they are.  Returns the id."""
@@ -135,14 +152,18 @@ class Templates:
             tables.templates.put(new)
             return new.id
 
-        return await self._store.write(use_case)
+        template_id = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return template_id
 
     async def validate(
         self, text: str, machines: Sequence[Hardware], devices: Mapping[str, str] | None, who: str
     ) -> list[Verdict]:
-        """What `validation.validate` says of a text, in this person's turn."""
+        """What `validation.validate` says of a text, in this person's turn; one at a time of each person."""
         with self._renderings.place(who) as turn:
-            return await validate(text, machines, self._names, devices, turn)
+            async with self._validations.turn(who):
+                with seldom_collected:
+                    return await validate(text, machines, self._names, devices, turn)
 
     async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
         """What a document says, read in this person's turn: that takes as long as a rendering."""
@@ -157,7 +178,9 @@ class Templates:
             tables.templates.delete(template.id)
             return template.id
 
-        return await self._store.write(use_case)
+        template_id = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return template_id
 
     async def _check(self, data: str, who: str) -> None:
         with self._renderings.place(who) as turn:
@@ -181,6 +204,17 @@ def _stored(tables: Tables, key: str) -> Template:
             f"{key}`, and it is used instead"
         )
     return only(found or beginning(tables.templates, key), "template", key)
+
+
+def own_name(text: str) -> str:
+    """The `name:` of a template in 2020's form, by which `tink` stored it from 2021 on; raises Invalid where none can be one.
+
+    It is looked for as text, for what is to be filled in yet may be no YAML.
+    """
+    found = _OWN_NAME.search(text)
+    if found is None or not _NAME.match(found["name"]):
+        raise Invalid("a template needs a name: give it with -n, for its text has none at `name:` that can be one")
+    return found["name"]
 
 
 def check_template_name(name: str) -> None:

@@ -1,24 +1,31 @@
 """What is wrong with a template before anybody makes a workflow of it: it is rendered for machines, and forgotten."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Final
 
-from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
+from tinkbox.engine.templates.binding import HardwareAt, MacNamed, Names, bind, bind_services
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
     RESERVED,
+    Data,
     Rendered,
     check,
     render_each,
     rendering_data,
 )
-from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.engine.templates.rendering_process import MAX_BATCH
+from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, MacAddress, primary
+from tinkbox.model.hardware import Hardware, MacAddress, names_of, primary
 from tinkbox.model.template import Definition
+
+GIVEN_BY = "in the -r map"  # to `template validate`
+AT_ONCE: Final = 4 * MAX_BATCH  # machines of which the rendered templates are in memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +53,30 @@ async def validate(
     would bind it.  Raises Invalid for what is wrong with the template whatever the machine.
     """
     await check(text, turn, apart=True)
-    ids = _ids(machines)
-
-    def hardware_at(address: str) -> str | None:
-        return ids.get(_spelled(address))
-
+    async with turn():
+        known = await _Known.of(machines)
     called = await in_thread(turn, device_names, text)
+    asked: Sequence[Hardware | None] = machines
     if devices is not None:
-        known = (found for address in devices.values() if (found := _known(machines, hardware_at(address))))
-        asked = [(next(known, None), devices)]
-    else:
-        asked = [(each, _devices(called, names, str(primary(each).mac))) for each in machines]
+        asked = [await in_thread(turn, known.first, devices)]
     if not asked:
         await _judge_alone(text, _devices(called, names, DUMMY), names, turn)
-    rendered = await render_each(text, [rendering_data(given, machine) for machine, given in asked], turn, apart=True)
-    verdicts = []
-    for (machine, given), each in zip(asked, rendered, strict=True):
-        problems = await in_thread(turn, _problems, each, hardware_at, names)
-        verdicts.append(Verdict(machine=machine, devices=given, problems=problems))
+    verdicts: list[Verdict] = []
+
+    def with_devices(machine: Hardware | None) -> tuple[Hardware | None, Mapping[str, str], Data]:
+        if devices is not None or machine is None:
+            given = devices or {}
+        else:
+            given = _devices(called, names, str(primary(machine).mac))
+        return machine, given, rendering_data(given, machine)
+
+    for begin in range(0, len(asked), AT_ONCE):
+        async with turn():
+            piece = await in_slices(with_devices, asked[begin : begin + AT_ONCE])
+        rendered = await render_each(text, [data for _, _, data in piece], turn, apart=True, way_out=GIVEN_BY)
+        for (machine, given, _), each in zip(piece, rendered, strict=True):
+            problems = await in_thread(turn, _problems, each, known.at, names, known.mac_named)
+            verdicts.append(Verdict(machine=machine, devices=given, problems=problems))
     return verdicts
 
 
@@ -78,30 +91,62 @@ def _devices(called: Sequence[str], names: Names, address: str) -> Mapping[str, 
     return {name: names.name if name == names.name else address for name in called if name not in RESERVED}
 
 
-def _problems(rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names) -> tuple[Problem, ...]:
-    refusals = [rendered] if isinstance(rendered, Invalid) else _refusals(rendered.definition, hardware_at, names)
+def _problems(
+    rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names, mac_named: MacNamed
+) -> tuple[Problem, ...]:
+    if isinstance(rendered, Invalid):
+        refusals: Iterable[Invalid] = [rendered]
+    else:
+        refusals = _refusals(rendered.definition, hardware_at, names, mac_named)
     return tuple(problem for each in refusals for problem in each.problems or [Problem(text=str(each))])
 
 
-def _refusals(definition: Definition, hardware_at: HardwareAt, names: Names) -> Iterator[Invalid]:
+def _refusals(definition: Definition, hardware_at: HardwareAt, names: Names, mac_named: MacNamed) -> Iterator[Invalid]:
     try:
-        bind(hardware_at, definition, names)
+        bind(hardware_at, definition, names, mac_named)
     except Invalid as refusal:
         yield refusal
     try:
-        bind_services(hardware_at, definition, names, NO_WORKFLOW)
+        bind_services(hardware_at, definition, names, NO_WORKFLOW, mac_named)
     except Invalid as refusal:
         yield refusal
 
 
-def _ids(machines: Sequence[Hardware]) -> Mapping[str, str]:
-    """The ids of machines by all that a task may name them by."""
-    return {
-        _spelled(str(address)): machine.id
-        for machine in machines
-        for address in (machine.agent_id, *(at for each in machine.interfaces for at in (each.mac, each.address)))
-        if address
-    }
+class _Known:
+    """The machines by all that a task may name them by, and by their names."""
+
+    def __init__(self) -> None:
+        self._at: dict[str, Hardware] = {}
+        self._named: dict[str, list[Hardware]] = defaultdict(list)
+
+    @classmethod
+    async def of(cls, machines: Iterable[Hardware]) -> "_Known":
+        """Booting machines are answered in between."""
+        known = cls()
+        await in_slices(known._take, machines)
+        return known
+
+    def _take(self, machine: Hardware) -> None:
+        for address in (machine.agent_id, *(at for each in machine.interfaces for at in (each.mac, each.address))):
+            if address:
+                self._at[_spelled(str(address))] = machine
+        for name in set(names_of(machine)):
+            self._named[name].append(machine)
+
+    def at(self, address: str) -> str | None:
+        """The id of the machine that has a MAC, however it is spelled, an IPv4 address or an agent id."""
+        found = self._at.get(_spelled(address))
+        return found.id if found else None
+
+    def first(self, devices: Mapping[str, str]) -> Hardware | None:
+        """The first of the devices that is a known machine."""
+        found = (self._at.get(_spelled(address)) for address in devices.values())
+        return next((each for each in found if each is not None), None)
+
+    def mac_named(self, name: str) -> str:
+        """The MAC of the only machine that has this name; empty where none has, or several have."""
+        so_called = self._named.get(name, ())
+        return str(primary(so_called[0]).mac) if len(so_called) == 1 else ""
 
 
 def _spelled(address: str) -> str:
@@ -110,7 +155,3 @@ def _spelled(address: str) -> str:
         return MacAddress(address)
     except Invalid:
         return address
-
-
-def _known(machines: Sequence[Hardware], hardware_id: str | None) -> Hardware | None:
-    return next((each for each in machines if each.id == hardware_id), None)

@@ -69,9 +69,10 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """A workflow as lines show it, with the action that it stands at; one without actions has `reached` none."""
+    """A workflow as lines show it, with the id of its template and the action that it stands at; one without actions has `reached` none."""
 
     line: WorkLine
+    template: str
     current: ActionStatus | None
     reached: Reached | None
 
@@ -80,7 +81,8 @@ class _Work:
 class _Found:
     """What the store says now: of which `machines` (None: of all) which workflow is `shown`, and which of these changed.
 
-    `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait.
+    `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait,
+    `templates` are the names of templates by their ids.
     """
 
     sequence: int
@@ -91,6 +93,7 @@ class _Found:
     untold: Mapping[str, LostWork]
     waiting: Mapping[str, Sequence[LostWork]]
     in_rollouts: Mapping[str, str]
+    templates: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +151,7 @@ class StatusChanges:
         self._untold: Mapping[str, LostWork] = {}
         self._waiting: Mapping[str, Sequence[LostWork]] = {}
         self._in_rollouts: Mapping[str, str] = {}
+        self._templates: Mapping[str, str] = {}
         self._sent: _Sent | None = None
 
     async def run(self) -> None:
@@ -258,7 +262,10 @@ class StatusChanges:
                 self._shown[machine] = shown
                 self._touched.add(machine)
         wanted = set(self._shown.values()) - {""}
-        again = sorted(wanted & set(found.changed) | wanted - self._work.keys())
+        # No event tells of templates.
+        renamed = {template for template, _ in self._templates.items() ^ found.templates.items()}
+        called_else = {workflow for workflow, work in self._work.items() if work.template in renamed}
+        again = sorted(wanted & (set(found.changed) | called_else) | wanted - self._work.keys())
         changed = set(again)
         self._touched |= {machine for machine, workflow in self._shown.items() if workflow in changed}
         for workflow in self._work.keys() - wanted:
@@ -267,7 +274,7 @@ class StatusChanges:
             page = again[begin : begin + WORKFLOWS_AT_ONCE]
             self._work.update(await self._store.read(partial(_works, workflow_ids=page)))
         # What comes behind is looked at next time, so that nothing is missed of what failed here.
-        self._sequence, self._stored = found.sequence, found.stored
+        self._sequence, self._stored, self._templates = found.sequence, found.stored, found.templates
         self._new -= new
 
     def _question(self, tables: Tables, new: Collection[str]) -> _Found:
@@ -291,6 +298,7 @@ class StatusChanges:
             untold=untold(tables),
             waiting=waiting(tables),
             in_rollouts=tables.rollouts.waiting_in([*self._kept]) if tables.rollouts.unfinished() else {},
+            templates=work.templates(),
         )
 
     def _take_lost(self, found: _Found) -> set[str]:
@@ -400,13 +408,14 @@ def _doing(machine: str, work: _Work | None) -> Doing | None:
 
 
 def _works(tables: Tables, workflow_ids: Sequence[str]) -> dict[str, _Work]:
-    listed, templates = tables.workflows.listed(workflow_ids), tables.machine_work.templates()
+    listed = tables.workflows.listed(workflow_ids)
     pending = [each.id for each in listed if each.state is State.PENDING]
     services = tables.services.of(pending) if pending else {}
     reached = tables.machine_work.reached([each.id for each in listed])
     return {
         each.id: _Work(
-            line=_work_line(tables, each, templates.get(each.template_id, each.template_id), services.get(each.id, ())),
+            line=_work_line(tables, each, services.get(each.id, ())),
+            template=each.template_id,
             current=each.current(),
             reached=reached.get(each.id),
         )
@@ -414,12 +423,12 @@ def _works(tables: Tables, workflow_ids: Sequence[str]) -> dict[str, _Work]:
     }
 
 
-def _work_line(tables: Tables, workflow: ListedWorkflow, template: str, services: Sequence[ServiceStatus]) -> WorkLine:
+def _work_line(tables: Tables, workflow: ListedWorkflow, services: Sequence[ServiceStatus]) -> WorkLine:
     current = workflow.current()
     line = WorkLine(
         id=workflow.id,
         name=workflow.name,
-        template=template,
+        template=workflow.template_name,
         state=workflow.state,
         since=workflow.updated_at,
         awaited=tuple(each.service.spec.name for each in services if each.ready_at is None),

@@ -41,7 +41,12 @@ class SuggestedNames:
                 found = (*self._workflows(newest, prefix), *machines)
             case KeyKind.ROLLOUT:
                 rollouts = await self._store.read(lambda tables: tables.rollouts.all())
-                found = (_by_id(each.id, f"{each.template_name} {each.state}", prefix) for each in rollouts)
+                ids = [_by_id(each.id, f"{each.template_name} {each.state}", prefix) for each in rollouts]
+                # A template's name means its newest.
+                newest_of = (
+                    SuggestedName(each.template_name, f"{each.id[:SHORT]} {each.state}") for each in reversed(rollouts)
+                )
+                found = (*ids, *newest_of)
             case KeyKind.SERVICE:
                 services = await self._services.all()
                 found = (SuggestedName(each.status.service.spec.name, each.workflow) for each in reversed(services))

@@ -128,6 +128,19 @@ class WorkflowPlans:
         waits = await self._store.read(lambda tables: list(_waits(tables, working)))
         return replace(plan, obstacles=[*_in_the_way(working, osie), *self._missing_images(plan), *waits])
 
+    def warnings(self, workflow: Workflow, osie: Collection[str]) -> list[str]:
+        """What keeps a workflow that was made from beginning; `osie` as for `plan`."""
+        records = [each for worker in workflow.workers() if (each := self._known.get(worker)) is not None]
+        images = [(each.service.spec.image, each.digest) for each in workflow.services]
+        images += [
+            (each.action.spec.image, each.digest) for each in workflow.actions if each.state is not State.SKIPPED
+        ]
+        unpinned = [name for name, digest in images if not digest]
+        return [
+            *boot_obstacles([each.hardware for each in records], osie),
+            *missing_images(unpinned, self._digest_of),
+        ]
+
     def _missing_images(self, plan: WorkflowPlan) -> Iterator[Obstacle]:
         images = [each.image for each in plan.services] + [each.image for each in plan.steps if not each.skipped]
         # What was pinned is there, whatever became of it since.

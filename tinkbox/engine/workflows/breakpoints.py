@@ -7,7 +7,7 @@ A worker lets nothing go without a verdict.  Whoever says that an action runs, b
 a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -20,7 +20,7 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
 from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_action, resume
-from tinkbox.engine.workflows.workflows import UNFINISHED, find_only_workflow, find_workflow
+from tinkbox.engine.workflows.workflows import UNFINISHED, find_to_change, find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
@@ -56,8 +56,8 @@ class Standing:
 class Breakpoints:
     """Arm, clear and show breakpoints; decide about what is held.
 
-    Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called;
-    each such method raises NotFound, or Conflict when the key fits several.  `who` asks is kept for the record.
+    Wherever a `key` is asked, it means a workflow as in `Workflows`; each such method raises NotFound, or Conflict when the key
+    fits several.  `who` asks is kept for the record.
     """
 
     def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
@@ -74,7 +74,7 @@ class Breakpoints:
         """
 
         def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
-            workflow = find_workflow(tables, key)
+            workflow = find_to_change(tables, key)
             if workflow.state is State.SUCCESS:
                 raise Conflict(f"workflow {workflow.id} succeeded: nothing is left to hold")
             breakpoints = armed(tables.holds.armed(workflow.id), change, workflow)
@@ -90,7 +90,7 @@ class Breakpoints:
         """Clear what `change` says, or all; what is held stays held.  Returns all that is armed then."""
 
         def use_case(tables: Tables) -> tuple[model.Breakpoints, list[str]]:
-            workflow = find_workflow(tables, key)
+            workflow = find_to_change(tables, key)
             breakpoints = cleared(tables.holds.armed(workflow.id), change, workflow)
             tables.holds.arm(workflow.id, breakpoints)
             tables.events.add(workflow.id, self._clock(), *history.breakpoints_cleared(breakpoints, who))
@@ -98,9 +98,14 @@ class Breakpoints:
 
         return await self._told(use_case)
 
-    async def standing(self, key: str, *, to_change: bool = False) -> Standing:
-        """What is armed and held of a workflow; of that which the key means `to_change` it, where that is said."""
-        return await self._store.read(lambda tables: _standing(tables, find_workflow(tables, key, to_change=to_change)))
+    async def standing(self, key: str, to_change: Collection[State] | None = None) -> Standing:
+        """What is armed and held of a workflow; with states, of that which the key means `to_change` one in these."""
+
+        def question(tables: Tables) -> Standing:
+            found = find_workflow(tables, key) if to_change is None else find_to_change(tables, key, to_change)
+            return _standing(tables, found)
+
+        return await self._store.read(question)
 
     async def all(self, wanted: WorkflowListing = ANY) -> list[Standing]:
         """The same of every workflow that is wanted, is not over and has something armed or held, oldest first."""
@@ -286,7 +291,7 @@ def _standing(tables: Tables, workflow: Workflow) -> Standing:
 
 def _open(tables: Tables, key: str) -> Hold:
     """The hold that a workflow is in and that nobody decided about yet."""
-    standing = _standing(tables, find_only_workflow(tables, key, UNFINISHED))
+    standing = _standing(tables, find_to_change(tables, key, UNFINISHED))
     identity, hold = standing.workflow.id, standing.hold
     if hold is None:
         newest = f" any more: {decided(standing.holds[-1])}" if standing.holds else ": tinkbox breakpoint list"
@@ -331,7 +336,8 @@ def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime
         deadline=now + timedelta(seconds=breakpoints.timeout),
         timeout=breakpoints.timeout,
         on_expiry=breakpoints.on_expiry,
-        outcome=held.outcome,
+        # What helps is for the appliance to say, at the end.
+        outcome=replace(held.outcome, hint="") if held.outcome else None,
         container=held.container,
         in_place=held.in_place,
     )

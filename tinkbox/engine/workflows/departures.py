@@ -5,7 +5,7 @@ It is told nothing when it boots, not even its address, and no workflow is creat
 what it has begun.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -31,7 +31,8 @@ class Departures:
 
     Without `force` a machine that an unfinished workflow needs, or that waits in a rollout, is refused with Conflict; with it,
     its workflows are cancelled first, on whatever other machines they have as well, and the rollout goes on without it.
-    `told` hears of each workflow that is cancelled, also where the machine stays after all.
+    `told` hears of each workflow that is cancelled, also where the machine stays after all.  The machine that is meant is the
+    one that was registered at `created_at`; None: whichever the key means now.  Another one is refused with Conflict.
     """
 
     def __init__(self, store: Store, machines: Machines, workflows: Workflows, clock: Callable[[], datetime]) -> None:
@@ -41,7 +42,14 @@ class Departures:
         self._clock = clock
 
     async def retire(
-        self, key: str, who: str, reason: str = "", *, force: bool = False, told: Told = _to_no_one
+        self,
+        key: str,
+        who: str,
+        reason: str = "",
+        *,
+        force: bool = False,
+        told: Told = _to_no_one,
+        created_at: datetime | None = None,
     ) -> tuple[MachineStatus, list[str]]:
         """Take a machine out of service; returns it and the ids of the workflows that were cancelled.
 
@@ -49,19 +57,15 @@ class Departures:
         """
         hardware = self._machines.known.find(key).hardware
         said = note_text(reason, "the reason") if reason.strip() else ""
+        await self._store.read(partial(_refuse_registered_anew, hardware=hardware, created_at=created_at))
         canceled = await self._cancel(hardware, who, told) if force else []
 
         def use_case(tables: Tables) -> None:
             refuse_deleted(tables, hardware.id)
-            before = tables.retirements.of(hardware.id)
-            if before is not None:
-                raise Conflict(
-                    f"machine {called(hardware)} is retired already, since {before.at:%Y-%m-%d} by {before.who}"
-                )
-            needing = tables.workflows.needing(hardware.id)
+            _refuse_registered_anew(tables, hardware, created_at)
+            _refuse_retired(tables, hardware)
             # What was told to stop with force ends by itself; what came meanwhile is decided about by a person.
-            if set(needing) - set(canceled):
-                raise self._needed(hardware, needing, FORCE)
+            _refuse_needed(tables, hardware, canceled)
             (_end_waiting if force else _refuse_awaited)(tables, hardware, "retired")
             tables.retirements.put(hardware.id, Retirement(at=self._clock(), who=who, reason=said))
             self._machines.sessions.void(tables, hardware.id)
@@ -69,6 +73,17 @@ class Departures:
         await self._store.write(use_case)
         await self._machines.taken_in([hardware.id], ())
         return await self._machines.get(hardware.id), canceled
+
+    async def refuse_retirement(self, key: str) -> None:
+        """Raise Conflict where `retire` without `force` does."""
+        hardware = self._machines.known.find(key).hardware
+
+        def question(tables: Tables) -> None:
+            _refuse_retired(tables, hardware)
+            _refuse_needed(tables, hardware)
+            _refuse_awaited(tables, hardware, "retired")
+
+        await self._store.read(question)
 
     async def give_back(self, key: str, who: str) -> MachineStatus:
         """Take a retired machine back into service; a note keeps that it was retired.
@@ -98,22 +113,42 @@ class Departures:
         return await self._machines.get(hardware.id)
 
     async def delete(
-        self, key: str, who: str, *, force: bool = False, told: Told = _to_no_one
+        self,
+        key: str,
+        who: str,
+        *,
+        force: bool = False,
+        told: Told = _to_no_one,
+        created_at: datetime | None = None,
     ) -> tuple[Hardware, list[str]]:
         """Forget a machine; returns what it was and the ids of the workflows that were cancelled.
 
         Raises Conflict also with `force` while a workflow of it is still being stopped.
         """
         hardware = self._machines.known.find(key).hardware
-        needing = [] if force else await self._machines.needed_by(hardware.id)
-        if needing:
-            raise self._needed(hardware, needing, FORCE)
+        await self._store.read(partial(_refuse_registered_anew, hardware=hardware, created_at=created_at))
+        if not force:
+            await self.refuse_deletion(hardware.id)
         canceled = await self._cancel(hardware, who, told) if force else []
         for each in await self._machines.needed_by(hardware.id):
-            raise self._needed(hardware, [each], await self._store.read(partial(self._way_out, each)))
-        awaited = _end_waiting if force else _refuse_awaited
-        await self._machines.delete(hardware.id, partial(awaited, hardware=hardware, what="deleted"))
+            raise _needed(hardware, each, await self._store.read(partial(self._way_out, each)))
+
+        def first(tables: Tables) -> None:
+            _refuse_registered_anew(tables, hardware, created_at)
+            (_end_waiting if force else _refuse_awaited)(tables, hardware, "deleted")
+
+        await self._machines.delete(hardware.id, first)
         return hardware, canceled
+
+    async def refuse_deletion(self, key: str) -> None:
+        """Raise Conflict where `delete` without `force` does."""
+        hardware = self._machines.known.find(key).hardware
+
+        def question(tables: Tables) -> None:
+            _refuse_needed(tables, hardware)
+            _refuse_awaited(tables, hardware, "deleted")
+
+        await self._store.read(question)
 
     async def _cancel(self, hardware: Hardware, who: str, told: Told) -> list[str]:
         canceled = []
@@ -131,9 +166,30 @@ class Departures:
     def _way_out(self, workflow_id: str, tables: Tables) -> str:
         return self._workflows.way_out(tables, tables.workflows.get(workflow_id))
 
-    @staticmethod
-    def _needed(hardware: Hardware, needing: list[str], then: str) -> Conflict:
-        return Conflict(f"workflow {needing[0]} is not over and needs machine {called(hardware)}: {then}")
+
+def _needed(hardware: Hardware, workflow_id: str, then: str) -> Conflict:
+    return Conflict(f"workflow {workflow_id} is not over and needs machine {called(hardware)}: {then}")
+
+
+def _refuse_needed(tables: Tables, hardware: Hardware, canceled: Collection[str] = ()) -> None:
+    """Raise Conflict for a machine that an unfinished workflow needs, beside those that were `canceled` for it."""
+    needing = tables.workflows.needing(hardware.id)
+    if set(needing) - set(canceled):
+        raise _needed(hardware, needing[0], FORCE)
+
+
+def _refuse_registered_anew(tables: Tables, hardware: Hardware, created_at: datetime | None) -> None:
+    """Raise Conflict where a machine of this id is there, and not the one that was registered at that time; None: it may be."""
+    for record in tables.hardware.some([hardware.id]):
+        if created_at is not None and record.created_at != created_at:
+            raise Conflict(f"machine {called(record.hardware)} was deleted and registered anew since it was looked up")
+
+
+def _refuse_retired(tables: Tables, hardware: Hardware) -> None:
+    """Raise Conflict for a machine that is retired already."""
+    before = tables.retirements.of(hardware.id)
+    if before is not None:
+        raise Conflict(f"machine {called(hardware)} is retired already, since {before.at:%Y-%m-%d} by {before.who}")
 
 
 def _end_waiting(tables: Tables, hardware: Hardware, what: str) -> None:

@@ -24,7 +24,7 @@ from tinkbox.engine.workflows.journals import (
     waiting,
 )
 from tinkbox.engine.workflows.retries import awaited, take_up_again
-from tinkbox.engine.workflows.workflows import find_only_workflow
+from tinkbox.engine.workflows.workflows import find_to_change
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Hold, Verb, Verdict
 from tinkbox.model.errors import Conflict
@@ -101,7 +101,7 @@ class LostHistories:
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str], list[Workflow]]:
-            workflow, now = find_only_workflow(tables, key), self._clock()
+            workflow, now = find_to_change(tables, key), self._clock()
             found = to_decide(tables, workflow.id)
             if not found:
                 refuse_behind(tables, workflow.id)

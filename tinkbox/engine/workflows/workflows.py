@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tinkbox.engine.lookup import only, only_machine
+from tinkbox.engine.lookup import MOST_TOLD, only, only_machine
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services, first_known
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.rendering import Rendered, render, rendering_data
+from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered, render, rendering_data
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -48,7 +48,8 @@ from tinkbox.store.workflows import Attempt
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256
 PAGE = 50
-UNFINISHED = frozenset(State) - FINAL
+ANY_STATE = frozenset(State)
+UNFINISHED = ANY_STATE - FINAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,7 @@ class Workflows:
 
     async def prepare(
         self,
-        template_key: str | Template,
+        template_key: str | Template | BuiltIn,
         devices: Mapping[str, str],
         *,
         machine: Hardware | None = None,
@@ -180,7 +181,8 @@ class Workflows:
         template, seen = await self._store.read(question)
         workflow_id = as_id or self._new_id()
         with self._renderings.place(who or OPERATOR) as turn:
-            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn)
+            way_out = GIVEN_BY if declared is None else DECLARED_IN
+            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn, way_out)
         return Prepared(
             id=workflow_id,
             name=name or rendered.definition.name,
@@ -197,12 +199,14 @@ class Workflows:
     def bound(self, hardware_at: HardwareAt, prepared: Prepared) -> Workflow:
         """The workflow as it would begin; raises Invalid for what cannot be bound to machines."""
         now, definition = self._clock(), prepared.rendered.definition
-        actions = bind(hardware_at, definition, self._names)
-        services = bind_services(hardware_at, definition, self._names, prepared.id)
+        mac_named = self._machines.known.mac_named
+        actions = bind(hardware_at, definition, self._names, mac_named)
+        services = bind_services(hardware_at, definition, self._names, prepared.id, mac_named)
         planned = Workflow(
             id=prepared.id,
             name=prepared.name,
             template_id=prepared.template.id,
+            template_name=prepared.template.name,
             devices=prepared.devices,
             text=prepared.rendered.text,
             state=State.PENDING,
@@ -265,7 +269,7 @@ class Workflows:
         labels_given({**dict(change.set), **dict.fromkeys(change.removed, "")})
 
         def use_case(tables: Tables) -> str:
-            workflow_id = find_workflow(tables, key).id
+            workflow_id = find_to_change(tables, key).id
             tables.labels.change(LabelKind.WORKFLOW, workflow_id, change)
             return workflow_id
 
@@ -299,7 +303,7 @@ class Workflows:
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = find_only_workflow(tables, key, UNFINISHED)
+            workflow = find_to_change(tables, key, UNFINISHED)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             woken = self._discard(tables, workflow.id, State.CANCELED, who)
@@ -369,7 +373,7 @@ class Workflows:
         def use_case(tables: Tables) -> Workflow:
             if first is not None:
                 first(tables)
-            workflow = find_only_workflow(tables, key)
+            workflow = find_to_change(tables, key)
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
@@ -413,12 +417,8 @@ class Workflows:
         """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
 
         def use_case(tables: Tables) -> tuple[str, list[str], int]:
-            workflow = find_only_workflow(tables, key)
-            if workflow.state in {State.RUNNING, State.STOPPING}:
-                raise Conflict(
-                    f"workflow {workflow.id} is {workflow.state.lower()}, and can be deleted when it is over: "
-                    f"{self.way_out(tables, workflow)}"
-                )
+            workflow = find_to_change(tables, key)
+            self._refuse_deletion(tables, workflow)
             tables.declarations.release(workflow.id)
             begin_deletion(tables, workflow)
             return workflow.id, workflow.workers(), delete_piece(tables, workflow.id, OCTETS_AT_ONCE)
@@ -428,6 +428,17 @@ class Workflows:
         while not gone:
             gone = await self._store.write(lambda tables: delete_piece(tables, workflow_id, OCTETS_AT_ONCE))
         return workflow_id
+
+    async def refuse_deletion(self, key: str) -> None:
+        """Raises what `delete` would."""
+        await self._store.read(lambda tables: self._refuse_deletion(tables, find_to_change(tables, key)))
+
+    def _refuse_deletion(self, tables: Tables, workflow: Workflow) -> None:
+        if workflow.state in {State.RUNNING, State.STOPPING}:
+            raise Conflict(
+                f"workflow {workflow.id} is {workflow.state.lower()}, and can be deleted when it is over: "
+                f"{self.way_out(tables, workflow)}"
+            )
 
     async def events(self, key: str) -> list[Event]:
         """What happened to a workflow, in order."""
@@ -487,12 +498,52 @@ class Workflows:
         return await self._store.read(lambda tables: tables.data.versions(find_workflow(tables, key).id))
 
 
-def find_workflow(tables: Tables, key: str, *, to_change: bool = False) -> Workflow:
-    """The one workflow that `key` means, or the newest of the machine that it means; raises NotFound or Conflict.
+def find_workflow(tables: Tables, key: str) -> Workflow:
+    """What `key` means where a workflow is shown: the one, or the newest of the name or machine; raises NotFound or Conflict.
 
-    Its whole id and its name come first, then a machine's, an id's beginning last, as for all keys.  For what changes it a
-    machine's name means no workflow from before the machine was registered.
+    Its whole id and its name come first, then a machine's, an id's beginning last, as for all keys.
     """
+    return _meant(tables, key, to_change=False)
+
+
+def find_to_change(tables: Tables, key: str, states: Collection[State] = ANY_STATE) -> Workflow:
+    """What `key` means for a verb that changes workflows in these states; raises NotFound or Conflict.
+
+    As `find_workflow`, but a machine's name means no workflow from before the machine was registered, and of several that have
+    a name it is the only one in these states.  It is in another one where the key means only that: the verb says why not.
+    """
+    workflow = _meant(tables, key, to_change=True)
+    if key != workflow.name or key == workflow.id:
+        return workflow
+    called = tables.workflows.called(key)
+    fit = [identity for identity, state in called if state in states]
+    if len(fit) == 1 or len(called) == 1:
+        found = tables.workflows.get(fit[0]) if fit else workflow
+        _refuse_namesake(tables, found, key)
+        return found
+    which = "that are not over are called" if fit and states is UNFINISHED else "are called"
+    over = "" if fit else ", and all of them are over"
+    named = [(identity, state) for identity, state in reversed(called) if state in states or not fit]
+    listed = ", ".join(f"{identity[:8]} ({state})" for identity, state in named[:MOST_TOLD])
+    more = f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
+    raise Conflict(
+        f"{len(named)} workflows {which} {quoted(key)}{over}: {listed}{more}; name one by its id, which `tinkbox workflow list` "
+        "shows, or by its machine, or select several by their labels with -l"
+    )
+
+
+def _refuse_namesake(tables: Tables, workflow: Workflow, key: str) -> None:
+    """Raise Conflict where a key is the workflow's name and that of a machine, whose newest workflow is another one."""
+    for machine in machine_keys.exactly(tables.hardware, key):
+        newest = next(iter(tables.workflows.newest_of(machine)), workflow)
+        if newest.id != workflow.id:
+            raise Conflict(
+                f"{quoted(key)} is the name of workflow {workflow.id[:8]} ({workflow.state}) and of a machine, of which workflow "
+                f"{newest.id[:8]} ({newest.state}) is: name one by its id"
+            )
+
+
+def _meant(tables: Tables, key: str, *, to_change: bool) -> Workflow:
     found = keys.exactly(tables.workflows, key)
     if not found and (machines := machine_keys.exactly(tables.hardware, key)):
         return _newest_of(tables, only_machine(machines, key), key, to_change=to_change)
@@ -512,20 +563,6 @@ def _newest_of(tables: Tables, machine: str, key: str, *, to_change: bool) -> Wo
     raise NotFound(
         f"machine {key[:80]}{earlier} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
     )
-
-
-def find_only_workflow(tables: Tables, key: str, states: Collection[State] = tuple(State)) -> Workflow:
-    """As `find_workflow`, for what changes it: raises Conflict for a name that several workflows in these states have."""
-    workflow = find_workflow(tables, key, to_change=True)
-    by_name = key == workflow.name != workflow.id
-    number = sum(each in states for each in tables.workflows.called(key)) if by_name else 0
-    if number > 1:
-        which = "workflows that are not over" if states is UNFINISHED else "workflows"
-        raise Conflict(
-            f"{number} {which} are called {quoted(key)}: name one by its id, which `tinkbox workflow list` shows, or by its machine, "
-            "or select several by their labels with -l"
-        )
-    return workflow
 
 
 def check_size(devices: Mapping[str, str]) -> None:

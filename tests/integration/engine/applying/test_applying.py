@@ -20,13 +20,15 @@ from tests.integration.engine.applying.documents import (
     site,
     template,
 )
+from tinkbox.engine.applying import applying
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, Kind
+from tinkbox.engine.applying.reading import Reading
 from tinkbox.engine.documents import kubernetes
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
-from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.model.errors import Conflict, Invalid, TooLarge
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.retention import Retention
@@ -121,6 +123,14 @@ async def test_a_workflow_that_a_person_deletes_is_run_again(box: Appliance) -> 
     await apply(box, flow(1).replace("hardwareRef: node1", "hardwareRef: ''"))
     await box.workflows.delete("install-1")
     assert await apply(box, flow(1)) == {"workflow/install-1": "created"}
+
+
+async def test_a_value_that_a_document_lacks_is_missing_in_its_hardware_map(box: Appliance) -> None:
+    lacking = flow(1).replace("device_1:", "device_9:")
+    with pytest.raises(Invalid) as refusal:
+        await apply(box, machine(1), template(), lacking)
+    (problem,) = refusal.value.problems
+    assert problem.text.endswith("give it under spec.hardwareMap of the document, which has device_9")
 
 
 async def test_a_changed_template_is_no_change_of_its_workflows(box: Appliance) -> None:
@@ -506,6 +516,33 @@ async def test_a_document_of_a_renamed_machines_old_name_is_refused(box: Applian
     assert found.startswith("0.yaml:3, metadata.name: machine node7 was called node1 before")
 
 
+async def test_two_names_of_one_machine_are_told_from_a_second_declaration(box: Appliance) -> None:
+    await apply(box, machine(1))
+    identity = box.machines.known.find("node1").hardware.id
+    renamed = machine(7, card=1).replace(
+        "{name: node7", f"{{name: node7, annotations: {{tinkbox.internal/id: {identity}}}"
+    )
+    again = renamed.replace("{name: node7", "{name: node8")
+    for texts in ((renamed, machine(1)), (machine(1), renamed)):
+        (found,) = await problems(box, *texts)
+        former = texts.index(machine(1))
+        assert found == (
+            f"{1 - former}.yaml:3, metadata.name: machine node7 was called node1 before, as {former}.yaml:1 still calls it: "
+            f"delete {former}.yaml"
+        )
+    (found,) = await problems(box, f"{template()}---\n{machine(1)}", renamed)
+    assert found.endswith("still calls it: delete that document in 0.yaml")
+    (found,) = await problems(box, renamed, again)
+    assert "hardware node8 has the id of node7 at 0.yaml:1: it is one machine that was renamed" in found
+    (found,) = await problems(box, of_2020(1), of_2020(1).replace("machine-1", "node9"))
+    assert "has the id of" in found
+
+
+async def test_a_mac_of_no_card_is_refused_at_its_line(box: Appliance) -> None:
+    (found,) = await problems(box, machine(1).replace(mac(1), "ff:ff:ff:ff:ff:ff"))
+    assert "dhcp.mac: invalid mac: ff:ff:ff:ff:ff:ff is the address of no network card" in found
+
+
 async def test_only_documents_of_others_are_no_documents(box: Appliance) -> None:
     with pytest.raises(Invalid, match="no documents"):
         await apply(box, "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", wish=pruning("rack=r1"))
@@ -629,3 +666,57 @@ async def test_no_document_gives_a_machine_the_id_of_another_as_its_name(box: Ap
     for wish in (DRY, STORED):
         (found,) = await problems(box, machine(2).replace("node2", first), wish=wish)
         assert f"{first} belongs to machine node1 already" in found
+
+
+async def test_a_persons_dry_runs_are_made_one_by_one_and_no_change_or_other_person_waits(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on, read_long = asyncio.Queue[None](), asyncio.Event(), box.store.read_long
+
+    async def slow(question: Any) -> Any:
+        asked.put_nowait(None)
+        await go_on.wait()
+        return await read_long(question)
+
+    monkeypatch.setattr(box.store, "read_long", slow)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        abandoned = group.create_task(box.applying.apply(files(machine(1)), DRY, "ann"))
+        await asked.get()
+        waiting = group.create_task(box.applying.apply(files(machine(2)), DRY, "ann"))
+        other = group.create_task(box.applying.apply(files(machine(3)), DRY, "bert"))
+        assert outcomes(await box.applying.apply(files(machine(4)), STORED, "ann")) == {"hardware/node4": "created"}
+        await asked.get()
+        assert asked.empty()
+        abandoned.cancel()
+        await asked.get()
+        go_on.set()
+        told = [outcomes(await each) for each in (waiting, other)]
+    assert told == [{"hardware/node2": "created"}, {"hardware/node3": "created"}]
+
+
+async def test_of_files_with_very_many_problems_or_values_the_rest_is_not_read(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, taken = list[int](), kubernetes.read_part
+
+    def noted(part: kubernetes.Part) -> kubernetes.Everything:
+        read.append(len(part.text))
+        return taken(part)
+
+    monkeypatch.setattr(applying, "read_part", noted)
+    monkeypatch.setattr(applying, "MOST_PROBLEMS", 2)
+    monkeypatch.setattr(applying, "PIECE", 1)
+    wrong = "a: 1\n---\n" * 3
+    assert len(await problems(box, wrong, wrong, flow(1))) == 3
+    assert len(read) == 1
+    monkeypatch.setattr(applying, "MAX_VALUES", 50)
+    with pytest.raises(TooLarge, match="more than 50 values"):
+        await apply(box, *map(machine, range(1, 10)), wish=DRY)
+    assert len(read) < 6
+
+
+def test_of_what_is_read_few_lines_are_kept() -> None:
+    reading = Reading()
+    (file,) = files(machine(1))
+    (declared,) = reading.take(file, kubernetes.read_all(file.text))
+    assert declared.source.lines == {"": 1, "metadata": 3, "spec": 5}

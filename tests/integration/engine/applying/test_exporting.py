@@ -114,6 +114,17 @@ async def test_workflows_by_hand_of_one_name_cannot_be_told_apart(box: Appliance
     assert notes[0].startswith("2 workflows left out: made by hand")
 
 
+async def test_a_workflow_by_hand_is_exported_with_the_name_of_its_template_when_that_is_gone(box: Appliance) -> None:
+    await box.applying.apply(files(machine(1), template()), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": mac(1)})
+    await box.templates.delete("hello")
+    ((only,), _) = await exported(box, Asked(Kind.WORKFLOW))
+    assert only.manifest["spec"]["templateRef"] == "hello"
+    await box.applying.apply(files(template()), Wish(), "ann")
+    again = await box.applying.apply(files(yaml_documents([only.manifest])), Wish(), "ann")
+    assert outcomes(again) == {"workflow/hello_world_workflow": "unchanged"}
+
+
 async def test_only_what_is_selected_and_out_of_service_is_told(box: Appliance) -> None:
     for number in (1, 2):
         await box.machine(number)

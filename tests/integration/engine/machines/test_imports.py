@@ -12,7 +12,7 @@ from tinkbox.engine.machines import imports as module
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.hardware import MAX_INTERFACES, Hardware, called, hardware_from_document, primary
 from tinkbox.model.leases import Subnet
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, listed_machine
 
@@ -337,3 +337,20 @@ async def test_a_name_that_its_machine_has_again_is_told_as_its_own(box: Applian
     wanted = [listed(2, name="node1"), listed(1, "172.30.0.77")]
     refused, _ = await imports(box).preview(wanted, update=True)
     assert refused.why == "the name node1 stays with machine node1, also when that gets another: choose another name"
+
+
+async def test_a_machine_of_an_earlier_release_with_very_many_cards_is_named_once(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards = [{"dhcp": {"mac": f"08:00:28:00:{each >> 8:02x}:{each & 255:02x}"}} for each in range(MAX_INTERFACES * 4)]
+    stored = hardware_from_document({**hardware(1), "network": {"interfaces": cards}})
+    await box.machines.push(stored)
+    named = list[str]()
+
+    def noted(machine: Hardware) -> str:
+        named.append(machine.id)
+        return called(machine)
+
+    monkeypatch.setattr(module, "called", noted)
+    (made,) = await imports(box).preview([listed(2)], update=False)
+    assert (made.outcome, named) == (MADE, [stored.id])

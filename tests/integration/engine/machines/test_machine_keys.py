@@ -67,6 +67,33 @@ async def test_every_key_means_the_same_machines_in_memory_and_in_the_store(
             box.machines.known.find(key)
 
 
+async def test_the_key_of_a_machine_is_its_name_or_the_id_where_that_means_others(box: Appliance) -> None:
+    """Names that two have, and that are the MAC or the address of another; what has no name is known by its id."""
+    listed = [
+        ({"name": "j1", "namespace": "a"}, mac(11)),
+        ({"name": "j1", "namespace": "b"}, mac(12)),
+        ({"name": mac(11)}, mac(13)),
+        ({"name": "172.30.0.11"}, mac(14)),
+        ({"name": "alone"}, mac(15)),
+        ({"name": mac(16)}, mac(16)),
+    ]
+    made = [
+        hardware_from_document({**OBJECT, "metadata": metadata, "spec": {"interfaces": [{"dhcp": {"mac": card}}]}})
+        for metadata, card in listed
+    ]
+    without = {"id": str(UUID(int=9)), "network": {"interfaces": [{"dhcp": {"mac": mac(17)}}]}}
+    await box.machines.push(*made, hardware_from_document(without))
+    keys = {each.hardware.id: each.key for each in await box.machines.all()}
+    assert [keys[each.id] for each in made] == [
+        *(each.id for each in made[:3]),
+        made[3].id if box.machines.known.at("172.30.0.11") else "172.30.0.11",
+        "alone",
+        mac(16),
+    ]
+    assert keys[str(UUID(int=9))] == str(UUID(int=9))
+    assert all(box.machines.known.find(key).hardware.id == identity for identity, key in keys.items())
+
+
 async def test_an_agent_id_that_goes_finds_nothing_any_more(box: Appliance) -> None:
     spec = {name: value for name, value in OBJECT["spec"].items() if name != "agentID"}  # type: ignore[attr-defined]
     await box.machines.push(hardware_from_document({**OBJECT, "spec": spec}))

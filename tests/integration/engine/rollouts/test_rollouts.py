@@ -14,7 +14,7 @@ import pytest
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, Clock, appliance, hardware, mac
 from tinkbox.engine.rollouts import progression, rollouts
 from tinkbox.engine.rollouts.obstacles import boot_obstacles
-from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Wanted, chosen_machines
+from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Plan, Wanted, chosen_machines
 from tinkbox.engine.rollouts.rollouts import Standing
 from tinkbox.engine.rules.arming import Change
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
@@ -248,6 +248,44 @@ async def test_a_cancel_ends_the_workflows_under_way(box: Appliance) -> None:
     await to_its_end(box)
     assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
     await each_machine_once(box, ids)
+
+
+async def test_what_waits_for_its_retry_when_that_is_canceled_is_as_its_workflow_is(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=2), "ann")).rollout.id
+    await go_on(box)
+    await box.rollouts.cancel(key)
+    await go_on(box)
+    await box.workflows.delete("machine-2")
+    await go_on(box)
+    await box.rollouts.retry(key)
+    assert (await standing(box, key)).counts.waiting == 4
+    await box.rollouts.cancel(key)
+    await go_on(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.of(Place.CANCELED), end.counts.waiting) == (RolloutState.CANCELED, 2, 2)
+    assert [(each.name, each.message) for each in end.unsuccessful] == [
+        ("machine-1", "the workflow was canceled"),
+        ("machine-2", "its workflow was deleted"),
+    ]
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
+async def test_what_waits_for_its_retry_when_another_fails_has_failed_still(box: Appliance) -> None:
+    ids = await prepared(box, 6)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await box.rollouts.retry(key)
+    await box.workflow(device_1=1)  # for which the first waits
+    assert (await standing(box, key)).counts.unsuccessful == 0
+    await to_its_end(box, failing=ids[1:2])
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.unsuccessful, end.counts.waiting) == (RolloutState.FAILED, 2, 4)
+    assert [(each.name, each.message) for each in end.unsuccessful] == [
+        (name, "install/write: no disk") for name in ("machine-1", "machine-2")
+    ]
 
 
 @pytest.mark.parametrize("again", ["resume", "retry"])
@@ -1001,6 +1039,45 @@ async def test_a_rollout_that_was_stopped_is_not_resumed_with_machines_that_anot
     assert "is not over: `tinkbox workflow watch" in refused.value.problems[0].text
     await carry_out(box)
     await box.rollouts.resume(key)
+
+
+async def test_of_two_workflows_for_one_machine_that_are_made_at_once_one_is_refused(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen the machine idle before either is made."""
+    (machine,) = await prepared(box, 1)
+    seen, plan = asyncio.Barrier(2), box.rollouts.plan
+
+    async def planned_by_both(*asked: object) -> Plan:
+        found = await plan(*asked)
+        assert not found.refused
+        await seen.wait()
+        return found
+
+    monkeypatch.setattr(box.rollouts, "plan", planned_by_both)
+    results: list[str | Invalid] = []
+
+    async def create(who: str) -> None:
+        try:
+            results.append(await box.rollouts.create_one(wanted([machine]), who))
+        except Invalid as refusal:
+            results.append(refusal)
+
+    async with asyncio.TaskGroup() as group:
+        for who in ("ann", "bob"):
+            group.create_task(create(who))
+    (made,) = [each for each in results if isinstance(each, str)]
+    (refused,) = [each for each in results if isinstance(each, Invalid)]
+    assert [(each.key, f"workflow {made[:8]} " in each.text) for each in refused.problems] == [("machine-1", True)]
+    assert [each.id for each in await box.workflows.all()] == [made]
+
+
+async def test_a_workflow_for_a_machine_is_refused_while_that_waits_in_a_rollout(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1))).rollout.id
+    with pytest.raises(Invalid) as refused:
+        await box.rollouts.create_one(wanted(ids[1:]))
+    assert f"it waits in rollout {key[:8]}" in refused.value.problems[0].text
 
 
 @pytest.mark.parametrize("how", ["retired", "deleted"])

@@ -5,6 +5,7 @@ import pytest
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany
 from tinkbox.model.limits import RENDERINGS
+from tinkbox.model.listing import WorkflowListing
 
 
 async def test_a_template_is_found_by_id_by_the_beginning_of_it_and_by_name(box: Appliance) -> None:
@@ -111,6 +112,41 @@ async def test_a_template_of_the_program_is_used_by_its_name_until_one_is_stored
     assert [(each.name, instead) for each, instead in await box.templates.catalogue()] == [("install", stored)]
     await box.templates.delete("install")
     assert (await box.templates.get("install")).id == "install"
+
+
+async def workflows_of(box: Appliance, key: str) -> list[str]:
+    """The ids of the workflows that a list has of a template."""
+    wanted = WorkflowListing(template=await box.templates.with_workflows(key))
+    return (await box.store.read(lambda tables: tables.workflows.listed_ids(wanted)))[0]
+
+
+async def test_a_template_of_the_program_means_the_workflows_of_those_in_its_place_too(box: Appliance) -> None:
+    await box.machine(1)
+    assert await workflows_of(box, "install") == []
+    first = await box.workflows.create("install", PARAMETERS)
+    stored = await box.templates.create("install", HELLO)
+    second = await box.workflows.create("install", {"device_1": mac(1)})
+    assert (await workflows_of(box, "install"), await workflows_of(box, stored)) == ([first, second], [second])
+    await box.templates.delete("install")
+    assert (await workflows_of(box, "install"), await workflows_of(box, stored)) == ([first, second], [second])
+    with pytest.raises(NotFound):
+        await workflows_of(box, "inst")
+
+
+async def test_a_key_of_a_deleted_template_that_fits_none_or_several_says_so(box: Appliance) -> None:
+    await box.machine(1)
+    gone = await box.templates.create("gone", HELLO)
+    unused = await box.templates.create("unused", HELLO)
+    made = await box.workflows.create("gone", {"device_1": mac(1)})
+    for each in ("gone", "unused"):
+        await box.templates.delete(each)
+    assert await workflows_of(box, gone) == await workflows_of(box, "gone") == await workflows_of(box, "0000") == [made]
+    for key in ("unused", unused, gone[:3]):
+        with pytest.raises(NotFound, match="tinkbox template list"):
+            await workflows_of(box, key)
+    await box.templates.create("hello", HELLO)
+    with pytest.raises(Conflict, match="it fits 2"):
+        await workflows_of(box, "0000")
 
 
 async def test_a_template_of_the_program_cannot_be_changed(box: Appliance) -> None:

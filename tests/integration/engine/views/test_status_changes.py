@@ -368,6 +368,29 @@ async def test_what_is_sent_is_a_rate_of_some_seconds(box: Appliance) -> None:
         assert await rate() == expected, seconds
 
 
+async def test_every_line_has_the_same_name_of_a_template_whatever_becomes_of_it(box: Appliance) -> None:
+    view = Looking(box)
+    for number in (1, 2, 3):
+        await box.machine(number)
+    await box.templates.create("hello", HELLO)
+    for number in (1, 2):
+        await box.workflows.create("hello", {"device_1": mac(number)})
+    await view.look()
+    await box.templates.update("hello", name="renamed")
+    assert await view.look() == ["machine-1", "machine-2"]
+    await box.workflows.create("renamed", {"device_1": mac(3)})
+    await view.look()
+    assert [view.work(number).template for number in (1, 2, 3)] == ["renamed"] * 3
+    await box.templates.update("renamed", name="hello")
+    await view.look()
+    await box.templates.delete("hello")
+    assert await view.look() == ["machine-3"]
+    fresh = Looking(box)
+    await fresh.look()
+    assert [fresh.work(number).template for number in (1, 2, 3)] == ["hello", "hello", "renamed"]
+    assert [view.work(number).template for number in (1, 2, 3)] == ["hello", "hello", "renamed"]
+
+
 async def test_machines_that_wait_for_their_turn_in_a_rollout_say_so(box: Appliance) -> None:
     view = Looking(box)
     for number in (1, 2):

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance
+from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import suggested_names
 from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.model.key_kinds import KeyKind
@@ -62,6 +63,17 @@ async def test_templates_are_the_stored_and_those_of_the_program(box: Appliance,
     }
     await box.templates.create("install", HELLO)
     assert len((await found(names, KeyKind.TEMPLATE))["install"]) == 8
+
+
+async def test_a_rollout_is_suggested_by_its_id_and_by_its_template(box: Appliance, names: SuggestedNames) -> None:
+    ids = [await box.machine(number) for number in (1, 2)]
+    await box.templates.create("hello", HELLO)
+    older, newer = [
+        (await box.rollouts.create(Wanted(template="hello", machines=[each]), "ann")).rollout.id for each in ids
+    ]
+    everything = await found(names, KeyKind.ROLLOUT)
+    assert list(everything) == [older[:8], newer[:8], "hello"]
+    assert everything["hello"].startswith(newer[:8]), "which its name means"
 
 
 async def test_no_more_are_suggested_than_a_screen_or_two(

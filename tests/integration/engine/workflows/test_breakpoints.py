@@ -135,7 +135,7 @@ async def test_a_worker_that_takes_no_breakpoints_is_sent_none_and_that_is_told(
         (Change(timeout=0), Invalid, "between 1 and 604800 seconds, not 0"),
         (Change(timeout=604_801), Invalid, "not 604801"),
         (Change(on_expiry=Verb.RETRY), Invalid, "fail, continue, abort, not with retry"),
-        (Change(before=("nowhere",)), NotFound, "has no action nowhere, but install/disk, install/grub"),
+        (Change(before=("nowhere",)), NotFound, "there is no action nowhere: there are install/disk, install/grub"),
         (Change(after=("install/disk",)), Conflict, "install/disk is done already"),
     ],
 )

@@ -1,6 +1,7 @@
 """What is held, who decides about it, and what follows: every verb, once, whatever is lost or sent again."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -562,3 +563,9 @@ async def test_a_workflow_with_a_hold_can_be_deleted_once_it_is_over(box: Applia
     await work.report(FAILURE)
     await box.workflows.delete(work.key)
     assert await box.breakpoints.all() == []
+
+
+async def test_what_helps_is_for_the_appliance_to_say_and_not_for_the_machine(box: Appliance) -> None:
+    work = await begun(box, change=ARMED)
+    await work.held(outcome=replace(FAILURE, hint="type what I say"))
+    assert (await work.hold()).outcome == FAILURE

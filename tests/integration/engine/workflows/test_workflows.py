@@ -120,6 +120,14 @@ async def test_unknown_hardware_is_named_and_nothing_is_stored(box: Appliance) -
     assert await box.workflows.all() == []
 
 
+async def test_the_name_of_a_machine_is_refused_with_its_mac(box: Appliance) -> None:
+    await box.machine(1)
+    await box.templates.create("hello", HELLO)
+    with pytest.raises(Invalid) as refusal:
+        await box.workflows.create("hello", {"device_1": "machine-1"})
+    assert f"machine-1 is the name of a machine: give its MAC {mac(1)}" in str(refusal.value.problems[0])
+
+
 async def test_a_workflow_without_actions_is_refused(box: Appliance) -> None:
     await box.machine(1)
     await box.templates.create("idle", HELLO.partition("    actions:")[0])
@@ -181,7 +189,7 @@ async def test_what_changes_a_workflow_takes_no_name_that_several_have(box: Appl
     name, changes = "hello_world_workflow", box.workflows
     await box.machine(1)
     older, newer = await box.workflow(), await box.workflow()
-    with pytest.raises(Conflict, match=f"2 workflows that are not over are called '{name}': name one by its id, which"):
+    with pytest.raises(Conflict, match=f"2 workflows that are not over are called '{name}': {newer[:8]} "):
         await changes.cancel(name)
     for change in (changes.retry, changes.delete):
         with pytest.raises(Conflict, match=f"2 workflows are called '{name}'"):

@@ -37,7 +37,7 @@ def action(index: int, state: State, outcome: Outcome | None = None) -> ActionSt
 
 def workflow(*actions: ActionStatus) -> Workflow:
     return Workflow(
-        id="f", name="n", template_id="t", devices={}, text="x", state=State.RUNNING, actions=actions, created_at=AT,
+        id="f", name="n", template_id="t", template_name="t", devices={}, text="x", state=State.RUNNING, actions=actions, created_at=AT,
         updated_at=AT,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tinkbox.cli.terminal import questions
+from tinkbox.model.applying import MAX_DOCUMENT
 
 Tinkbox = Callable[..., Printed]
 MANIFEST = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
@@ -50,6 +51,33 @@ def test_formats_are_for_scripts(tinkbox: Tinkbox, appliance: FakeAppliance, sit
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/node7\n"
     assert json.loads(tinkbox("apply", "-f", str(site), "-o", "json").out)[0]["outcome"] == "created"
     assert "outcome: created\n" in tinkbox("apply", "-f", str(site), "-o", "yaml").out
+
+
+def test_of_several_of_one_name_the_ids_are_printed(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    same = [{**result("created", "j1"), "id": each} for each in ("id-a", "id-b")]
+    appliance.answers["POST /v1/apply"] = answer(*same, result("created"))
+    assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-a\nhardware/id-b\nhardware/node7\n"
+    appliance.answers["POST /v1/apply"] = answer({**result("created", "anvil"), "key": "id-c"})
+    assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-c\n"
+    for name in ("x m4", "q'x", "x hardware/m4", "workflow/one"):
+        appliance.answers["POST /v1/apply"] = answer({**result("created", name), "id": "id-d"})
+        assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-d\n", "xargs would pass on others"
+
+
+@pytest.mark.parametrize(("flag", "rehearses"), [("", False), ("none", False), ("client", True), ("server", True)])
+def test_a_dry_run_has_kubectls_values(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path, flag: str, rehearses: bool
+) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("created"), dry_run=rehearses)
+    assert tinkbox("apply", "-f", str(site), *([f"--dry-run={flag}"] if flag else ())).status == 0
+    assert sent(appliance)[0].get("dry_run", False) is rehearses
+
+
+def test_a_flag_without_a_value_says_so(tinkbox: Tinkbox, site: Path) -> None:
+    for flag in ("--dry-run=true", "--prune=yes"):
+        refused = tinkbox("apply", "-f", str(site), flag)
+        name, _, value = flag.partition("=")
+        assert (refused.status, f"{name} takes no value: leave ={value} out" in refused.err) == (2, True)
 
 
 def test_a_refused_workflow_is_status_1_and_told(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
@@ -114,7 +142,8 @@ def test_pruning_asks_and_deletes_what_was_shown(
         monkeypatch.setattr("builtins.input", lambda _, typed=typed: typed)
         done = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
         assert (done.status, len(appliance.asked)) == (status, asked)
-        assert "hardware/node7 is in no file" in done.out
+        assert done.err.startswith("hardware/node7 is in no file\n"), "what is not done yet is no result"
+        assert ("is in no file" in done.out) is False
     assert sent(appliance)[-1]["agreed"] == ["id-node7"]
 
 
@@ -150,6 +179,37 @@ def test_a_folder_gets_a_file_for_each(tinkbox: Tinkbox, appliance: FakeApplianc
     assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} written\n"
     assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} unchanged\n"
     assert path.read_text().startswith("apiVersion:")
+
+
+def test_an_export_tells_which_other_files_stand_there(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    """What was renamed or deleted leaves its file, which `apply` reads."""
+    for name in (
+        "hardware/node6.yaml",
+        "hardware/.hidden.yaml",
+        "hardware/notes.txt",
+        "template/old.yml",
+        "workflow/w.yaml",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    for path in ("GET /v1/export?", "GET /v1/export?what=hardware", "GET /v1/export?what=hardware&label=rack%3Dr1"):
+        appliance.answers[path] = {"items": [{"kind": "hardware", "name": "node7", "manifest": MANIFEST}], "notes": []}
+    told = tinkbox("export", "--dir", str(tmp_path)).err
+    assert f"2 other files in {tmp_path}, " in told
+    assert f": {tmp_path}/hardware/node6.yaml, {tmp_path}/template/old.yml. " in told
+    assert "1 other file in" in tinkbox("export", "hardware", "--dir", str(tmp_path)).err
+    assert tinkbox("export", "hardware", "-l", "rack=r1", "--dir", str(tmp_path)).err == ""
+
+
+def test_json_that_apply_does_not_take_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    large = {**MANIFEST, "spec": {"userData": "x" * MAX_DOCUMENT}}
+    for manifest, is_told in ((MANIFEST, False), (large, True)):
+        item = {"kind": "hardware", "name": "node7", "manifest": manifest}
+        appliance.answers["GET /v1/export?"] = {"items": [item], "notes": []}
+        assert ("takes no file of JSON with more than 1 MiB" in tinkbox("export", "-o", "json").err) is is_told
+        assert tinkbox("export").err == ""
 
 
 def test_an_export_of_a_part_leaves_the_files_of_others_alone(
@@ -239,3 +299,23 @@ def test_the_machines_with_a_label_are_planned(tinkbox: Tinkbox, appliance: Fake
 def test_a_plan_needs_machines_or_devices(tinkbox: Tinkbox) -> None:
     assert tinkbox("workflow", "plan", "-t", "install").status == 2
     assert tinkbox("workflow", "plan", "node7").status == 2
+
+
+def test_differences_are_documents_to_programs(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    changed = result("configured", old=MANIFEST, new={**MANIFEST, "spec": {}})
+    appliance.answers["POST /v1/apply"] = answer(changed, result("unchanged", "node8"), dry_run=True)
+    differs = tinkbox("apply", "-f", str(site), "--diff", "-o", "json")
+    assert (differs.status, json.loads(differs.out)) == (1, [changed])
+    assert tinkbox("apply", "-f", str(site), "--diff", "-o", "name").out == "hardware/node7\n"
+
+
+def test_what_was_applied_is_told_to_who_reads_no_longer(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path, piped: Callable[[], Callable[[], None]]
+) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("created"), result("refused", "node8", why="it differs"))
+    piped()()
+    ended = tinkbox("apply", "-f", str(site))
+    assert (ended.status, ended.err) == (
+        141,
+        "tinkbox: 1 of 2 was applied; hardware/node8 refused: it differs\n",
+    )

@@ -1,5 +1,6 @@
 """`tinkbox breakpoint`: what is asked of the appliance, and what is said of its answers."""
 
+import csv
 import io
 import json
 import re
@@ -31,7 +32,7 @@ def decided(verb: str, kind: str = "failure", **verdict: object) -> dict[str, ob
 def held(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/breakpoints": [STANDING, {**STANDING, "name": "armed", "held": None}],
-        f"GET {ONE}": STANDING,
+        f"GET {ONE}?to_change=unfinished": STANDING,
         f"POST {ONE}/arm": STANDING,
         f"POST {ONE}/clear": {**STANDING, "armed": {**ARMED, "on_failure": False, "before": []}},
         f"POST {ONE}/verdict": decided("fail"),
@@ -158,7 +159,8 @@ def test_why_a_failure_counts_as_success_is_asked_on_a_terminal(
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     assert main(["breakpoint", "continue", WORKFLOW_ID]) == status
     printed = capsys.readouterr()
-    assert printed.err.startswith("disk/wipe failed (exit 3, DiskNotFound). Why does it count as success? ")
+    failure = "workflow a8984b09 (hello on machine-1): disk/wipe failed (exit 3, DiskNotFound)."
+    assert printed.err.startswith(f"Continue {failure} Why does it count as success? ")
     if status == 0:
         verdict = asked(held)
         assert isinstance(verdict, dict)
@@ -166,7 +168,7 @@ def test_why_a_failure_counts_as_success_is_asked_on_a_terminal(
         assert printed.out == "Continued disk/wipe: it counts as success, and the workflow goes on\n"
     else:
         assert "--why" in printed.err
-        assert [request for request, _ in held.asked] == [f"GET {ONE}"]
+        assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=unfinished"]
 
 
 def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason(
@@ -175,7 +177,7 @@ def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason
     failed = tinkbox("breakpoint", "continue", WORKFLOW_ID, stdin=b"yes\n")
     assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
     assert "--why TEXT" in failed.err
-    assert [request for request, _ in held.asked] == [f"GET {ONE}"]
+    assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=unfinished"]
 
 
 @pytest.mark.parametrize(
@@ -184,14 +186,14 @@ def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason
 def test_what_did_not_fail_goes_on_without_a_reason(
     tinkbox: Tinkbox, held: FakeAppliance, hold: dict[str, object]
 ) -> None:
-    held.answers[f"GET {ONE}"] = {**STANDING, "held": hold}
+    held.answers[f"GET {ONE}?to_change=unfinished"] = {**STANDING, "held": hold}
     held.answers[f"POST {ONE}/verdict"] = decided("continue", str(hold["kind"]))
     assert tinkbox("breakpoint", "continue", WORKFLOW_ID).status == 0
     assert asked(held) == {"verb": "continue", "why": ""}
 
 
 def test_a_failure_that_is_held_after_its_end_wants_a_reason_as_well(tinkbox: Tinkbox, held: FakeAppliance) -> None:
-    held.answers[f"GET {ONE}"] = {**STANDING, "held": {**HOLD, "kind": "after"}}
+    held.answers[f"GET {ONE}?to_change=unfinished"] = {**STANDING, "held": {**HOLD, "kind": "after"}}
     assert "--why TEXT" in tinkbox("breakpoint", "continue", WORKFLOW_ID).err
 
 
@@ -211,7 +213,7 @@ def several(held: FakeAppliance) -> FakeAppliance:
     for each in found:
         one = f"/v1/workflows/{each['id']}/breakpoints"
         held.answers |= {
-            f"GET {one}": each,
+            f"GET {one}?to_change=unfinished": each,
             f"POST {one}/arm": each,
             f"POST {one}/clear": each,
             f"POST {one}/verdict": decided("retry"),
@@ -273,10 +275,38 @@ def test_why_several_failures_count_as_success_is_asked_once(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal("all disks are there\n"))
     assert main(["breakpoint", "continue", "w9", "w1", "w2"]) == 1  # w9 is not there
-    failed = "disk/wipe failed (exit 3, DiskNotFound)."
-    assert capsys.readouterr().err.startswith(f"{failed} {failed} Why do they count as success? tinkbox: ")
+    failed = "2 workflows: w1 (hello on machine-1), w2 (hello on machine-1): disk/wipe failed (exit 3, DiskNotFound)."
+    assert capsys.readouterr().err.startswith(f"Continue {failed} Why do they count as success? tinkbox: ")
     whys = [json.loads(body)["why"] for request, body in several.asked if request.startswith("POST")]
     assert whys == ["all disks are there"] * 2
+
+
+def test_the_question_why_names_what_did_not_fail_as_well(
+    several: FakeAppliance, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {
+        "w2": {**HOLD, "kind": "before", "outcome": None},
+        "w3": None,
+        "w4": decided("fail"),
+    }
+    for each, hold in others.items():
+        several.answers[f"GET /v1/workflows/{each}/breakpoints?to_change=unfinished"] = {
+            **STANDING,
+            "id": each,
+            "held": hold,
+        }
+        several.answers[f"POST /v1/workflows/{each}/breakpoints/verdict"] = decided("continue")
+    monkeypatch.setattr(sys, "stdin", Terminal("\n"))
+    assert main(["breakpoint", "continue", "w1", *others]) == 1
+    told = [
+        "workflow w1 (hello on machine-1): disk/wipe failed (exit 3, DiskNotFound).",
+        "workflow w2 (hello on machine-1): disk/wipe is held before it starts.",
+        "workflow w3 (hello on machine-1): nothing is held.",
+        "workflow w4 (hello on machine-1): disk/wipe is decided: fail (anna).",
+    ]
+    question = f"Continue {'; '.join(each.rstrip('.') for each in told)}. Why does it count as success? "
+    assert capsys.readouterr().err.startswith(question)
+    assert changes(several) == []
 
 
 def test_how_much_longer_is_said_behind_several_workflows(tinkbox: Tinkbox, several: FakeAppliance) -> None:
@@ -306,6 +336,15 @@ def test_what_a_machine_said_does_not_steer_the_terminal(tinkbox: Tinkbox, held:
     held.answers[f"POST {ONE}/extend"] = hostile
     for words in (["list"], ["list", "--format", "csv"], ["extend", WORKFLOW_ID]):
         assert "\x1b" not in tinkbox("breakpoint", *words).out
+
+
+def test_programs_get_the_deadline_and_what_follows_it(tinkbox: Tinkbox, held: FakeAppliance) -> None:
+    held.answers["GET /v1/breakpoints"] = [STANDING, {**STANDING, "held": decided("retry")}]
+    rows = list(csv.DictReader(io.StringIO(tinkbox("breakpoint", "list", "-o", "csv").out)))
+    assert [(row["then"], row["deadline"]) for row in rows] == [
+        ("fail", HOLD["deadline"]),
+        ("retry", HOLD["deadline"]),
+    ]
 
 
 @pytest.mark.parametrize(

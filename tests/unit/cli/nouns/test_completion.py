@@ -37,6 +37,11 @@ def test_entries_of_the_catalogue_need_no_appliance(tinkbox: Tinkbox, tmp_path: 
     assert "debian-13\t" in found.out
 
 
+def test_templates_of_the_program_are_its_appliances(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/template-catalogue"] = names(("install", "Puts an image on a disk."), ("wipe", ""))
+    assert tinkbox("completion", "names", "BUILT-IN", "in").out == "install\tPuts an image on a disk.\n"
+
+
 def test_what_can_be_exported_is_a_kind_or_one_of_it(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/names/machine?prefix=node"] = names(("node7", "08:00"), ("node10", ""))
     assert tinkbox("completion", "names", "KIND", "").out == "hardware\t\ntemplate\t\nworkflow\t\n"

@@ -154,3 +154,11 @@ def test_several_machines_are_examined_one_after_the_other(
     assert tinkbox("doctor", "m1", MAC, "-o", "csv").out.count("\n") == 2
     (selected,) = json.loads(tinkbox("doctor", "-l", "rack=r1", "-o", "json").out)
     assert selected["machine"] == "m1"
+
+
+@pytest.mark.parametrize("format_", ["json", "yaml", "csv", "name", "table"])
+def test_a_machine_that_is_not_there_prints_no_document(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance, format_: str
+) -> None:
+    printed = tinkbox("doctor", "nope", "-o", format_)
+    assert (printed.status, printed.out, printed.err) == (1, "", "tinkbox: no such thing here\n")

@@ -76,6 +76,28 @@ def test_an_appliance_that_was_never_there_is_3(tinkbox: Tinkbox, appliance: Fak
     assert tinkbox("events", "watch").status == 3
 
 
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", "9" * 19])
+def test_what_is_no_number_of_an_event_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, after: str) -> None:
+    printed = tinkbox("events", "watch", f"--after={after}")
+    assert (printed.status, "is no number of an event" in printed.err) == (2, True)
+    assert appliance.last_event_ids == []
+
+
+def test_an_appliance_that_was_put_back_is_told_in_a_line_and_begins_anew(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.sleep", stop)
+    appliance.answers["GET /v1/events"] = stream(0, 1, 2)
+    watched = tinkbox("events", "watch", "--after", "900")
+    assert [json.loads(line)["sequence"] for line in watched.out.splitlines()] == [1, 2]
+    assert watched.err == (
+        "tinkbox: the appliance has no event 900: was it put back to an earlier day? All that it has follow\n"
+    )
+
+
 def test_one_can_go_on_behind_an_event_that_was_seen(
     tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,17 @@ def test_the_list_has_a_line_for_each_machine(tinkbox: Tinkbox, machines: FakeAp
     ]
 
 
+def test_a_list_shows_a_machine_by_the_interface_that_boots(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    cards = [
+        {"mac": "08:00:27:00:00:02", "address": "172.30.0.12", "hostname": "node7"},
+        {"mac": "08:00:27:00:00:03", "address": "172.30.0.13", "hostname": ""},
+    ]
+    machines.answers["GET /v1/hardware?sort=name"] = [{**MACHINE, "interfaces": cards, "mac": cards[1]["mac"]}]
+    (row,) = csv.DictReader(io.StringIO(tinkbox("hardware", "list", "-o", "csv").out))
+    assert (row["mac"], row["ip"]) == ("08:00:27:00:00:03", "172.30.0.13")
+    assert "08:00:27:00:00:03  172.30.0.13" in tinkbox("hardware", "list").out
+
+
 @pytest.mark.parametrize(
     ("changes", "state"),
     [
@@ -143,7 +154,22 @@ def test_the_list_has_a_line_for_each_interface(tink: Tinkbox, machines: FakeApp
         f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
         f"{MACHINE_ID},08:00:27:00:00:02,,",
     ]
-    assert json.loads(tink("hardware", "list", "--format", "json").out) == [MACHINE]
+    assert json.loads(tink("hardware", "list", "--format", "json").out) == {"data": [MACHINE]}
+    assert json.loads(tink("hardware", "all").out) == DOCUMENT
+
+
+def test_names_are_keys_and_each_machine_has_a_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    """The appliance tells the id as the key of what its name does not mean alone; some names cannot be typed as they are."""
+    keys = ["node7", "id-1", "id-2", "-rf", "a b", "it's", "hardware/x", MACHINE_ID]
+    listed = [{**MACHINE, "id": f"id-{number}", "key": key} for number, key in enumerate(keys)]
+    machines.answers["GET /v1/hardware?sort=name"] = listed
+    printed = tinkbox("hardware", "list", "-o", "name").out
+    assert printed.splitlines() == ["node7", *(f"id-{number}" for number in range(1, len(keys)))]
+    machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "key": MACHINE_ID}
+    assert tinkbox("hardware", "get", MACHINE_ID, "-o", "name").out == f"{MACHINE_ID}\n"
+    # An earlier release tells no keys.
+    machines.answers["GET /v1/hardware?sort=name"] = [{**MACHINE, "id": each} for each in ("id-1", "id-2")]
+    assert tinkbox("hardware", "list", "-o", "name").out == "machine-1\nmachine-1\n"
 
 
 def test_a_machine_is_its_document_on_one_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
@@ -155,8 +181,8 @@ def test_a_machine_is_its_document_on_one_line(tinkbox: Tinkbox, machines: FakeA
 def test_every_format_of_one_machine_works(tink: Tinkbox, machines: FakeAppliance) -> None:
     assert tink("hardware", "get", MACHINE_ID, "-q").out == f"{MACHINE_ID}\n"
     told = {**MACHINE, "timeline": TIMELINE}
-    assert json.loads(tink("hardware", "get", MACHINE_ID, "--format", "json").out) == told
-    assert json.loads(tink("hardware", "get", MACHINE_ID, MACHINE_ID, "--format", "json").out) == [told, told]
+    assert json.loads(tink("hardware", "get", MACHINE_ID, "--format", "json").out) == {"data": [told]}
+    assert json.loads(tink("hardware", "get", MACHINE_ID, MACHINE_ID, "--format", "json").out) == {"data": [told, told]}
     assert tink("hardware", "get", MACHINE_ID, "--format", "csv").out.splitlines() == [
         "ID,MAC Address,IP Address,Hostname",
         f"{MACHINE_ID},08:00:27:00:00:01,172.30.0.11,machine-1",
@@ -180,8 +206,8 @@ def test_an_address_shows_its_interface_only(tink: Tinkbox, machines: FakeApplia
     assert tink("hardware", verb, key, "-o", "table").out == (
         f"ID:           {MACHINE_ID}\nMAC Address:  08:00:27:00:00:01\nIP Address:   172.30.0.11\nHostname:     machine-1\n"
     )
-    assert json.loads(tink("hardware", verb, key, "-o", "json").out) == MACHINE
-    assert json.loads(tink("hardware", verb, key, key, "-o", "json").out) == [MACHINE, MACHINE]
+    assert json.loads(tink("hardware", verb, key, "-o", "json").out) == {"data": [MACHINE]}
+    assert json.loads(tink("hardware", verb, key, key, "-o", "json").out) == {"data": [MACHINE, MACHINE]}
     assert tink("hardware", verb, key, "-q").out == f"{MACHINE_ID}\n"
 
 

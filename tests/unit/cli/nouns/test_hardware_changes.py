@@ -15,7 +15,7 @@ from tests.unit.model.test_ssh_keys import key
 from tinkbox.cli.terminal.questions import Questions
 
 Tinkbox = Callable[..., Printed]
-TODAY = {"kind": "Hardware", "metadata": {"name": "node7", "labels": {"old": "1"}}, "spec": {"interfaces": []}}
+TODAY = {"kind": "Hardware", "metadata": {"name": "node7", "labels": {"rack": "r1"}}, "spec": {"interfaces": []}}
 KNOWN: dict[str, Any] = {**MACHINE, "name": "node7", "labels": {"rack": "r1"}, "updated_at": AT, "document": TODAY}
 GET, PUT, PATCH = "GET /v1/hardware/node7", f"PUT /v1/hardware/{MACHINE_ID}", "PATCH /v1/hardware/node7"
 NOTE = {"number": 1, "at": AT, "who": "ann", "text": "loud\x1b[2J fan"}
@@ -25,6 +25,7 @@ NOTE = {"number": 1, "at": AT, "who": "ann", "text": "loud\x1b[2J fan"}
 def machine(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         GET: KNOWN,
+        f"{GET}?to_change=retire": KNOWN,
         PUT: {**KNOWN, "notes": []},
         PATCH: KNOWN,
         "GET /v1/hardware/node7/notes": {"notes": [NOTE]},
@@ -109,15 +110,19 @@ def test_flags_change_values(tinkbox: Tinkbox, machine: FakeAppliance, tmp_path:
     }
 
 
+def test_what_changes_nothing_is_told_as_unchanged(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    machine.answers[PATCH] = {**KNOWN, "changed": False}
+    edited = tinkbox("hardware", "edit", "node7", "--name", "node7")
+    assert (edited.status, edited.out) == (0, "Unchanged node7 08:00:27:00:00:01 172.30.0.11\n")
+
+
 @pytest.mark.parametrize("words", [["--name", ""], ["--label", "a b"], ["--disk", "sda"], ["--ip", " "]])
 def test_a_wrong_flag_asks_no_appliance(tinkbox: Tinkbox, machine: FakeAppliance, words: list[str]) -> None:
     assert tinkbox("hardware", "edit", "node7", *words).status == 2
     assert machine.asked == []
 
 
-def test_the_document_opens_in_an_editor_with_todays_labels(
-    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
-) -> None:
+def test_the_document_opens_in_an_editor(tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]) -> None:
     seen = editor("text = text.replace('r1', 'r2')")
     edited = tinkbox("hardware", "edit", "node7")
     assert (edited.status, edited.out) == (0, "Edited node7 08:00:27:00:00:01 172.30.0.11\n")
@@ -138,15 +143,6 @@ def test_a_document_of_2020_opens_as_json(
     editor("text = text.replace('{}', '{\"a\": 1}')")
     assert tinkbox("hardware", "edit", "node7").status == 0
     assert json.loads(sent(machine, PUT)["text"]) == {"id": MACHINE_ID, "network": {"a": 1}}
-
-
-def test_a_document_of_2020_that_has_labels_opens_with_todays(
-    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path]
-) -> None:
-    machine.answers[GET] = {**KNOWN, "document": {"id": MACHINE_ID, "labels": {"rack": "old"}, "network": {}}}
-    editor("text = text.replace('{}', '{\"a\": 1}')")
-    assert tinkbox("hardware", "edit", "node7").status == 0
-    assert json.loads(sent(machine, PUT)["text"])["labels"] == {"rack": "r1"}
 
 
 @pytest.mark.parametrize("piece", ["pass", "text = ''"])
@@ -194,7 +190,7 @@ def test_what_is_refused_and_given_up_is_kept_and_told_why(
     seen = editor(*pieces)
     ended = tinkbox("hardware", "edit", "node7")
     assert ended.status == 1
-    assert ended.err.startswith("tinkbox: one problem; nothing was stored, and what you wrote is in /")
+    assert ended.err.startswith("tinkbox: one problem; nothing was stored, so type `tinkbox hardware edit ")
     assert "\n  line 4, spec: bad\n" in ended.err, "the first line of the document is the fourth of the file"
     kept = Path(ended.err.splitlines()[0].rpartition(" is in ")[2])
     assert "# one problem\n#   line 4, spec: bad\n" in kept.read_text()
@@ -229,6 +225,40 @@ def test_without_a_terminal_no_editor_is_started_that_none_named(
     assert ended.status == 1
     assert "there is no terminal for an editor: say with flags" in ended.err
     assert machine.asked == []
+
+
+@pytest.mark.parametrize("status", [409, 413])
+def test_what_another_document_would_mend_opens_again(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path], watched: None, status: int
+) -> None:
+    taken = {"status": status, "detail": "there is a machine called node8 already: choose another name"}
+    answers = iter([taken, {**KNOWN, "notes": []}])
+    machine.answers[PUT] = lambda: next(answers)
+    machine.answers[f"GET /v1/hardware/{MACHINE_ID}"] = KNOWN
+    seen = editor("text = text.replace('name: node7', 'name: node8')", "text = text.replace('me: node8', 'me: node9')")
+    edited = tinkbox("hardware", "edit", "node7")
+    assert (edited.status, edited.out) == (0, "Edited node7 08:00:27:00:00:01 172.30.0.11\n")
+    second = seen.read_text().split("=====")[1].splitlines()
+    assert second[1:3] == [f"# {taken['detail']}", "kind: Hardware"]
+    assert "name: node9" in sent(machine, PUT)["text"]
+
+
+@pytest.mark.parametrize(
+    "now", [{**KNOWN, "updated_at": "2026"}, {**KNOWN, "labels": {}}, {"status": 404, "detail": ""}]
+)
+def test_what_no_document_would_mend_does_not_open_again(
+    tinkbox: Tinkbox, machine: FakeAppliance, editor: Callable[..., Path], watched: None, now: dict[str, Any]
+) -> None:
+    machine.answers[PUT] = {"status": 409, "detail": "machine node7 was changed meanwhile"}
+    machine.answers[f"GET /v1/hardware/{MACHINE_ID}"] = now
+    seen = editor("text = text.replace('r1', 'r2')")
+    ended = tinkbox("hardware", "edit", "node7")
+    assert (ended.status, len(seen.read_text().split("====="))) == (1, 1 + 1)
+    told, _, kept = ended.err.strip().rpartition("what you wrote is in ")
+    assert "changed meanwhile; nothing was stored, so type `tinkbox hardware edit node7` again: " in told
+    assert "rack: r2" in Path(kept).read_text()
+    Path(kept).unlink()
+    Path(kept).parent.rmdir()
 
 
 def test_a_change_meanwhile_keeps_what_was_written(
@@ -288,7 +318,9 @@ def test_machines_are_retired_and_returned_each_for_itself(tinkbox: Tinkbox, mac
     ended = tinkbox("hardware", "retire", "nodeX", "node7", "--reason", "board broken")
     assert (ended.status, ended.out) == (1, "Retired node7\nCanceled Workflow:  w1\nCanceling Workflow:  w2\n")
     assert "no such thing here" in ended.err
-    assert sent(machine, f"POST /v1/hardware/{MACHINE_ID}/retire") == {"reason": "board broken", "force": False}
+    body = sent(machine, f"POST /v1/hardware/{MACHINE_ID}/retire")
+    at = "2020-07-08T15:17:02.250000+00:00"
+    assert body == {"reason": "board broken", "force": False, "created_at": at}, "it is the machine that was looked up"
     assert tinkbox("hardware", "return", "node7").out == "Returned to service: node7\n"
     assert tinkbox("hardware", "retire", "node7").status == 0
 
@@ -319,3 +351,11 @@ def test_a_note_of_several_machines_has_a_text(tinkbox: Tinkbox, machine: FakeAp
     machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{"id": "node7", "name": "node7"}]
     wrong = tinkbox("hardware", "note", *words)
     assert (wrong.status, wrong.out, "usage: tinkbox hardware note" in wrong.err) == (2, "", True)
+
+
+def test_notes_are_documents_to_programs(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    assert json.loads(tinkbox("hardware", "note", "node7", "the fan", "-o", "json").out) == [NOTE]
+    assert json.loads(tinkbox("hardware", "note", "node7", "--remove", "1", "-o", "json").out) == []
+    machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{**KNOWN, "id": "node7", "name": "node-7"}]
+    noted = json.loads(tinkbox("hardware", "note", "-l", "rack=r1", "the fan", "-o", "json").out)
+    assert noted == [{"hardware_id": "node7", "machine": "node-7", **NOTE}]

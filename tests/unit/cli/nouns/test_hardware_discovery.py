@@ -1,5 +1,7 @@
 """`tinkbox hardware discovered`, `accept` and `refuse`."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -60,6 +62,12 @@ def test_who_waits_is_shown_with_the_serials_of_its_disks(
     assert (shown.status, shown.out) == (0, golden("cli/hardware-discovered.txt"))
     assert tinkbox("hardware", "discovered", "-q").out.split() == [each["mac"] for each in (WAITING, ASKING, STUCK)]
     assert json.loads(tinkbox("hardware", "discovered", "--format", "json").out) == [WAITING, ASKING, STUCK]
+
+
+def test_programs_get_the_memory_in_bytes(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/discovered"] = [WAITING]
+    (row,) = csv.DictReader(io.StringIO(tinkbox("hardware", "discovered", "-o", "csv").out))
+    assert row["memory"] == str(2 * 2**30)
 
 
 def test_a_machine_is_accepted_with_a_word(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

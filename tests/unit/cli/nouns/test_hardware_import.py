@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tinkbox.cli.nouns.hardware.importing import KINDS, MOST_TOLD, SAID
+from tinkbox.cli.nouns.hardware.importing import KINDS, SAID
+from tinkbox.cli.output.refusals import MOST_SHOWN
 from tinkbox.model.machine_lists import ImportOutcome
 from tinkbox.wire.machine_lists.reading import Kind
 
@@ -197,8 +198,8 @@ def test_a_file_of_rubbish_is_told_in_few_lines(tinkbox: Tinkbox, appliance: Fak
     path.write_text("mac\n" + "x\n" * 5000)
     ended = tinkbox("hardware", "import", str(path))
     assert ended.status == 1
-    assert len(ended.err.splitlines()) == MOST_TOLD + 2
-    assert ended.err.splitlines()[-1] == f"  and {5000 - MOST_TOLD} more"
+    assert len(ended.err.splitlines()) == MOST_SHOWN + 2
+    assert ended.err.splitlines()[-1] == f"  and {5000 - MOST_SHOWN:,} more"
 
 
 @pytest.mark.parametrize("content", ["", "hello\n", "mac\n", "dhcp-host=08:00:27:00:00:01,ignore\n"])
@@ -288,3 +289,49 @@ def test_what_is_no_label_or_kind_or_file_is_refused(tinkbox: Tinkbox, appliance
     assert tinkbox("hardware", "import").status == 2
     assert "cannot read" in tinkbox("hardware", "import", "/nowhere").err
     assert appliance.asked == []
+
+
+def test_names_are_of_what_is_stored_and_mean_nothing_else(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    """They are what another command gets from a pipe: the name of a refused line is that of another machine."""
+    machines = [
+        done("made", 1, means="node1"),
+        done("unchanged", 2, means="the-id-of-one-of-two"),
+        done("refused", 3, id="", means="", why="the name node3 belongs to node3 already"),
+        done("different", 4, means="node4", changes=["ip 172.30.0.4 -> 172.30.0.14"]),
+        done("retired", 5, means="node5", why="it is retired"),
+        done("updated", 6, means="node6"),
+    ]
+    appliance.answers = {ROUTE: {"machines": machines}}
+    for how in ([], ["--dry-run"]):
+        ended = tinkbox("hardware", "import", listed, "--skip-invalid", "-o", "name", *how)
+        assert (ended.status, ended.out.split()) == (0, ["node1", "the-id-of-one-of-two", "node6"])
+        assert ended.err.splitlines() == [
+            f"tinkbox: refused: line 4: {MAC}: the name node3 belongs to node3 already",
+            f"tinkbox: left alone: line 5: {MAC}: ip 172.30.0.4 -> 172.30.0.14 (--update changes it)",
+            f"tinkbox: left alone: line 6: {MAC}: it is retired",
+        ]
+    stops = tinkbox("hardware", "import", listed, "-o", "name", "--dry-run")
+    assert (stops.status, stops.out) == (1, "the-id-of-one-of-two\n"), "nothing would be made or updated"
+
+
+@pytest.mark.parametrize("format_", ["json", "yaml", "csv", "table", "wide", "tink"])
+@pytest.mark.parametrize("how", ["--skip-invalid", "--dry-run"])
+def test_what_is_refused_is_told_on_standard_error_in_every_format(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str, format_: str, how: str
+) -> None:
+    appliance.answers = {ROUTE: {"machines": [done("made"), done("refused", 2, why="taken")]}}
+    ended = tinkbox("hardware", "import", listed, how, "-o", format_)
+    assert ended.err == f"tinkbox: refused: line 3: {MAC}: taken\n"
+    if format_ == "json":
+        assert [each["outcome"] for each in json.loads(ended.out)] == ["made", "refused"]
+
+
+def test_what_was_imported_is_told_to_who_reads_no_longer(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str, piped: Callable[[], Callable[[], None]]
+) -> None:
+    appliance.answers = {ROUTE: {"machines": [done("made"), done("made", 2)]}}
+    piped()()
+    ended = tinkbox("hardware", "import", listed)
+    assert (ended.status, ended.err) == (141, "tinkbox: 2 machines: 2 made\n")

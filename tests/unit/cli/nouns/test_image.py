@@ -82,3 +82,13 @@ def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeApplia
     both = tinkbox("image", "delete", "tools/old@sha256:77", "other")
     assert (both.status, both.out) == (1, "Deleted Image:  tools/old@sha256:77\n")
     assert tinkbox("image", "delete", "other").status == 1
+
+
+def test_how_many_archives_are_loaded_is_told_to_who_reads_no_longer(
+    tinkbox: Tinkbox, images: FakeAppliance, tmp_path: Path, piped: Callable[[], Callable[[], None]]
+) -> None:
+    for name in ("a.tar", "b.tar"):
+        (tmp_path / name).write_bytes(b"x")
+    piped()()
+    ended = tinkbox("image", "load", str(tmp_path / "a.tar"), str(tmp_path / "b.tar"))
+    assert (ended.status, ended.err) == (141, "tinkbox: 1 of 2 archives was loaded\n")

@@ -68,9 +68,10 @@ def test_the_workflow_names_the_bytes_of_the_image_and_all_that_was_told(
         {
             "template": "install",
             "hardware": {
-                "device_1": MAC, "image": f"debian-13@{DIGEST}", "disk": "smallest", "hostname": "node7", "ssh_keys": key(),
+                "image": f"debian-13@{DIGEST}", "disk": "smallest", "hostname": "node7", "ssh_keys": key(),
                 "user_data": "#cloud-config\n", "seed": "config-2",
             },
+            "machine": MACHINE_ID,
             "confirm_wipe": True,
         }
     ]  # fmt: skip

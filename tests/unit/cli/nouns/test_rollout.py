@@ -1,22 +1,27 @@
 """`tinkbox rollout`, and the rollouts that `workflow create` makes."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from threading import Event
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.rollout_documents import ID, member, plan, standing
 from tinkbox.cli.nouns import rollout as noun
 from tinkbox.cli.output import progress_line
 from tinkbox.cli.output.progress_line import ProgressLine
+from tinkbox.cli.output.tables import listing
 from tinkbox.cli.terminal import questions
 from tinkbox.client.operator import quick_connection
 from tinkbox.model.errors import Unavailable
 
 Tinkbox = Callable[..., Printed]
+AT = "2026-11-27T16:00:00+00:00"
 
 
 @pytest.fixture
@@ -168,7 +173,8 @@ def test_one_machine_is_a_workflow_without_a_question(tinkbox: Tinkbox, applianc
     assert (made.status, made.out) == (0, "Created Workflow:  w1\n")
     assert asked(appliance)[1] == {
         "template": "ubuntu",
-        "hardware": {"device_1": "mac-of-node7", "image": "x"},
+        "hardware": {"image": "x"},
+        "machine": "id-of-node7",
         "breakpoints": {"on_failure": True},
     }
 
@@ -212,7 +218,7 @@ def test_who_is_left_out_is_told_before_the_question_and_behind_the_answer(
         plan("node7", "node8", refused=refused) if json.loads(rollouts.asked[-1][1]).get("dry_run") else made()
     )
     words = ("workflow", "create", "-t", "ubuntu", "-l", "rack=r1", "--skip-refused")
-    left_out = "Left out node20, node21, node22, node23, node24 and 35 more: it is  [31mretired"
+    left_out = f"Left out {', '.join(refused)}: it is  [31mretired"
     answered = tinkbox(*words, "--yes")
     assert (answered.status, answered.out.splitlines()[:2]) == (0, [f"Created Rollout:  {ID}", left_out])
     assert answered.out.splitlines()[2].startswith("2 of 42 machines, ")
@@ -269,19 +275,31 @@ def test_the_list_says_how_many_machines_stand_where(tinkbox: Tinkbox, appliance
                 "PENDING": 5,
                 "STOPPING": 1,
                 "WAITING": 14,
-            }
+            },
+            held=2,
         )
     ]
     heading, line = tinkbox("rollout", "list").out.splitlines()
-    assert heading.split()[:8] == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "CANCELED", "ACTIVE", "WAITING"]
-    assert line.split()[:8] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "2", "3", "9", "14"]
+    named = ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "CANCELED", "ACTIVE", "HELD", "NOT", "BEGUN"]
+    assert heading.split()[:10] == named
+    assert line.split()[:9] == ["5d3f0a11", "ubuntu", "RUNNING", "12/40", "2", "3", "9", "2", "14"]
     assert 12 + 2 + 3 + 9 + 14 == 40, "each machine is counted once"
     heading, line = tinkbox("rollout", "list", "-o", "wide").out.splitlines()
-    wide = dict(zip(heading.split(), line.split(), strict=False))
-    assert (wide["PENDING"], wide["RUNNING"], wide["LEFT"]) == ("5", "4", "1")
+    wide = dict(zip(heading.replace("NOT BEGUN", "NOT-BEGUN").split(), line.split(), strict=False))
+    assert (wide["PENDING"], wide["RUNNING"], wide["HELD"], wide["LEFT"]) == ("5", "2", "2", "1")
+    (row,) = csv.DictReader(io.StringIO(tinkbox("rollout", "list", "-o", "csv").out))
+    assert (row["done"], row["total"], row["held"]) == ("12", "40", "2"), "spreadsheets make dates of 1/2"
     appliance.answers["GET /v1/rollouts?state=FAILED&sort=-created_at"] = []
     appliance.answers["GET /v1/rollouts?sort=-created_at&state=FAILED"] = []
     assert tinkbox("rollout", "list", "--state", "failed").status == 0
+
+
+def test_on_a_narrow_screen_a_list_names_the_template_and_cuts_no_heading() -> None:
+    columns = [each for each in noun.COLUMNS if not each.wide]
+    row = [each.value(standing("CANCELED", template="debian-13-with-raid", counts={"SUCCESS": 40})) for each in columns]
+    (heading, line) = listing([each.title for each in columns], [row], [each.fit for each in columns], 60).splitlines()
+    assert heading.split() == ["ID", "TEMPLATE", "STATE", "DONE", "FAILED", "NOT", "BEGUN", "AGE"]
+    assert line.split()[1].startswith("debian-")
 
 
 def test_get_shows_what_failed_and_what_waits(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -300,6 +318,20 @@ def test_get_shows_what_failed_and_what_waits(tinkbox: Tinkbox, appliance: FakeA
     appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = waiting
     assert len(tinkbox("rollout", "get", "--machines", ID).out.splitlines()) == 31
     assert len(json.loads(tinkbox("rollout", "get", "--machines", ID, ID, "-o", "json").out)) == 60
+
+
+@pytest.mark.parametrize("state", ["STOPPING", "FAILED", "CANCELED"])
+def test_machines_that_did_not_begin_before_the_end_do_not_wait(
+    tinkbox: Tinkbox, appliance: FakeAppliance, state: str
+) -> None:
+    unbegun = [member("node7"), member("node8")]
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = standing(
+        state, counts={"FAILED": 1, "WAITING": 2}, failures=[member("bad", "FAILED")], waiting=unbegun
+    )
+    shown = tinkbox("rollout", "get", ID).out
+    assert "Progress:   0/3 done, 1 failed, 2 not begun\n" in shown
+    assert "Not begun:  node7, node8\n" in shown
+    assert "aiting" not in shown
 
 
 def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
@@ -347,6 +379,52 @@ def test_an_appliance_that_is_away_is_waited_for(
     watched = tinkbox("rollout", "watch", ID)
     assert watched.status == 0
     assert "tinkbox: the disk is full; trying again" in watched.err
+
+
+def test_a_machine_that_was_left_out_is_no_success_of_every_machine(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    left = [member("node3", "LEFT", message="no disk")]
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = standing("SUCCESS", counts={"SUCCESS": 1, "LEFT": 1}, failures=left)
+    watched = tinkbox("rollout", "watch", ID)
+    assert (watched.status, watched.out.splitlines()[0]) == (1, "rollout 5d3f0a11 SUCCESS: 1/2 done, 1 left out")
+
+
+def test_that_the_appliance_is_away_is_told_once(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    away = {"status": 503, "detail": "no appliance answers"}
+    steps = iter([standing(counts={"RUNNING": 1}), *[away] * 5, standing(counts={"RUNNING": 1}), *[away] * 5])
+    end = standing("SUCCESS", counts={"SUCCESS": 1})
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps, end)
+    watched = tinkbox("rollout", "watch", ID)
+    assert (watched.status, watched.err) == (0, "tinkbox: no appliance answers; trying again\n" * 2), (
+        "anew after it answered"
+    )
+
+
+def test_what_is_held_is_told_with_how_to_go_on(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    hold = {"since": AT, "deadline": "2026-11-27T16:30:00+00:00", "on_expiry": "fail", "verdicts": ["fail", "retry"]}
+    on = {"action": "os/image", "progress": 33}
+    busy = {**member("node8", "RUNNING", workflow="b" * 36), **on, "held": None}
+    held = {**member("node7", "RUNNING", workflow="a" * 36), **on, "held": hold}
+    later = {**held, "held": {**hold, "deadline": "2026-11-27T16:31:00+00:00"}}
+    rollout = standing(counts={"RUNNING": 2}, held=1, under_way=[held, busy])
+    end = standing("SUCCESS", counts={"SUCCESS": 2})
+    steps = iter([rollout, rollout, {**rollout, "under_way": [later, busy]}])
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps, end)
+    lines = tinkbox("rollout", "get", ID).out.splitlines()
+    assert "Progress:  0/2 done, 1 running, 1 held" in lines
+    assert [line.split()[:2] for line in lines[-2:]] == [["node7", "HELD"], ["node8", "RUNNING"]]
+    assert tinkbox("rollout", "watch", ID).out.splitlines() == [
+        "rollout 5d3f0a11 RUNNING: 0/2 done, 1 running, 1 held",
+        "  node7  HELD      os/image  33%",
+        "         until 2026-11-27 16:30:00 UTC, then fail: tinkbox breakpoint fail|retry aaaaaaaa",
+        "  node8  RUNNING   os/image  33%",
+        "rollout 5d3f0a11 SUCCESS: 2/2 done",
+    ], "not anew when somebody works in its container"
 
 
 def test_watching_ends_when_nothing_reads_it_any_more(
@@ -403,6 +481,55 @@ def test_a_retry_names_the_machines_that_it_leaves_out(tinkbox: Tinkbox, applian
     assert tinkbox("rollout", "retry", "ubuntu", "--skip-refused").out.splitlines() == [
         f"Retried Rollout:  {ID}",
         "Left out node4: it waits in rollout 12345678",
-        "Left out, because they are retired or deleted: node3",
+        "Left out, because they are retired, deleted or registered anew: node3",
     ]
     assert asked(appliance) == [{"skip_refused": True}]
+
+
+@pytest.mark.parametrize(("format_", "first"), [("json", "["), ("yaml", "-"), ("name", ID)])
+def test_who_waits_for_a_document_gets_it_once_as_it_ends_and_progress_beside_it(
+    tinkbox: Tinkbox, rollouts: FakeAppliance, monkeypatch: pytest.MonkeyPatch, format_: str, first: str
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    steps = iter([standing("RUNNING", counts={"RUNNING": 2}), standing("FAILED", counts={"SUCCESS": 1, "FAILED": 1})])
+    rollouts.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps)
+    waited = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes", "--wait", "-o", format_)
+    assert waited.status == 1
+    assert waited.out.startswith(first)
+    if format_ == "name":
+        assert waited.out == f"{ID}\n"
+    else:
+        (told,) = yaml.safe_load(waited.out)  # JSON is YAML as well
+        assert (told["id"], told["state"]) == (ID, "FAILED")
+    assert "rollout 5d3f0a11 RUNNING: 0/2 done, 2 running" in waited.err
+    assert f"tinkbox rollout retry {ID[:8]}" in waited.err
+
+
+@pytest.mark.parametrize("format_", ["name", "json", "yaml", "table"])
+def test_a_dry_run_tells_what_is_refused_on_standard_error_in_every_format(
+    tinkbox: Tinkbox, appliance: FakeAppliance, format_: str
+) -> None:
+    words = ("workflow", "create", "-t", "ubuntu", "node7", "node8", "--dry-run", "-o", format_)
+    appliance.answers = {"POST /v1/rollouts": plan("node7", refused=("node8",))}
+    dry = tinkbox(*words)
+    assert dry.status == 1
+    assert dry.err == (
+        "tinkbox: nothing was begun: 1 machine of 2 cannot begin; --skip-refused goes on without them\n"
+        "  node8: it is  [31mretired\n"
+    )
+    skipped = tinkbox(*words, "--skip-refused")
+    assert skipped.status == 0
+    if format_ == "name":
+        assert (dry.out, skipped.out) == ("", "id-of-node7\n"), "without --skip-refused nothing begins"
+    if format_ != "table":  # which shows it
+        assert skipped.err == "Left out node8: it is  [31mretired\n"
+
+
+def test_the_machines_of_several_rollouts_are_one_list_that_says_whose_they_are(
+    tinkbox: Tinkbox, appliance: FakeAppliance
+) -> None:
+    for key in ("r1", "r2"):
+        appliance.answers[f"GET /v1/rollouts/{key}/machines"] = [member(f"node-of-{key}")]
+    lines = tinkbox("rollout", "get", "--machines", "r1", "r2", "-o", "csv").out.splitlines()
+    assert [line.split(",")[:2] for line in lines] == [["rollout", "name"], ["r1", "node-of-r1"], ["r2", "node-of-r2"]]
+    assert tinkbox("rollout", "get", "--machines", "r1", "r2").out.count("MACHINE") == 1

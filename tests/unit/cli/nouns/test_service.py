@@ -64,3 +64,6 @@ def test_a_clock_that_is_behind_the_appliances_makes_nothing_negative(
     appliance.answers["GET /v1/services"] = [service(begun_at="2030-01-01T00:00:00+00:00", ready_at=AT)]
     _, line = tinkbox("service", "list", "-o", "wide").out.splitlines()
     assert line.split()[-2:] == ["0s", "0s"]
+    appliance.answers["GET /v1/services"] = [service(begun_at=AT, ready_at=AT.replace(":0", ":1", 1))]
+    (row,) = csv.DictReader(io.StringIO(tinkbox("service", "list", "-o", "csv").out))
+    assert float(row["ready_after"]) > 0, "seconds, as a number"

@@ -130,3 +130,21 @@ def test_an_unknown_state_is_refused_with_those_that_there_are(tinkbox: Callable
     assert "'broken' is no state; there are: held, parked, failed, stalled, working" in printed.err
     assert "held" in printed.err
     assert "retired" not in printed.err
+
+
+@pytest.mark.parametrize(
+    ("default", "is_document"), [("json", True), ("table", False), ("csv", False), ("tink", False)]
+)
+def test_the_default_format_is_that_of_a_script_where_it_is_a_document(
+    tinkbox: Callable[..., Printed],
+    appliance: FakeAppliance,
+    monkeypatch: pytest.MonkeyPatch,
+    default: str,
+    is_document: bool,
+) -> None:
+    snapshot = Snapshot(now=datetime(2026, 11, 21, 3, 0, tzinfo=UTC), version="0.1.0", machines=(MACHINE,))
+    told = encode_changes(snapshot, map(encode_machine, snapshot.machines))
+    appliance.answers["GET /v1/status?after="] = told.encode()
+    monkeypatch.setenv("TINKBOX_FORMAT", default)
+    assert tinkbox("status").out.startswith("{") is is_document
+    assert not tinkbox("status", "-o", "table").out.startswith("{")

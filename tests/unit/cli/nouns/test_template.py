@@ -1,6 +1,7 @@
 """`tinkbox template`."""
 
 import json
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import TEMPLATE, TEMPLATE_ID
-from tinkbox.cli.output import formats, printable
+from tinkbox.cli.output import formats, printable, progress_line
+from tinkbox.cli.output.progress_line import ProgressLine
+from tinkbox.client.operator import quick_connection
 
 Tinkbox = Callable[..., Printed]
 
@@ -43,6 +46,19 @@ def test_the_list_has_names_and_ages(
     assert tinkbox("template", "list", "-o", "name").out == "hello\n"
     assert tinkbox("template", "get", TEMPLATE_ID, "-o", "name").out == "hello\n"
     assert tinkbox("template", "get", TEMPLATE_ID, "-q").out == f"{TEMPLATE_ID}\n"
+
+
+def test_a_name_that_is_no_key_is_printed_as_the_id(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    odd = [{**TEMPLATE, "name": each} for each in ("-rf", "a b", TEMPLATE_ID.upper())]
+    templates.answers["GET /v1/templates?sort=name"] = odd
+    assert tinkbox("template", "list", "-o", "name").out == f"{TEMPLATE_ID}\n"
+    templates.answers["GET /v1/templates?sort=name"] = [{**each, "id": str(at)} for at, each in enumerate(odd)]
+    assert tinkbox("template", "list", "-o", "name").out == "0\n1\n2\n"
+
+
+def test_json_is_2021s_object_for_scripts_of_its_time(tink: Tinkbox, templates: FakeAppliance) -> None:
+    assert json.loads(tink("template", "get", "--format", "json").out) == {"data": [TEMPLATE]}
+    assert json.loads(tink("template", "get", TEMPLATE_ID, "--format", "json").out) == {"data": [TEMPLATE]}
 
 
 def test_the_list_is_2020s_table(tink: Tinkbox, templates: FakeAppliance) -> None:
@@ -98,6 +114,28 @@ def verdict(machine: str, *problems: str, template: str = "") -> dict[str, objec
     return {"template": template, "id": "x", "machine": machine, "devices": {}, "problems": listed}
 
 
+def test_validating_says_how_long_the_appliance_works(
+    tinkbox: Tinkbox, templates: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, call = threading.Event(), ProgressLine.__call__
+
+    def told(self: ProgressLine[float], seconds: float) -> None:
+        call(self, seconds)
+        heard.set()
+
+    def late() -> object:
+        assert heard.wait(30)
+        return {"verdicts": [], "notes": []}
+
+    monkeypatch.setattr(ProgressLine, "__call__", told)
+    monkeypatch.setattr(progress_line, "ELSEWHERE", 0.0)
+    monkeypatch.setattr(quick_connection, "TICK", 0.01)
+    templates.answers["POST /v1/templates/validate"] = late
+    validated = tinkbox("template", "validate", stdin=b"x")
+    assert validated.status == 0
+    assert validated.err.splitlines()[0] == "rendering the template: the appliance works, 0 s"
+
+
 def test_validating_says_for_each_machine_that_all_is_well(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
     templates.answers["POST /v1/templates/validate"] = {
         "verdicts": [verdict("server001"), verdict("server002", template="t"), verdict("")],
@@ -118,6 +156,20 @@ def test_validating_fails_when_one_machine_has_a_problem(tinkbox: Tinkbox, templ
         "server001: ok\nserver002: problems\n  line 7, tasks: no disk\n  line 7, tasks: no [2J name\n"
     )
     assert validated.err == "tinkbox: left\n"
+
+
+def test_the_same_problems_of_several_machines_are_told_once(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    same = [verdict(f"server{number}", "no image") for number in range(6)]
+    verdicts = [*same[:2], verdict("other", "no disk"), *same[2:]]
+    templates.answers["POST /v1/templates/validate"] = {"verdicts": verdicts, "notes": []}
+    validated = tinkbox("template", "validate", stdin=b"x")
+    assert (validated.status, validated.out) == (
+        1,
+        (
+            "server0, server1, server2, server3 and 2 more: problems\n  line 7, tasks: no image\n"
+            "other: problems\n  line 7, tasks: no disk\n"
+        ),
+    )
 
 
 def test_validating_without_machines_says_so(tinkbox: Tinkbox, templates: FakeAppliance) -> None:

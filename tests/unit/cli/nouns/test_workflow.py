@@ -144,7 +144,8 @@ def test_devices_that_are_no_map_are_told_without_asking(
     tinkbox: Tinkbox, workflows: FakeAppliance, devices: str
 ) -> None:
     failed = tinkbox("workflow", "create", "-t", "x", "-r", devices)
-    assert (failed.status, failed.err.count("\n")) == (1, 1)
+    assert (failed.status, failed.out) == (2, "")
+    assert f"argument -r/--hardware: {devices!r} is no" in failed.err
     assert '{"device_1": "08:00:27:00:00:01"}' in failed.err
     assert workflows.asked == []
 
@@ -238,6 +239,8 @@ def test_programs_get_what_stands_in_the_documents(tinkbox: Tinkbox, workflows: 
     workflows.answers["GET /v1/workflows?sort=-created_at"] = [LISTED_WORKFLOW]
     (row,) = csv.DictReader(io.StringIO(tinkbox("workflow", "list", "-o", "csv").out))
     assert (row["id"], row["machine"], row["created_at"]) == (WORKFLOW_ID, "machine-1", AT)
+    far = {name: str(LISTED_WORKFLOW[f"actions_{name}"]) for name in ("done", "total")}
+    assert {name: row[name] for name in far} == far, "1/2 would be a date"
     assert json.loads(tinkbox("workflow", "list", "-o", "json").out) == [LISTED_WORKFLOW]
 
 
@@ -534,6 +537,23 @@ def test_watching_prints_each_event_once_over_an_absence_and_is_0_after_success(
     assert watched.err.count("trying again") == 1
 
 
+def test_watching_begins_anew_and_says_so_when_the_appliance_was_put_back_to_an_earlier_day(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = f"GET /v1/workflows/{WORKFLOW_ID}/events?after="
+    workflows.answers |= {f"{events}0": EVENTS[:2], f"{events}2": [event(1, "workflow.canceled")]}
+
+    async def look_again(_: float) -> None:
+        pass
+
+    monkeypatch.setattr("asyncio.sleep", look_again)
+    watched = tinkbox("workflow", "watch", WORKFLOW_ID)
+    assert [line.split()[3] for line in watched.out.splitlines()] == [
+        "workflow.created", "workflow.started", "workflow.canceled",
+    ]  # fmt: skip
+    assert "the appliance has no event 2: was it put back to an earlier day?" in watched.err
+
+
 @pytest.mark.parametrize(
     ("end", "status"),
     [("workflow.succeeded", 0), ("workflow.failed", 1), ("workflow.timeout", 1), ("workflow.canceled", 1)],
@@ -719,8 +739,8 @@ def test_devices_that_are_no_json_are_refused_in_plain_words(
     tinkbox: Callable[..., Printed], appliance: FakeAppliance, devices: str, told: str
 ) -> None:
     ended = tinkbox("workflow", "create", "-t", "install", "-r", devices)
-    assert ended.status == 1
-    assert ended.err.startswith(f"tinkbox: -r is not valid JSON ({told})")
+    assert ended.status == 2
+    assert f"{devices[:40]!r} is not valid JSON ({told})" in ended.err
     assert appliance.asked == []
 
 
@@ -729,15 +749,23 @@ def test_devices_that_are_no_json_are_refused_in_plain_words(
     [
         ("table", "Created Workflow:  1\n"),
         ("name", "1\n"),
-        ("json", '[\n  {\n    "id": "1"\n  }\n]\n'),
-        ("yaml", "- id: '1'\n"),
+        ("json", '[\n  {\n    "id": "1",\n    "state": "PENDING"\n  }\n]\n'),
+        ("yaml", "- id: '1'\n  state: PENDING\n"),
     ],
 )
 def test_what_was_created_is_told_to_programs_as_well(
     tinkbox: Tinkbox, appliance: FakeAppliance, format_: str, told: str
 ) -> None:
     appliance.answers["POST /v1/workflows"] = {"id": "1"}
+    appliance.answers["GET /v1/workflows/1"] = {"id": "1", "state": "PENDING"}
     assert tinkbox("workflow", "create", "-t", "hello", "-r", '{"a": "m"}', "-o", format_).out == told
+
+
+def test_who_may_not_look_is_told_the_id_of_what_was_created(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["POST /v1/workflows"] = {"id": "1"}
+    appliance.answers["GET /v1/workflows/1"] = {"status": 403, "detail": "you may not look"}
+    made = tinkbox("workflow", "create", "-t", "hello", "-r", '{"a": "m"}', "-o", "json")
+    assert (made.status, json.loads(made.out), made.err) == (0, [{"id": "1"}], "")
 
 
 def test_several_workflows_are_told_below_one_another(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -754,3 +782,46 @@ def test_several_workflows_are_told_below_one_another(tinkbox: Tinkbox, workflow
     listed = json.loads(tinkbox("workflow", "state", "-l", "rack=r1", "-o", "json").out)
     assert [each["workflow_id"] for each in listed] == [WORKFLOW_ID]
     assert len(tinkbox("workflow", "state", other, WORKFLOW_ID, "-o", "csv").out.splitlines()) == 3
+
+
+def test_the_events_of_several_workflows_are_one_list_that_says_whose_they_are(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    other = "b" * 36
+    workflows.answers[f"GET /v1/workflows/{other}/events?after=0"] = [{**EVENTS[0], "workflow_id": other}]
+    workflows.answers["GET /v1/workflows?label=rack%3Dr1"] = [{**WORKFLOW, "machines": []}]
+    both = ("workflow", "events", WORKFLOW_ID, other)
+    told = json.loads(tinkbox(*both, "-o", "json").out)
+    assert [each["workflow_id"] for each in told] == [*[WORKFLOW_ID] * len(EVENTS), other]
+    lines = list(csv.DictReader(io.StringIO(tinkbox(*both, "-o", "csv").out)))
+    assert [line["workflow_id"] for line in lines] == [each["workflow_id"] for each in told]
+    table = tinkbox(*both).out.splitlines()
+    assert (table[0].split()[0], table[1].split()[0], table[-1].split()[0]) == ("WORKFLOW", WORKFLOW_ID[:8], other[:8])
+    assert tinkbox(*both, "-q").out.split() == [f"{each['workflow_id']}/{each['number']}" for each in told]
+    assert tinkbox("workflow", "events", "-l", "rack=r1").out.startswith("WORKFLOW")
+    assert tinkbox("workflow", "events", WORKFLOW_ID).out.startswith("TIME")
+
+
+def test_documents_of_workflows_come_from_standard_input_by_a_dash(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["POST /v1/workflows"] = {"created": [{"id": "1"}]}
+    made = tinkbox("workflow", "create", "-f", "-", stdin=b"kind: Workflow")
+    assert (made.status, made.out) == (0, "Created Workflow:  1\n")
+    assert json.loads(appliance.asked[0][1])["documents"] == "kind: Workflow"
+
+
+def test_what_was_made_is_told_to_who_reads_no_longer(
+    tinkbox: Tinkbox, appliance: FakeAppliance, piped: Callable[[], Callable[[], None]]
+) -> None:
+    appliance.answers["POST /v1/workflows"] = {"created": [{"id": "1"}, {"id": "2"}]}
+    piped()()
+    ended = tinkbox("workflow", "create", "-f", "-", stdin=b"kind: Workflow")
+    assert (ended.status, ended.err) == (141, "tinkbox: 2 workflows made\n")
+
+
+def test_watching_without_a_reader_is_no_success(
+    tinkbox: Tinkbox, workflows: FakeAppliance, piped: Callable[[], Callable[[], None]]
+) -> None:
+    """Also while nothing is printed, for the workflow may wait for long."""
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = []
+    piped()()
+    assert tinkbox("workflow", "watch", WORKFLOW_ID) == Printed(141, "", "")

@@ -126,4 +126,12 @@ def test_the_data_of_several_is_a_list(tinkbox: Tinkbox, appliance: FakeApplianc
     assert tinkbox("workflow", "data", *keys[:2], "-o", "table").out == '{"a": 1}\n{}\n'
     for key in keys[:2]:
         appliance.answers[f"GET /v1/workflows/{key}/data/versions"] = VERSIONS
-    assert json.loads(tinkbox("workflow", "data", *keys[:2], "--list", "-o", "json").out) == VERSIONS * 2
+    assert json.loads(tinkbox("workflow", "data", *keys[:2], "--list", "-o", "json").out) == [
+        {"workflow": key, **each} for key in keys[:2] for each in VERSIONS
+    ]
+    listed = tinkbox("workflow", "data", *keys[:2], "--list", "-o", "csv").out.splitlines()
+    assert [line.split(",")[0] for line in listed[:1]] == ["workflow"]
+    assert {line.split(",")[0] for line in listed[1:]} == set(keys[:2])
+    assert tinkbox("workflow", "data", *keys[:2], "--list", "-q").out.split() == [
+        f"{key}/{each['version']}" for key in keys[:2] for each in VERSIONS
+    ]

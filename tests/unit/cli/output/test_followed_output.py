@@ -83,9 +83,11 @@ def test_several_workflows_are_shown_one_after_the_other_and_named(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     workflow.answers["GET /v1/workflows/node7"] = {**WORKFLOW, "id": "ffff"}
     workflow.answers[f"{ASKED}0"] = b"id: 0\n\n" + piece("1", b"half a line") + END
-    workflow.answers["GET /v1/workflows/ffff/logs?follow=0"] = b"id: 0\n\n" + piece("1", b"whole\n", "two") + END
+    two = piece("1", b"wh", "two") + piece("2", b"ole\n\n==> os / disk <==\n", "two")
+    workflow.answers["GET /v1/workflows/ffff/logs?follow=0"] = b"id: 0\n\n" + two + END
     printed = tinkbox("workflow", "logs", WORKFLOW_ID, "node7")
-    assert (printed.status, printed.out) == (0, "half a line\nwhole\n")
+    lines = [f"{WORKFLOW_ID} | half a line", "node7 | whole", "node7 | ", "node7 | ==> os / disk <=="]
+    assert (printed.status, printed.out) == (0, "".join(f"{each}\n" for each in lines))
     assert printed.err == f"==> {WORKFLOW_ID}: os  / disk <==\n==> node7: os  / disk <==\n"
 
 

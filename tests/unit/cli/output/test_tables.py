@@ -53,8 +53,30 @@ def test_the_column_of_the_highest_rank_is_left_out_first_and_never_one_without(
         ["ID", "NAME", "MACHINE", "STATE", "REASON"],
         ["ID", "NAME", "MACHINE", "STATE"],
         ["ID", "MACHINE", "STATE"],
-        ["ID", "MACHI…", "S…"],
+        ["ID", "MACHINE"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("screen", "shown"),
+    [
+        (22, ["ID        STATE    AGE", "a8984b09  RUNNING  3m"]),
+        (21, ["ID        STATE", "a8984b09  RUNNING"]),
+        (15, ["ID        STATE", "a8984b09  RUNN…"]),
+        (14, ["ID", "a8984b09"]),
+        (4, ["ID", "a89…"]),
+    ],
+)
+def test_no_heading_is_cut_and_no_column_is_an_ellipsis_alone(screen: int, shown: list[str]) -> None:
+    rows = [("a8984b09", "RUNNING", "3m")]
+    assert listing(("Id", "State", "Age"), rows, screen=screen).splitlines() == shown
+    assert not listing((), rows, screen=screen).endswith(" …\n")
+
+
+def test_a_column_is_not_shortened_below_its_heading() -> None:
+    rows = [("a" * 30, "checked by its signature")]
+    lines = listing(("Image", "Verified"), rows, (Fit(least=16), Fit(least=6)), 24).splitlines()
+    assert lines == ["IMAGE", "a" * 23 + "…"]
 
 
 @pytest.mark.parametrize("screen", [10, 11, 12, 13])

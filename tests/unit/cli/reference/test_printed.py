@@ -86,7 +86,7 @@ def test_there_is_a_man_page_for_each_noun_with_all_its_verbs() -> None:
 
 def test_exit_statuses_are_told_in_the_help_the_man_pages_and_the_page(tinkbox: Callable[..., Printed]) -> None:
     told, printed, page = tinkbox("help").out, man.pages(PROGRAM), markdown.page(PROGRAM)
-    assert [status for status, _ in ABOUT] == ["0", "1", "2", "3", "130", "128 + N"]
+    assert [status for status, _ in ABOUT] == ["0", "1", "2", "3", "130", "141", "128 + N"]
     for status, about in ABOUT:
         assert f"  {status}  " in told
         assert f"| {status} | {about} |" in page

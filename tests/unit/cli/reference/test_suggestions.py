@@ -19,6 +19,8 @@ from tinkbox.model.key_kinds import KeyKind
         ("FILE|DIR|-", Suggestion(files=True)),
         ("KIND[/NAME]", Suggestion(kinds=("KIND",))),
         ("FILE|TEMPLATE", Suggestion(kinds=("TEMPLATE",), files=True)),
+        ("IMAGE|ID", Suggestion(kinds=("IMAGE", "ID"))),
+        ("BUILT-IN", Suggestion(kinds=("BUILT-IN",))),
         ("TEXT", Suggestion()),
     ],
 )
@@ -28,6 +30,14 @@ def test_a_name_says_what_fits(name: str, suggestion: Suggestion) -> None:
 
 def test_choices_fit_whatever_the_name_is() -> None:
     assert of_value(Argument(name="FILE", choices=("a", "b"))) == Suggestion(words=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("tinkbox install", "IMAGE|ID"), ("tinkbox template catalogue", "BUILT-IN")]
+)
+def test_an_argument_is_one_of_what_is_there_already_or_could_be(line: str, name: str) -> None:
+    commands = {each.line: each for each in declared(command_line(list(NOUNS))).walk()}
+    assert commands[line].arguments[0].name == name
 
 
 def test_every_key_says_what_it_names() -> None:

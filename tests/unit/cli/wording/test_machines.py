@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.cli.wording.machines import machine_name, short_stages, standing
+from tinkbox.cli.wording.machines import short_stages, shown_by, standing
 from tinkbox.model.boot import Stage
 from tinkbox.model.machine_state import MachineState
 
@@ -20,10 +20,7 @@ def test_the_stage_is_told_of_a_boot_that_is_not_over_alone(state: MachineState)
     assert standing({"state": state, "stage": ""}) == state
 
 
-def test_a_machine_is_called_by_the_first_name_that_it_has() -> None:
-    names = {"name": "node7", "hostname": "n", "mac": "08:00:27:00:00:01", "id": "0eba0bf8-3772"}
-    called = []
-    for name in names:
-        called.append(machine_name(names))
-        names = {**names, name: ""}
-    assert called == ["node7", "n", "08:00:27:00:00:01", "0eba0bf8"]
+def test_lists_show_a_machine_by_the_interface_that_the_appliance_tells_else_the_first() -> None:
+    cards = [{"mac": "08:00:27:00:00:02"}, {"mac": "08:00:27:00:00:03"}]
+    assert shown_by({"interfaces": cards, "mac": "08:00:27:00:00:03"}) == cards[1]
+    assert shown_by({"interfaces": cards}) == cards[0], "of an earlier release"

@@ -36,7 +36,7 @@ def test_machines_that_were_left_out_are_named() -> None:
     one = member("node3", "LEFT", workflow="w" * 36, message="no disk")
     rollout = standing("FAILED", counts={"SUCCESS": 3, "LEFT": 1, "FAILED": 1}, failures=[one, *failed(1)])
     assert progress(rollout) == "3/5 done, 1 failed, 1 left out"
-    assert left_out(rollout) == "Left out, because they are retired or deleted: node3"
+    assert left_out(rollout) == "Left out, because they are retired, deleted or registered anew: node3"
     assert left_out(standing()) == ""
 
 
@@ -52,10 +52,18 @@ def test_a_plan_of_many_refused_machines_ends() -> None:
 
 def test_of_many_that_are_left_out_the_first_reasons_are_told() -> None:
     refused = [{"name": f"node{each}", "id": "", "why": f"workflow {each // 2} is not over"} for each in range(90)]
-    told = left_out_now({**plan("a"), "refused": refused})
+    told = left_out_now({**plan("a"), "refused": refused}, whole=False)
     assert told[0] == "Left out node0, node1: workflow 0 is not over"
-    assert told[-1] == "Left out 50 more machines"
+    first = ", ".join(f"node{each}" for each in range(40, 60))
+    assert told[-1] == f"Left out 50 more machines, which a pipe gets with their reasons: {first}, and 30 more"
     assert len(told) == 21
+
+
+def test_a_pipe_gets_every_machine_that_is_left_out() -> None:
+    refused = [{"name": f"node{each}", "id": "", "why": f"workflow {each // 30} is not over"} for each in range(900)]
+    told = left_out_now({**plan("a"), "refused": refused}, whole=True)
+    named = [name for line in told for name in line.removeprefix("Left out ").partition(":")[0].split(", ")]
+    assert (len(told), named) == (30, [each["name"] for each in refused])
 
 
 def test_a_reason_is_told_once_for_all_its_machines() -> None:
@@ -68,8 +76,8 @@ def test_a_reason_is_told_once_for_all_its_machines() -> None:
 
 def test_what_is_watched_fits_into_the_room_there_is() -> None:
     rollout = standing(counts={"FAILED": 30}, failures=failed(30))
-    assert len(watched_lines(rollout)) == 31
-    shown = watched_lines(rollout, 10)
+    assert len(watched_lines(rollout, "tinkbox")) == 31
+    shown = watched_lines(rollout, "tinkbox", 10)
     assert len(shown) == 10
     assert str(shown[-1]) == "  and 22 more machines"
 

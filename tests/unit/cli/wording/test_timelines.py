@@ -61,7 +61,7 @@ def test_an_unknown_machine_is_shown_with_what_was_seen_of_it(tink: Tinkbox, app
         "stalled here for 40 s\n"
     )
     both = tink("hardware", "get", MACHINE_ID, "08:00:27:00:00:09", "--format", "json").out
-    assert [each["id"] for each in json.loads(both)] == [MACHINE_ID, "08:00:27:00:00:09"]
+    assert [each["id"] for each in json.loads(both)["data"]] == [MACHINE_ID, "08:00:27:00:00:09"]
 
 
 def test_who_is_neither_known_nor_was_seen_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

@@ -48,6 +48,19 @@ def test_what_tinkerbell_has_beside_is_left_out_and_told(group: str, kind: str) 
     assert str(read.notes[0]) == f"line 1: {kind} x of {group}tinkerbell.org has no use here, and is left out"
 
 
+@pytest.mark.parametrize("text", ["- {id: x, name: node7, labels: {}}\n", '{"id": "x", "name": "hello"}'])
+def test_what_a_list_prints_is_told_from_documents(text: str) -> None:
+    (told,) = problems(text)
+    assert told.endswith("`tinkbox export` prints documents that can be applied")
+
+
+def test_a_mac_of_no_card_is_no_machines() -> None:
+    with pytest.raises(Invalid) as refused:
+        take_hardware(MACHINE.replace("mac: x", "mac: 01-00-5E-00-00-01"))
+    (told,) = refused.value.problems
+    assert told.text.startswith("invalid mac: 01:00:5e:00:00:01 is the address of no network card")
+
+
 def test_a_list_without_a_kind_is_its_documents() -> None:
     listed = [json.loads(json.dumps(OF_2020)), {"apiVersion": "v1", "kind": "Namespace"}, OF_2020]
     assert kinds(json.dumps(listed)) == [HARDWARE_2020] * 2

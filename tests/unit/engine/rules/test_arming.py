@@ -63,7 +63,7 @@ def test_what_is_cleared_is_no_more_and_the_rest_stays(change: Change | None, af
         (Change(timeout=604_801), Invalid, "not 604801"),
         (Change(on_expiry=Verb.SKIP), Invalid, "not with skip"),
         (Change(before=("a2",)), Conflict, "2 actions are called a2"),
-        (Change(after=("a9",)), NotFound, "no action a9, but t/a0"),
+        (Change(after=("a9",)), NotFound, "there is no action a9: there are t/a0"),
         (Change(before=("a0",)), Conflict, "t/a0 is done already"),
         (Change(after=("a4",)), Conflict, "t/a4 is skipped"),
     ],

@@ -107,7 +107,7 @@ def test_it_answers_with_texts_and_problems_in_their_order() -> None:
     assert answer.startswith(CONFINED)
     assert json.loads(answer.removeprefix(CONFINED)) == [
         "x",
-        {"line": 1, "text": "a has no value; known here: nothing"},
+        {"line": 1, "key": "a", "text": "a has no value; known here: nothing"},
     ]
 
 
@@ -117,7 +117,9 @@ def test_it_answers_with_texts_and_problems_in_their_order() -> None:
 )
 def test_what_takes_all_memory_is_told_while_there_is_some(text: str) -> None:
     answer = said({"dialect": "JINJA", "text": text, "data": [{}]})
-    assert json.loads(answer.removeprefix(CONFINED)) == [{"line": 1, "text": "rendering takes too much memory"}]
+    assert json.loads(answer.removeprefix(CONFINED)) == [
+        {"line": 1, "key": "", "text": "rendering takes too much memory"}
+    ]
 
 
 def test_what_takes_all_time_is_ended_by_the_kernel() -> None:

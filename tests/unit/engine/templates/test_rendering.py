@@ -153,15 +153,44 @@ async def test_every_placeholder_without_a_value_is_named_with_its_line() -> Non
         ("{{ .Hardware.Diskz }}", "Disks"),
         ("{{ (index .Hardware.Interfaces 0).DHCP.Archh }}", "Arch"),
         ("{{ .hardware.spec.disk }}", "disks"),
-        ("{{ .device_1 | upper }}{{ .devise_1 }}", "device_1"),
         ("{{ Hardware.Diskz }}", "did you mean Disks?"),
-        ("{{ device_1 | upper }}{{ devise_1 }}", "did you mean device_1?"),
     ],
 )
 async def test_a_field_that_is_not_there_names_the_nearest(expression: str, said: str) -> None:
     _, problem = await problems_of(VALUED.replace("EXPRESSION", expression))
     assert problem.startswith("line 10: ")
     assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("{{ .image | upper }}", ""),
+        ("{{ $.image }}{{ if true }}{{ end }}", ""),
+        ("{{ with .device_1 }}{{ $.image }}{{ end }}", ""),
+        ("{{ image | upper }}", ""),
+        ("{% if true %}{{ image }}{% endif %}", ""),
+        ("{{ .hardwares.spec | upper }}", "; did you mean hardware?"),
+    ],
+)
+@pytest.mark.parametrize("apart", [True, False])
+async def test_a_value_that_is_missing_is_named_with_the_way_out(expression: str, said: str, apart: bool) -> None:
+    text = VALUED.replace("EXPRESSION", expression)
+    for way_out, told in (
+        ({}, "with --set {0}=VALUE, or in the -r map"),
+        ({"way_out": "in the -r map"}, "in the -r map"),
+    ):
+        (refusal,) = await render_each(text, [DATA], apart=apart, **way_out)
+        assert isinstance(refusal, Invalid)
+        name = "hardwares" if said else "image"
+        assert [str(each) for each in refusal.problems] == [
+            f"line 10, {name}: placeholder {name} has no value: give it {told.format(name)}, which has device_1{said}"
+        ]
+
+
+async def test_a_key_that_a_machine_lacks_is_no_parameter() -> None:
+    _, problem = await problems_of(VALUED.replace("EXPRESSION", "{{ with .hardware.spec }}{{ .image }}{{ end }}"))
+    assert problem.startswith('line 10: at <.image>: map has no entry for key "image"')
 
 
 async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_one() -> None:

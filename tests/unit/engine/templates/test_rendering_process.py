@@ -32,7 +32,7 @@ async def test_a_go_template_is_rendered_there_as_it_is_here() -> None:
     data = [{"n": str(number), "m": {"a": [1, 1.5, None]}} for number in range(2)]
     assert await render_confined(text, data, dialect=Dialect.GO) == [GoTemplate(text).render(each) for each in data]
     assert await render_confined("{{ .m }}", [{}], dialect=Dialect.GO) == [
-        Problem(line=1, text='at <.m>: map has no entry for key "m"')
+        Problem(line=1, key="m", text='at <.m>: map has no entry for key "m"')
     ]
     assert await render_confined("{{ .m }}", [], dialect=Dialect.GO) == []
     (problem,) = await render_confined("\n{{ env }}", [], dialect=Dialect.GO)

@@ -1,11 +1,18 @@
 """What is said of a template before a workflow is made of it."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tests.unit.engine.template_texts import SMALL
-from tinkbox.engine.templates import rendering
+from tinkbox.engine.templates import rendering, validation
 from tinkbox.engine.templates.binding import Names
-from tinkbox.engine.templates.validation import validate
+from tinkbox.engine.templates.validation import AT_ONCE, validate
+from tinkbox.engine.turns import SLICE
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.services import HostFolder, Resources
@@ -78,10 +85,23 @@ async def test_a_worker_that_nobody_knows_is_a_problem() -> None:
     ]
 
 
+async def test_the_name_of_a_machine_is_answered_with_its_mac() -> None:
+    (verdict,) = await validate(SMALL, [ONE, TWO], NAMES, {"device_1": "machine2"})
+    assert str(verdict.problems[0]) == (
+        "tasks[0].worker: hardware mentioned with reference machine2 not found: machine2 is the name of a machine: "
+        "give its MAC 08:00:27:00:00:02"
+    )
+    doubled = replace(ONE, id="another")
+    (verdict,) = await validate(SMALL, [ONE, doubled], NAMES, {"device_1": "machine1"})
+    assert "push its hardware document first" in str(verdict.problems[0]), "several are called so"
+
+
 async def test_a_value_that_is_no_machine_has_to_be_given() -> None:
     text = SMALL.replace("image: x", "image: {{ .image }}")
     (verdict,) = await validate(text, [ONE], NAMES)
-    assert "placeholder image has no value" in str(verdict.problems[0])
+    assert str(verdict.problems[0]).endswith(
+        "placeholder image has no value: give it in the -r map, which has device_1"
+    )
     (verdict,) = await validate(text, [ONE], NAMES, {"device_1": "08:00:27:00:00:01", "image": "x"})
     assert verdict.problems == ()
 
@@ -163,3 +183,33 @@ async def test_a_workflow_with_nothing_to_do_is_a_problem() -> None:
 async def test_a_machine_is_known_however_it_is_called(spelled: str) -> None:
     (verdict,) = await validate(SMALL, [ONE], NAMES, {"device_1": spelled})
     assert (verdict.machine, verdict.problems) == (ONE, ())
+
+
+async def test_what_templates_can_say_of_many_machines_is_made_in_slices_and_in_memory_for_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, made, pieces, data_of = 0, Counter[int](), list[int](), validation.rendering_data
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
+        made[turns] += 1
+        return data_of(devices, machine)
+
+    async def rendered(_: str, several: Sequence[object], *__: object, **___: object) -> list[Invalid]:
+        pieces.append(len(several))
+        return [Invalid("no")] * len(several)
+
+    monkeypatch.setattr(validation, "rendering_data", noted)
+    monkeypatch.setattr(validation, "render_each", rendered)
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(others())
+        verdicts = await validate(SMALL, [ONE] * (2 * AT_ONCE + 1), NAMES)
+        beside.cancel()
+    assert len(verdicts) == made.total() == 2 * AT_ONCE + 1
+    assert pieces == [AT_ONCE, AT_ONCE, 1]
+    assert max(made.values()) <= SLICE

@@ -28,13 +28,15 @@ from tinkbox.cli.output.formats import Column, Document, id_columns
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, now
 from tinkbox.cli.output.tables import Fit
-from tinkbox.cli.selection import confirm_keys
+from tinkbox.cli.selection import confirm_keys, in_words
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.wording.holds import HELD as HELD_WHERE
 from tinkbox.cli.wording.holds import armed_for, ended, failed, full_name, places, until
-from tinkbox.cli.wording.workflows import machines_of
+from tinkbox.cli.wording.workflows import workflow_name
 from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import KeyKind, ToChange
+from tinkbox.wire.messages.named_machines import machines_of
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -68,9 +70,19 @@ COLUMNS: Sequence[Column] = (
     Column("Where", lambda standing: held["kind"] if (held := standing["held"]) else "", fit=Fit(rank=3)),
     Column("Ended", lambda standing: ended(held["outcome"]) if (held := standing["held"]) else "", fit=Fit(least=8)),
     Column("Age", lambda standing: held["since"] if (held := standing["held"]) else None, age, called="since"),
-    Column("Then", lambda standing: _then(held) if (held := standing["held"]) else "", fit=Fit(least=8)),
+    Column(
+        "Then",
+        lambda standing: _then(held) if (held := standing["held"]) else "",
+        fit=Fit(least=8),
+        in_csv=(Column("Then", lambda standing: _follows_then(held) if (held := standing["held"]) else ""),),
+    ),
     Column("Armed", "armed", places, Fit(least=8, rank=1)),
-    Column("Deadline", lambda standing: until(held) if (held := standing["held"]) else "", wide=True),
+    Column(
+        "Deadline",
+        lambda standing: until(held) if (held := standing["held"]) else "",
+        wide=True,
+        in_csv=(Column("Deadline", lambda standing: held["deadline"] if (held := standing["held"]) else ""),),
+    ),
 )
 LISTED = List(columns=COLUMNS)
 DECIDED: Mapping[str, str] = {
@@ -144,7 +156,14 @@ def _held_keys(
     verb: argparse.ArgumentParser, is_other: Callable[[str], bool] = lambda _: False
 ) -> argparse.ArgumentParser:
     """Workflows that are named, and of what waits for its verdict those that -l selects."""
-    return add_keys(verb, KeyKind.WORKFLOW, state=HELD, listed_by="breakpoint", is_other=is_other)
+    return add_keys(
+        verb,
+        KeyKind.WORKFLOW,
+        state=HELD,
+        listed_by="breakpoint",
+        is_other=is_other,
+        to_change=ToChange.UNFINISHED,
+    )
 
 
 def _places(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -203,12 +222,17 @@ def show_list(chosen: argparse.Namespace) -> int:
     return show_found(chosen, lambda operator: operator.breakpoints, LISTED)
 
 
+def _follows_then(held: Document) -> str:
+    """What becomes of a hold: what was decided, else what happens at its deadline."""
+    return str(held["verdict"]["verb"] if held["verdict"] else held["on_expiry"])
+
+
 def _then(held: Document) -> str:
-    """What becomes of a hold: `fail in 29m`, or what was decided."""
+    """The same, and how soon: `fail in 29m`."""
     if held["verdict"]:
-        return str(held["verdict"]["verb"])
+        return _follows_then(held)
     left = (datetime.fromisoformat(held["deadline"]) - now()).total_seconds()
-    return f"{held['on_expiry']} in {show_age(left)}"
+    return f"{_follows_then(held)} in {show_age(left)}"
 
 
 def arm(chosen: argparse.Namespace) -> int:
@@ -338,24 +362,42 @@ def _asked_why(chosen: argparse.Namespace) -> str:
     if chosen.verb != "continue":
         return ""
 
-    async def failures(operator: "Operator") -> list[Document]:
-        found = []
+    async def standings(operator: "Operator") -> list[Document]:
+        found: list[Document] = []
         for key in chosen.keys:
             with suppress(NotFound, Conflict, Forbidden):  # it is told when the key's turn comes
-                held = (await operator.breakpoints.get(key))["held"]
-                if held is not None and not held["verdict"] and failed(held):
-                    found.append(held)
+                found.append(await operator.breakpoints.get(key, ToChange.UNFINISHED))
         return found
 
-    excused = ask(chosen, failures)
-    if not excused:
+    found = ask(chosen, standings)
+    failures = sum(_is_excused(each["held"]) for each in found)
+    if not failures:
         return ""  # nothing to excuse, or the appliance says what is wrong
     if sys.stdin is None or not sys.stdin.isatty():
         raise Invalid(UNEXPLAINED)
-    told = [f"{full_name(held)} failed ({ended(held['outcome'])})." for held in excused]
-    question = f"{' '.join(told)} Why {'does it' if len(told) == 1 else 'do they'} count as success? "
+    alike: dict[str, list[str]] = {}
+    for each in found:
+        alike.setdefault(_what_of(each["held"]), []).append(workflow_name(each))
+    told = [f"{in_words(names, KeyKind.WORKFLOW)}: {what}" for what, names in alike.items()]
+    question = f"Continue {'; '.join(told)}. Why {'does it' if failures == 1 else 'do they'} count as success? "
     print(clean(question), end="", file=sys.stderr, flush=True)
     why = sys.stdin.readline().strip()
     if not why:
         raise Invalid(UNEXPLAINED)
     return why
+
+
+def _is_excused(held: Document | None) -> bool:
+    """Whether a failure counts as success when this goes on."""
+    return held is not None and not held["verdict"] and failed(held)
+
+
+def _what_of(held: Document | None) -> str:
+    """What there is to continue of a workflow."""
+    if held is None:
+        return "nothing is held"
+    if held["verdict"]:
+        return f"{full_name(held)} is {until(held)}"
+    if failed(held):
+        return f"{full_name(held)} failed ({ended(held['outcome'])})"
+    return f"{full_name(held)} is held {HELD_WHERE[held['kind']]}"

@@ -14,7 +14,7 @@ from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.holds import HELD, ended, full_name, until
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
-from tinkbox.model.key_kinds import TYPED, KeyKind
+from tinkbox.model.key_kinds import TYPED, KeyKind, ToChange
 from tinkbox.model.shells import ShellEnd
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ async def open_shell(
     from tinkbox.cli.terminal.shell_session import Session
     from tinkbox.settings import terminal_kind
 
-    standing = await operator.breakpoints.get(key)
+    standing = await operator.breakpoints.get(key, ToChange.UNFINISHED)
     workflow_id, terminal = standing["id"], Terminal()
     rows, columns = terminal.size
     asked = {"tty": True, "term": terminal_kind() or "xterm", "rows": rows, "columns": columns, "mode": mode}

@@ -10,6 +10,7 @@ from tinkbox.cli.input_documents import read_ssh_keys
 from tinkbox.cli.nouns.hardware.flag_values import disk
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.wording.machines import shown_by
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -75,5 +76,5 @@ def add(chosen: argparse.Namespace) -> None:
         return machine
 
     added = ask(chosen, registered)
-    first = added["interfaces"][0]
+    first = shown_by(added)
     print(clean(" ".join(each for each in (first["hostname"], first["mac"], first["address"]) if each)))

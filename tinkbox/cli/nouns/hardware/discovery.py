@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_confirmation, add_listing, add_verb, filled
 from tinkbox.cli.input_documents import read_devices
+from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
-from tinkbox.model.errors import Invalid
 from tinkbox.model.inventory import Device
 from tinkbox.model.pci_vendors import named
 
@@ -23,7 +23,7 @@ COLUMNS: Sequence[Column] = (
     Column("Machine", lambda found: _machine(_told(found)), fit=Fit(least=10)),
     Column("Serial", lambda found: _told(found).get("serial", ""), wide=True),
     Column("CPUs", lambda found: _told(found).get("processors", ""), fit=Fit(rank=1)),
-    Column("Memory", lambda found: _size(_told(found).get("memory", 0)), fit=Fit(rank=3)),
+    Column("Memory", lambda found: _told(found).get("memory", 0), lambda count: _size(count), Fit(rank=3)),
     Column("Disks", lambda found: _disks(_told(found)), fit=Fit(least=12)),
 )
 
@@ -48,7 +48,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "-r",
         "--hardware",
         metavar="JSON",
-        type=_devices,
+        type=read_devices,
         default={},
         help='the template\'s devices; without it, {"device_1": "MAC"}',
     )
@@ -83,9 +83,12 @@ def accept(chosen: argparse.Namespace) -> None:
         print("Created Workflow: ", accepted["workflow"])
 
 
-def refuse(chosen: argparse.Namespace) -> None:
-    for refused in ask_each(chosen, lambda operator, key: operator.discovered.refuse(key)):
-        print(f"Refused {refused['mac']}")
+def refuse(chosen: argparse.Namespace) -> int:
+    return change_each(
+        chosen,
+        lambda operator, key: operator.discovered.refuse(key),
+        lambda refused: print(f"Refused {refused['mac']}", flush=True),
+    )
 
 
 def inventory_table(chosen: argparse.Namespace, told: Mapping[str, Any]) -> str:
@@ -141,10 +144,3 @@ def _disks(told: Mapping[str, Any]) -> str:
 
 def _size(count: int) -> str:
     return f"{count / _GIB:.1f} GiB" if count else ""
-
-
-def _devices(text: str) -> Mapping[str, str]:
-    try:
-        return read_devices(text)
-    except Invalid as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

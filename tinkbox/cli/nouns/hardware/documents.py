@@ -3,12 +3,11 @@
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, ask_each, stay_connected
-from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
-from tinkbox.cli.input_documents import read_input
+from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb, carry_out
+from tinkbox.cli.input_documents import input_file, read_input
 from tinkbox.cli.nouns.hardware.listing import LISTED
 from tinkbox.cli.output.formats import Document, fields, for_people, names_one, show_notes
 from tinkbox.cli.output.printable import clean, logged
@@ -23,13 +22,18 @@ if TYPE_CHECKING:
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "push", push, "store a machine's hardware document, or replace it")
     verb.add_argument(
-        "--file", "-f", type=Path, metavar="FILE", help="JSON, or kind: Hardware; without it, standard input"
+        "--file", "-f", type=input_file, metavar="FILE", help="JSON, or kind: Hardware; - or without it, standard input"
     )
     add_listing(add_verb(verbs, "id", by_id, "documents by id"), keys="+", kind=KeyKind.MACHINE)
     for name, run in (("mac", by_mac), ("ip", by_ip)):
         verb = add_verb(verbs, name, run, f"machines by {name.upper()} address")
         add_listing(verb, keys="+", kind=name.upper())
         verb.add_argument("-d", "--details", action="store_true", help="the whole document")
+    # Without a line in the list of verbs: `list` and `id` are for people.
+    carry_out(
+        verbs.add_parser("all", description="the documents of all machines, as `tink` of 2020", allow_abbrev=False),
+        all_documents,
+    )
     add_keys(add_verb(verbs, "watch", watch, "print a document whenever it changes"), KeyKind.MACHINE)
 
 
@@ -50,6 +54,12 @@ def by_id(chosen: argparse.Namespace) -> None:
         LISTED.show(chosen, machines, one=names_one(chosen))
         return
     for machine in machines:
+        print(json.dumps(machine["document"]))
+
+
+def all_documents(chosen: argparse.Namespace) -> None:
+    """A line of JSON for each, oldest first, which 2020's `tink` printed; those out of service are left out."""
+    for machine in ask(chosen, lambda operator: operator.hardware.all()):
         print(json.dumps(machine["document"]))
 
 

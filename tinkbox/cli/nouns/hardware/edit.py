@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +20,13 @@ from tinkbox.cli.nouns.hardware.flag_values import disk, label_change
 from tinkbox.cli.output.formats import Document, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.terminal.questions import Questions
-from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
+from tinkbox.cli.wording.machines import shown_by
+from tinkbox.model.errors import Conflict, Invalid, Refusal, TooLarge, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
 MAX_TEXT: Final = 1 << 20
 USUAL_EDITOR: Final = "vi"
+_ANSWERED: Final = (Invalid, Conflict, TooLarge)  # by an appliance that read the document
 ABOUT: Final = (
     "# The hardware document of {name}. Save it and leave the editor to store it; leave it as it is to change nothing."
 )
@@ -86,7 +88,7 @@ def edit(chosen: argparse.Namespace) -> None:
         _in_editor(chosen)
         return
     changed = ask(chosen, lambda operator: operator.hardware.change(chosen.key, {**wanted, "force": chosen.force}))
-    print(clean(f"Edited {_shown(changed)}"))
+    _tell(changed)
 
 
 def _wanted(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -110,7 +112,8 @@ def _wanted(chosen: argparse.Namespace) -> dict[str, Any]:
 def _in_editor(chosen: argparse.Namespace) -> None:
     """Open the document until it is stored or left as it is; what was written is kept when it cannot be stored.
 
-    What is refused is opened again only for a person, and only when it was written otherwise than the time before.
+    What is refused is opened again only for a person, and only when it was written otherwise than the time before.  It is
+    not when another document would be refused too: the machine was changed meanwhile, or is gone.
     """
     command, is_watched = _editor(), Questions(yes=False).can_ask
     machine = ask(chosen, lambda operator: operator.hardware.get(chosen.key))
@@ -120,32 +123,34 @@ def _in_editor(chosen: argparse.Namespace) -> None:
     path = folder / f"machine.{'yaml' if is_object else 'json'}"
     body = _written(machine)
     original = offered = f"{about}\n{body}"
-    refused: Invalid | None = None
+    refused: Refusal | None = None
     while True:
         path.write_text(offered)
         path.chmod(0o600)
         if refused and not is_watched:
-            raise _kept(refused, path)
-        _run_editor(command, path, original)
+            raise _kept(refused, path, chosen.key)
+        _run_editor(command, path, original, chosen.key)
         text = read_bounded(path, MAX_TEXT).decode(errors="replace")
         written = _without_head(text)
         if refused and (written == body or not text.strip()):
             path.write_text(offered)
-            raise _kept(refused, path)
+            raise _kept(refused, path, chosen.key)
         if text == offered or not text.strip():
             break
         body = written
         try:
             stored = _store(chosen, machine, body)
-        except Invalid as refusal:
-            refused = _placed(refusal, len(refusal.problems) + 2)
+        except _ANSWERED as refusal:
+            if isinstance(refusal, Conflict) and not _is_as_it_was(chosen, machine):
+                raise _kept(refusal, path, chosen.key) from None
+            refused = _placed(refusal)
             offered = "".join(f"{line}\n" for line in [about, *_told(refused)]) + body
             continue
         except Refusal as refusal:
-            raise _kept(refusal, path) from None
+            raise _kept(refusal, path, chosen.key) from None
         show_notes(stored)
         _remove(path)
-        print(clean(f"Edited {_shown(stored)}"))
+        _tell(stored)
         return
     _remove(path)
     print("Nothing was changed")
@@ -168,16 +173,20 @@ def _store(chosen: argparse.Namespace, machine: Document, text: str) -> Document
     return ask(chosen, lambda operator: operator.hardware.replace(dict(machine), text, force=chosen.force))
 
 
+def _is_as_it_was(chosen: argparse.Namespace, machine: Document) -> bool:
+    """Whether nobody changed the machine since; if not, whatever a person makes of the old document is refused."""
+    try:
+        now = ask(chosen, lambda operator: operator.hardware.get(machine["id"]))
+    except Refusal:
+        return False
+    return all(now[name] == machine[name] for name in ("updated_at", "labels"))
+
+
 def _written(machine: Document) -> str:
-    """The document as text, with today's labels: those of a `kind: Hardware` stand in it, of 2020's where it has any."""
-    document = dict(machine["document"])
-    if document.get("kind") != "Hardware":
-        if isinstance(document.get("labels"), dict):
-            document["labels"] = dict(machine["labels"])
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    metadata = {name: value for name, value in document["metadata"].items() if name != "labels"}
-    document["metadata"] = {**metadata, "labels": dict(machine["labels"])}
-    return yaml_of(document)
+    document = machine["document"]
+    if document.get("kind") == "Hardware":
+        return yaml_of(document)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _without_head(text: str) -> str:
@@ -186,20 +195,24 @@ def _without_head(text: str) -> str:
     return "".join(lines[first:])
 
 
-def _placed(refusal: Invalid, above: int) -> Invalid:
-    """The same refusal, its lines counted in a file that has so many lines above the document."""
+def _placed(refusal: Refusal) -> Refusal:
+    """The same refusal, its lines counted in the file that has it above the document."""
+    if not isinstance(refusal, Invalid):
+        return refusal
+    above = 1 + len(_told(refusal))
     return Invalid(
         str(refusal),
         [replace(each, line=None if each.line is None else each.line + above) for each in refusal.problems],
     )
 
 
-def _told(refusal: Invalid) -> list[str]:
+def _told(refusal: Refusal) -> list[str]:
     """The lines to stand above the document, which say what is wrong with it, and where in the file."""
-    return [f"# {clean(str(refusal))}", *(f"#   {clean(str(each))}" for each in refusal.problems)]
+    problems = refusal.problems if isinstance(refusal, Invalid) else ()
+    return [f"# {clean(str(refusal))}", *(f"#   {clean(str(each))}" for each in problems)]
 
 
-def _run_editor(command: str, path: Path, original: str) -> None:
+def _run_editor(command: str, path: Path, original: str, key: str) -> None:
     """Raises Unavailable for an editor that fails; what was written by then is kept."""
     sys.stdout.flush()
     try:
@@ -213,7 +226,7 @@ def _run_editor(command: str, path: Path, original: str) -> None:
             return
         failed = Unavailable(f"the editor `{command}` ended with status {status}, so nothing was stored")
     if path.read_text(errors="replace") != original:
-        raise _kept(failed, path)
+        raise _kept(failed, path, key)
     _remove(path)
     raise failed
 
@@ -232,10 +245,12 @@ def _keys_are_the_editors() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _kept(refusal: Refusal, path: Path) -> Refusal:
+def _kept(refusal: Refusal, path: Path, key: str) -> Refusal:
+    """The refusal to end with, which says where the text is and what to do with it."""
+    stored = "nothing was stored, so " if isinstance(refusal, _ANSWERED) else ""
+    told = f"{refusal}; {stored}type `tinkbox hardware edit {shlex.quote(key)}` again: what you wrote is in {path}"
     if isinstance(refusal, Invalid):
-        return Invalid(f"{refusal}; nothing was stored, and what you wrote is in {path}", refusal.problems)
-    told = f"{refusal}; what you wrote is in {path}"
+        return Invalid(told, refusal.problems)
     return Conflict(told) if isinstance(refusal, Conflict) else Unavailable(told)
 
 
@@ -246,9 +261,14 @@ def _remove(path: Path) -> None:
         path.parent.rmdir()
 
 
+def _tell(machine: Document) -> None:
+    """Name the machine; what an appliance of an earlier release answers counts as changed."""
+    print(clean(f"{'Edited' if machine.get('changed', True) else 'Unchanged'} {_shown(machine)}"))
+
+
 def _shown(machine: Document) -> str:
     if "interfaces" not in machine:  # told without the right to look
         return str(machine["name"] or machine["mac"])
-    first: Sequence[Document] = machine["interfaces"][:1]
-    words = [machine["name"], *(each[name] for each in first for name in ("mac", "address"))]
+    card = shown_by(machine)
+    words = [machine["name"], card["mac"], card["address"]]
     return " ".join(str(each) for each in words if each)

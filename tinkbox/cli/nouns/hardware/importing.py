@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_format, add_labels, add_verb
 from tinkbox.cli.input_documents import read_bounded, read_input
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.refusals import MOST_SHOWN
 from tinkbox.cli.output.tables import Fit
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.text import counted, natural
@@ -23,11 +25,10 @@ if TYPE_CHECKING:
     from tinkbox.wire.machine_lists.listing import Listing, Network
 
 KINDS: Final = ("csv", "dnsmasq", "dnsmasq-leases", "isc", "isc-leases", "kea", "kea-leases", "maas", "netbox")
-MOST_TOLD: Final = 100
 STORY = (
     "FILE is a CSV with a header row (mac,name,ip,gateway,labels,notes), or a list of dnsmasq, ISC dhcpd, Kea, MAAS or NetBox: "
     "what it is, is recognised. Nothing is stored when a line is wrong. A machine that is there with other values is told and left "
-    "alone: --update changes it."
+    "alone: --update changes it. `-o name` prints the machines that are stored as the list has them."
 )
 EPILOG = (
     "dnsmasq: its configuration, --dhcp-hostsfile, /etc/ethers, dnsmasq.leases. ISC: dhcpd.conf, dhcpd.leases. Kea: kea-dhcp4.conf, "
@@ -45,6 +46,8 @@ COLUMNS: Sequence[Column] = (
         fit=Fit(least=12),
     ),
 )
+# There afterwards, as the list has it.
+STORED: Final = ("made", "updated", "unchanged")
 # What a summary says of each outcome: in a dry run, and when it is done.
 SAID: Final[Mapping[str, tuple[str, str]]] = {
     "made": ("would be made", "made"),
@@ -137,28 +140,31 @@ def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", pro
     done = _sent(chosen, machines, dry_run=chosen.dry_run, skip_invalid=chosen.skip_invalid)
     wrong = len(problems)
     refused = [_problem(each) for each in done if each["outcome"] == "refused"]
-    blocked = [each for each in done if each["outcome"] == "different" and each["why"]]
+    stops = chosen.dry_run and not chosen.skip_invalid and (refused or wrong)
     told = done
-    if for_people(chosen):
+    if chosen.format == "name":
+        stored = STORED[-1:] if stops else STORED
+        told = [each for each in done if each["outcome"] in stored]
+    elif for_people(chosen):
         # Why one is or would be refused stands below the table, which may have no room for it.
         told = [{**each, "why": ""} if each["outcome"] in ("refused", "different") else each for each in done]
         told = [each for each in told if each["outcome"] != "unchanged"]
-    if told or not for_people(chosen):
-        show(chosen, told, COLUMNS, key="mac", name="name")
-    if for_people(chosen):
-        stops = chosen.dry_run and not chosen.skip_invalid and (refused or wrong)
-        print(
-            _summary(done, dry_run=chosen.dry_run)
-            + (f"; {counted(wrong, 'problem')} in the list" if wrong else "")
-            + (": nothing would be stored" if stops else "")
-        )
-    # The table does not tell why one is refused, what programs read does.
-    reasons = {each: "refused: " for each in refused if for_people(chosen)}
-    for each in _in_order(chosen, [*problems, *reasons])[:MOST_TOLD]:
+    summary = (
+        _summary(done, dry_run=chosen.dry_run)
+        + (f"; {counted(wrong, 'problem')} in the list" if wrong else "")
+        + (": nothing would be stored" if stops else "")
+    )
+    with told_how_far(lambda: summary):
+        if told or not for_people(chosen):
+            show(chosen, told, COLUMNS, key="mac", name=_named)
+        if for_people(chosen):
+            print(summary)
+        sys.stdout.flush()
+    reasons = dict.fromkeys(refused, "refused: ")
+    for each in _in_order(chosen, [*problems, *reasons])[:MOST_SHOWN]:
         _tell_problems([each], reasons.get(each, "wrong: "))
     _tell_more(len(problems) + len(reasons), "")
-    if for_people(chosen):
-        _tell_problems([_problem(each) for each in blocked], "left alone: ")
+    _tell_problems([_problem(each) for each in done if _is_untold(chosen, each)], "left alone: ")
     return int((bool(refused) or wrong > 0) and not chosen.skip_invalid)
 
 
@@ -185,9 +191,22 @@ def _left_alone(different: int, blocked: int, *, dry_run: bool) -> str:
     return f"{verb} and {'would be' if dry_run else was} left alone ({then})"
 
 
+def _named(imported: Document) -> str:
+    """What means it; of one that would be made, what it would be called."""
+    return str(imported["means"] or imported["name"] or imported["mac"])
+
+
+def _is_untold(chosen: argparse.Namespace, imported: Document) -> bool:
+    """Whether one was left alone for a reason that is not printed."""
+    if chosen.format == "name":
+        return imported["outcome"] in ("different", "retired")
+    return for_people(chosen) and imported["outcome"] == "different" and bool(imported["why"])
+
+
 def _problem(refused: Document) -> Problem:
-    """Why one is refused, or would be."""
-    return Problem(text=f"{refused['mac']}: {refused['why']}", line=refused["line"] or None, key=refused["key"])
+    """Why one is refused, or would be; or what is different of it."""
+    why = refused["why"] or f"{'; '.join(refused['changes'])} (--update changes it)"
+    return Problem(text=f"{refused['mac']}: {why}", line=refused["line"] or None, key=refused["key"])
 
 
 def _read(chosen: argparse.Namespace) -> "Listing":
@@ -212,12 +231,10 @@ def _network(text: str) -> "Network":
 
 
 def _refuse(problems: Sequence[Problem]) -> None:
-    rest = len(problems) - MOST_TOLD
-    more = [Problem(text=f"and {rest} more")] if rest > 0 else []
     raise Invalid(
         f"the list has {counted(len(problems), 'problem')}, so nothing was stored: correct what is wrong, or import the rest "
         "with --skip-invalid",
-        [*problems[:MOST_TOLD], *more],
+        problems,
     )
 
 
@@ -233,11 +250,11 @@ def _in_order(chosen: argparse.Namespace, problems: Sequence[Problem]) -> list[P
 
 
 def _tell_problems(problems: Sequence[Problem], what: str) -> None:
-    for each in problems[:MOST_TOLD]:
+    for each in problems[:MOST_SHOWN]:
         print(clean(f"tinkbox: {what}{each}"), file=sys.stderr)
     _tell_more(len(problems), what)
 
 
 def _tell_more(number: int, what: str) -> None:
-    if number > MOST_TOLD:
-        print(f"tinkbox: {what}{number - MOST_TOLD} more", file=sys.stderr)
+    if number > MOST_SHOWN:
+        print(f"tinkbox: {what}{number - MOST_SHOWN} more", file=sys.stderr)

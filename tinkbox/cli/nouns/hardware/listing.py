@@ -14,7 +14,8 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
-from tinkbox.cli.wording.machines import seen_standing, standing, why
+from tinkbox.cli.typed_words import is_key
+from tinkbox.cli.wording.machines import seen_standing, shown_by, standing, why
 from tinkbox.cli.wording.timelines import detail, timeline
 from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import KeyKind
@@ -30,12 +31,6 @@ def _interfaces(machine: Document) -> Iterable[Document]:
     return ({"id": machine["id"], **each} for each in machine["interfaces"])
 
 
-def _first(name: str) -> Column:
-    """Of the interface that a machine boots by."""
-    title = {"mac": "MAC", "address": "IP"}[name]
-    return Column(title, lambda machine: next((each[name] for each in machine["interfaces"]), ""))
-
-
 def _since(machine: Document) -> object:
     """When it came to stand where it does."""
     retired = machine.get("retired")
@@ -48,6 +43,12 @@ def _why(machine: Document) -> str:
     return str(retired["reason"]) if retired else why(machine)
 
 
+def _key(machine: Document) -> str:
+    """What commands take for it and for no other machine."""
+    key = machine.get("key", machine["name"])  # earlier releases tell none
+    return str(key if is_key(key) else machine["id"])
+
+
 AS_2020 = As2020(
     (
         Column("ID", "id"),
@@ -56,12 +57,13 @@ AS_2020 = As2020(
         Column("Hostname", "hostname"),
     ),
     _interfaces,
+    as_data=True,
 )
 COLUMNS: Sequence[Column] = (
     Column("ID", "id", wide=True),
     Column("Name", "name", fit=Fit(least=8)),
-    _first("mac"),
-    _first("address"),
+    Column("MAC", lambda machine: shown_by(machine)["mac"]),
+    Column("IP", lambda machine: shown_by(machine)["address"]),
     Column("State", standing, fit=Fit(least=12)),
     Column("Age", _since, age, called="since"),
     Column("Labels", "labels", show_labels, Fit(least=8, rank=1)),
@@ -89,7 +91,7 @@ SEEN_AS_2020 = As2020(
         Column("Stalled", "stalled"),
     )
 )
-LISTED = List(columns=COLUMNS, name=lambda machine: machine["name"] or machine["id"], as_2020=AS_2020, sort="name")
+LISTED = List(columns=COLUMNS, name=_key, as_2020=AS_2020, sort="name")
 SORTS = ("name", "ip", "state", "created_at", "updated_at", "stage_at", "since", "last_contact")
 
 

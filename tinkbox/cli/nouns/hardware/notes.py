@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_selection, add_verb
 from tinkbox.cli.output.changes import change_each
-from tinkbox.cli.output.formats import Column, Document, show
+from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.model.key_kinds import KeyKind
@@ -41,7 +41,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def note(chosen: argparse.Namespace) -> int:
-    """Print the notes that there are then; what was just said needs no repeating."""
+    """Print the notes that there are then; to people, who just said it, only that it is noted."""
     if chosen.label is not None:
         return _note_each(chosen, " ".join([chosen.key or "", *chosen.text]).strip())
     if chosen.key is None:
@@ -56,9 +56,9 @@ def note(chosen: argparse.Namespace) -> int:
         return await (operator.hardware.note(chosen.key, text) if text else operator.hardware.notes(chosen.key))
 
     notes = ask(chosen, asked)
-    if text:
+    if text and for_people(chosen):
         print(f"Noted ({notes[-1]['number']})")
-    elif chosen.remove is not None:
+    elif chosen.remove is not None and for_people(chosen):
         print(f"Removed note {chosen.remove}")
     else:
         show(chosen, notes, COLUMNS, key="number")
@@ -70,13 +70,21 @@ def _note_each(chosen: argparse.Namespace, text: str) -> int:
     if not text or chosen.remove is not None:
         chosen.usage_error("-l takes TEXT, for a note about each; `tinkbox hardware get -l` shows the notes of several")
 
-    async def noted(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
-        return key, await operator.hardware.note(key, text)
+    made: list[Document] = []
 
-    def told(key: str, notes: Sequence[Document]) -> None:
-        print(clean(f"{chosen.names[key]}: noted ({notes[-1]['number']})"), flush=True)
+    async def noted(operator: "Operator", key: str) -> Document:
+        notes = await operator.hardware.note(key, text)
+        return {"hardware_id": key, "machine": chosen.names[key], **notes[-1]}
 
-    return change_each(chosen, noted, lambda done: told(*done), "name the others to note it about these")
+    def told(note: Document) -> None:
+        made.append(note)
+        if for_people(chosen):
+            print(clean(f"{note['machine']}: noted ({note['number']})"), flush=True)
+
+    status = change_each(chosen, noted, told, "name the others to note it about these")
+    if not for_people(chosen):
+        show(chosen, made, [Column("Machine", "machine"), *COLUMNS], key="hardware_id", name="machine")
+    return status
 
 
 def noted(notes: Sequence[Document]) -> str:

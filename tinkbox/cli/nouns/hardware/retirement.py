@@ -4,11 +4,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.flags import Verbs, add_keys, add_verb, add_yes, filled
+from tinkbox.cli.meant_keys import registered_at
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.selection import confirm_keys
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import KeyKind, ToChange
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -22,9 +23,8 @@ STORY = (
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_keys(
-        add_verb(verbs, "retire", retire, "take machines out of service, and keep their record", STORY), KeyKind.MACHINE
-    )
+    verb = add_verb(verbs, "retire", retire, "take machines out of service, and keep their record", STORY)
+    add_keys(verb, KeyKind.MACHINE, to_change=ToChange.RETIRE)
     verb.add_argument("--reason", type=filled, metavar="TEXT", help="why, for the record")
     verb.add_argument(
         "--force",
@@ -38,11 +38,14 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def retire(chosen: argparse.Namespace) -> int:
-    what = "Cancel what runs there, and retire" if chosen.force else "Retire"
+    what = "Retire"
+    if chosen.force:
+        what, chosen.to_change = "Cancel what runs there, and retire", ToChange.ANY
     confirm_keys(chosen, what, KeyKind.MACHINE, careful=chosen.force)
 
     def retired(operator: "Operator", key: str) -> "Awaitable[Document]":
-        return operator.hardware.retire(key, chosen.reason or "", force=chosen.force)
+        registered = registered_at(chosen, key)
+        return operator.hardware.retire(key, chosen.reason or "", force=chosen.force, created_at=registered)
 
     return change_each(chosen, retired, lambda done: _tell("Retired", done))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.nouns.image.importing import require_file
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.model.errors import NotFound
 
 if TYPE_CHECKING:
@@ -25,14 +26,23 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def load(chosen: argparse.Namespace) -> None:
+    done = 0
+
+    def so_far() -> str:
+        total = len(chosen.files)
+        return f"{done} of {total} archives {'was' if done == 1 else 'were'} loaded" if total > 1 else ""
+
     async def loaded(operator: "Operator") -> None:
+        nonlocal done
         for path in chosen.files:
             require_file(path, "name an archive that `docker save` or `tinkbox image fetch --save` made")
             try:
                 names = await operator.images.load(path)
             except OSError as error:
                 raise NotFound(f"cannot read {path}: {error.strerror}") from None
+            done += 1
             for name in names:
                 print(f"Loaded Image:  {name}", flush=True)
 
-    stay_connected(chosen, loaded)
+    with told_how_far(so_far):
+        stay_connected(chosen, loaded)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
-from tinkbox.cli.nouns.image.importing import SCRATCH, SCRATCH_PREFIX, ended_in_order
+from tinkbox.cli.nouns.image.importing import SCRATCH, SCRATCH_PREFIX
 from tinkbox.cli.nouns.image.show import PROOFS
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
@@ -105,9 +106,13 @@ def bring(
         require_folder(place)
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     here = _here(chosen, entries, places)
-    with ended_in_order():
+    total, done = len(entries), 0
+    with told_how_far(
+        lambda: f"{done} of {total} images {'was' if done == 1 else 'were'} fetched" if total > 1 else ""
+    ):
         for entry in entries:
             _bring(chosen, entry, choices or Choices(), places, here)
+            done += 1
 
 
 def _here(chosen: argparse.Namespace, entries: "Sequence[Entry]", places: Places) -> Here:

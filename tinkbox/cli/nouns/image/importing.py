@@ -1,19 +1,17 @@
 """`tinkbox image import`."""
 
 import argparse
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask, stay_connected
-from tinkbox.cli.exit_statuses import BY_SIGNAL
 from tinkbox.cli.flags import Verbs, add_verb, folder
+from tinkbox.cli.output.breaking_off import ended_in_order
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -172,18 +170,3 @@ def _size(text: str) -> int:
         return parse_size(text)
     except Invalid as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """What lies on the disk meanwhile goes also when the program is told to end, or loses its terminal."""
-
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        raise SystemExit(BY_SIGNAL + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

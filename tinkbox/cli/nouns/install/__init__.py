@@ -11,11 +11,13 @@ from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
 from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
 from tinkbox.cli.nouns.install.checks import Installation, NotFetched, Wanted, checked
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
 from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Document, Operator
@@ -31,7 +33,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "Put a system image on the disk of machines, and follow that until each is up or has failed. "
         "A machine boots the network when it is powered on or rebooted."
     )
-    noun.add_argument("image", metavar="IMAGE", help="a system image, such as debian-13 or debian-13:20261101")
+    noun.add_argument(
+        "image",
+        metavar="IMAGE|ID",
+        help="a system image, such as debian-13:20261101, or the id of one in the catalogue",
+    )
     noun.add_argument("machines", nargs="+", metavar="MACHINE", help="a name, a MAC, an address or an id")
     noun.add_argument(
         "--ssh-key",
@@ -90,8 +96,12 @@ def install(chosen: argparse.Namespace) -> int:
     if not chosen.no_fetch:
         _fetch_missing(chosen, wanted)
     begun: dict[str, Installation] = {}
+    total = len(wanted.machines)
     try:
-        return stay_connected(chosen, lambda operator: _install(chosen, operator, wanted, begun))
+        with told_how_far(
+            lambda: f"{len(begun)} of {counted(total, 'workflow')} made" if 0 < len(begun) < total else ""
+        ):
+            return stay_connected(chosen, lambda operator: _install(chosen, operator, wanted, begun))
     except KeyboardInterrupt:
         if begun:
             keys = " ".join(each[:8] for each in begun)
@@ -120,7 +130,9 @@ async def _install(
     for doubt in dict.fromkeys(doubt for each in ready for doubt in each.doubts):
         _warn(f"{', '.join(each.name for each in ready if doubt in each.doubts)}: {doubt}")
     for each in ready:
-        made = await operator.workflows.create("install", each.parameters, confirm_wipe=chosen.confirm_wipe)
+        made = await operator.workflows.create(
+            "install", each.parameters, confirm_wipe=chosen.confirm_wipe, machine=each.machine_id
+        )
         begun[made["id"]] = each
         print(clean(f"Created Workflow:  {made['id']}  {each.reference} on {each.name}"), flush=True)
     if chosen.no_wait:

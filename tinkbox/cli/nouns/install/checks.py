@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tinkbox.cli.wording.machines import shown_by
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.spelling import meant
 from tinkbox.model.system_image import LATEST
@@ -182,8 +183,9 @@ async def _refuse_without_actions(operator: "Operator") -> None:
     missing = [each for each in ACTIONS if each not in kept]
     if missing:
         files = " ".join(f"{each.partition(':')[0]}.tar" for each in missing)
+        are = "image {} is" if len(missing) == 1 else "images {} are"
         raise NotFound(
-            f"the action image {' and '.join(missing)} is not loaded: type `tinkbox image load {files}` in the folder images/ of "
+            f"the action {are.format(' and '.join(missing))} not loaded: type `tinkbox image load {files}` in the folder images/ of "
             "the release, or `tinkbox init --files DIR` with the folder that has images/"
         )
 
@@ -240,7 +242,7 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document", *, key
     document, config = machine["document"], image["config"]
     user_data = wanted.user_data or user_data_of(document)
     asked = config["data_source"] in TELLING
-    first, name = machine["interfaces"][0], name_of(machine)
+    first, name = shown_by(machine), name_of(machine)
     given = {
         "hostname": wanted.hostname or first["hostname"],
         "ssh_keys": "\n".join(wanted.ssh_keys),
@@ -255,7 +257,6 @@ def _installation(wanted: Wanted, image: "Document", machine: "Document", *, key
         user=user_of(user_data, config["default_user"]) if asked else config["default_user"],
         reference=image["reference"],
         parameters={
-            "device_1": first["mac"],
             "image": image["reference"],
             "disk": wanted.disk,
             **{key: value for key, value in given.items() if value},
@@ -268,4 +269,5 @@ def name_of(machine: "Document") -> str:
     """What people call a machine."""
     document = machine["document"]
     named = (document.get("metadata") or {}).get("name") if document.get("kind") == "Hardware" else ""
-    return str(named or machine["interfaces"][0]["hostname"] or machine["interfaces"][0]["mac"])
+    card = shown_by(machine)
+    return str(named or card["hostname"] or card["mac"])

@@ -4,13 +4,12 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb, label
-from tinkbox.cli.input_documents import read_devices, read_text
+from tinkbox.cli.input_documents import input_file, read_devices, read_text
 from tinkbox.cli.nouns.workflow import for_machines
-from tinkbox.cli.nouns.workflow.made import tell_made
+from tinkbox.cli.nouns.workflow.made import tell_workflows
 from tinkbox.cli.output.formats import show_notes
 
 MISSING = (
@@ -30,11 +29,16 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "-r",
         "--hardware",
+        type=read_devices,
         metavar="JSON",
         help='the template\'s devices and parameters: {"device_1": "08:00:27:00:00:01"}; with MACHINE, all but the machine',
     )
     verb.add_argument(
-        "--file", "-f", type=Path, metavar="FILE", help="instead of -t and -r, documents of kind: Workflow"
+        "--file",
+        "-f",
+        type=input_file,
+        metavar="FILE",
+        help="instead of -t and -r, documents of kind: Workflow; - is standard input",
     )
     verb.add_argument(
         "--breakpoint",
@@ -95,13 +99,12 @@ def create(chosen: argparse.Namespace) -> int:
             chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed, labels=labels)
         )
     else:
-        devices = read_devices(chosen.hardware)
         answer = ask(
             chosen,
             lambda operator: operator.workflows.create(
-                chosen.template, devices, armed, confirm_wipe=confirmed, labels=labels
+                chosen.template, chosen.hardware, armed, confirm_wipe=confirmed, labels=labels
             ),
         )
     show_notes(answer)
-    tell_made(chosen, "Workflow", answer.get("created", [answer]))
+    tell_workflows(chosen, answer.get("created", [answer]))
     return 0

@@ -5,12 +5,11 @@ import base64
 import json
 import sys
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 from tinkbox.cli.connection import ask, ask_each
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
-from tinkbox.cli.output.formats import TABLES, Column, Document, for_people, json_of, names_one, show, yaml_of
+from tinkbox.cli.output.formats import TABLES, Column, Document, json_of, names_one, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
@@ -113,17 +112,28 @@ def _print_data(found: Document) -> None:
 
 def _show_versions(chosen: argparse.Namespace) -> None:
     found = ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key))
-    for versions in found if for_people(chosen) else [list(chain.from_iterable(found))]:
-        wanted = [each for each in versions if chosen.data_version in (0, each["version"])]
-        if not chosen.quiet and chosen.format in (*TABLES, "csv"):
-            lines = [
-                {"version": each["version"], "at": each["at"], **file}
-                for each in wanted
-                for file in each["files"] or [_nothing(each)]
-            ]
-            show(chosen, lines, VERSIONS)
-        else:
-            show(chosen, wanted, VERSIONS, key="version")
+    several = not names_one(chosen)
+    wanted = [
+        {"workflow": key, **each} if several else each
+        for key, versions in zip(chosen.keys, found, strict=True)
+        for each in versions
+        if chosen.data_version in (0, each["version"])
+    ]
+    columns = [Column("Workflow", "workflow"), *VERSIONS] if several else VERSIONS
+    if not chosen.quiet and chosen.format in (*TABLES, "csv"):
+        lines = [
+            {**{name: each[name] for name in ("workflow", "version", "at") if name in each}, **file}
+            for each in wanted
+            for file in each["files"] or [_nothing(each)]
+        ]
+        show(chosen, lines, columns)
+    else:
+        show(chosen, wanted, columns, key=_version if several else "version")
+
+
+def _version(version: Document) -> str:
+    """A version among those of several workflows."""
+    return f"{version['workflow']}/{version['version']}"
 
 
 def _nothing(version: Document) -> Document:

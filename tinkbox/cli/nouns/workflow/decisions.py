@@ -11,7 +11,7 @@ from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.selection import confirm_keys
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import KeyKind, ToChange
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -24,9 +24,12 @@ MEANT: Final = "A machine means its newest workflow; a name that several workflo
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    story = f"{MEANT} At a terminal it asks first."
+    story = "A machine means its newest workflow, a name the only one so called that is not over. At a terminal it asks first."
     verb = add_keys(
-        add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story), KeyKind.WORKFLOW, state=UNFINISHED
+        add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story),
+        KeyKind.WORKFLOW,
+        state=UNFINISHED,
+        to_change=ToChange.UNFINISHED,
     )
     verb.add_argument(
         "--force",
@@ -51,7 +54,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         state=UNFINISHED,
     )
     story = f"Their events, logs and data go with them. {MEANT} At a terminal it asks first."
-    add_yes(add_keys(add_verb(verbs, "delete", delete, "forget workflows that do not run", story), KeyKind.WORKFLOW))
+    verb = add_verb(verbs, "delete", delete, "forget workflows that do not run", story)
+    add_yes(add_keys(verb, KeyKind.WORKFLOW, to_change=ToChange.DELETE))
 
 
 def cancel(chosen: argparse.Namespace) -> int:

@@ -3,14 +3,15 @@
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask_each, stay_connected
 from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_times, add_verb
 from tinkbox.cli.nouns.workflow.companions import Companions
 from tinkbox.cli.output.followed_output import Page, follow, name_of_attempt
-from tinkbox.cli.output.formats import As2020, Column, Document, show
-from tinkbox.cli.output.outages import Outages
+from tinkbox.cli.output.formats import As2020, Column, Document, names_one, short, show
+from tinkbox.cli.output.outages import Outages, tell_put_back
 from tinkbox.cli.output.printable import moment
 from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.output.tables import Fit
@@ -29,6 +30,11 @@ EVENTS: Sequence[Column] = (
     Column("Took", lambda event: event.get("seconds"), took, Fit(rank=1)),
     Column("Message", told, fit=Fit(least=16)),
     Column("Worker", lambda event: event.get("worker", ""), wide=True),
+)
+# Before them, where they are those of several workflows.
+WORKFLOW: Sequence[Column] = (
+    Column("Workflow", lambda event: short(event["workflow_id"])),
+    Column("Workflow", "workflow_id", wide=True),
 )
 AS_2020 = As2020(
     (
@@ -65,8 +71,17 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def events(chosen: argparse.Namespace) -> None:
-    for happened in ask_each(chosen, lambda operator, key: operator.workflows.events(key)):
+    """Of several workflows it is one list, which names the workflow of each event."""
+    happened = list(chain.from_iterable(ask_each(chosen, lambda operator, key: operator.workflows.events(key))))
+    if names_one(chosen):
         show(chosen, happened, EVENTS, key="number", as_2020=AS_2020)
+    else:
+        show(chosen, happened, [*WORKFLOW, *EVENTS], key=_place, as_2020=AS_2020)
+
+
+def _place(event: Document) -> str:
+    """An event among those of several workflows."""
+    return f"{event['workflow_id']}/{event['number']}"
 
 
 def logs(chosen: argparse.Namespace) -> None:
@@ -78,7 +93,7 @@ def logs(chosen: argparse.Namespace) -> None:
         page = Page(name_of_attempt)
         ids = [(await operator.workflows.get(key))["id"] for key in chosen.keys]
         for key, workflow_id in zip(chosen.keys, ids, strict=True):
-            page.about = f"{chosen.names.get(key, key)}: " if len(ids) > 1 else ""
+            page.about = chosen.names.get(key, key) if len(ids) > 1 else ""
             await follow(page, partial(operator.workflows.output, workflow_id, follow=chosen.follow))
 
     stay_connected(chosen, printed)
@@ -100,6 +115,8 @@ def watch(chosen: argparse.Namespace) -> int:
             try:
                 happened = await operator.workflows.events(workflow_id, shown)
                 outages.over()
+                if happened and happened[0]["number"] <= shown:
+                    tell_put_back(shown)
                 for event in happened:
                     shown = event["number"]
                     beside.make_room()

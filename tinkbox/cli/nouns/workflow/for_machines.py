@@ -3,15 +3,15 @@
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_format, add_selector, add_yes, assignment
-from tinkbox.cli.input_documents import read_devices
-from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made
+from tinkbox.cli.flags import DOCUMENTS, add_format, add_selector, add_yes, assignment
+from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made, tell_workflows
 from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, yaml_of
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.selection import named_and_selected
 from tinkbox.cli.terminal.questions import Questions, confirm
 from tinkbox.cli.wording.rollouts import REFUSED, left_out_now, of_all, pace, plan_fields, refused_reasons
@@ -44,7 +44,9 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--skip-refused", action="store_true", help="go on without the machines that cannot begin")
     group.add_argument(
-        "--wait", action="store_true", help="follow it to its end; exit status 0 only when every machine succeeds"
+        "--wait",
+        action="store_true",
+        help="follow it to its end; exit status 0 only when every machine succeeds; -o json and yaml print the rollout once, at its end",
     )
     group.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     add_yes(verb)
@@ -79,7 +81,11 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
         plan = ask(chosen, lambda operator: operator.rollouts.plan(wanted, progress))
     refusal = _refusal(chosen, plan)
     if chosen.dry_run:
-        _show(chosen, plan)
+        _show(chosen, plan, can_begin=refusal is None)
+        if refusal is not None:
+            tell_refusal(refusal)
+        elif not for_people(chosen):
+            _tell_left_out(plan, sys.stderr)
         return 1 if refusal else 0
     if refusal is not None:
         raise refusal
@@ -92,13 +98,17 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
     exactly["machines"] = [each["id"] for each in plan["machines"]]
     with _told_on_the_way(exactly) as progress:
         made = ask(chosen, lambda operator: operator.rollouts.create(exactly, progress))
-    tell_made(chosen, "Rollout", [made])
-    for line in left_out_now(plan):
-        print(clean(line), file=sys.stdout if for_people(chosen) else sys.stderr, flush=True)
+    at_end = chosen.wait and chosen.format in DOCUMENTS
+    if not at_end:
+        tell_made(chosen, "Rollout", [made])
+    _tell_left_out(plan, None if for_people(chosen) else sys.stderr)
     if chosen.wait:
-        from tinkbox.cli.nouns.rollout import follow
+        from tinkbox.cli.nouns.rollout import follow, succeeded
 
-        return follow(chosen, made["id"])
+        ended = follow(chosen, made["id"], None if for_people(chosen) else sys.stderr)
+        if at_end:
+            tell_made(chosen, "Rollout", [ended])
+        return succeeded(ended)
     if for_people(chosen):
         number = f"{of_all(plan)} machines" if plan["refused"] else counted(made["total"], "machine")
         print(f"{number}, {pace(made)}.  Watch: {called_as(chosen)} rollout watch {short(made['id'])}")
@@ -114,7 +124,6 @@ def _parallel(text: str) -> int:
 
 def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, Any]:
     """What is asked of the appliance."""
-    given: dict[str, Any] = {} if chosen.hardware is None else read_devices(chosen.hardware)
     asked = {
         "selector": chosen.selector,
         "max_parallel": chosen.max_parallel,
@@ -126,7 +135,7 @@ def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, A
     return {
         "template": chosen.template,
         "machines": chosen.machines,
-        "hardware": {**given, **dict(chosen.parameters)},
+        "hardware": {**(chosen.hardware or {}), **dict(chosen.parameters)},
         **{name: value for name, value in asked.items() if value is not None},
     }
 
@@ -147,14 +156,18 @@ def _is_rollout(chosen: argparse.Namespace, plan: Document) -> bool:
 
 def _create_one(chosen: argparse.Namespace, plan: Document, armed: Mapping[str, Any]) -> int:
     (machine,) = plan["machines"]
-    devices = {plan["device"]: machine["mac"], **plan["hardware"]}
     made = ask(
         chosen,
         lambda operator: operator.workflows.create(
-            chosen.template, devices, armed, confirm_wipe=chosen.confirm_wipe, labels=dict(chosen.labels)
+            chosen.template,
+            plan["hardware"],
+            armed,
+            confirm_wipe=chosen.confirm_wipe,
+            labels=dict(chosen.labels),
+            machine=machine["id"],
         ),
     )
-    tell_made(chosen, "Workflow", [made])
+    tell_workflows(chosen, [made])
     return 0
 
 
@@ -174,13 +187,19 @@ def _refusal(chosen: argparse.Namespace, plan: Document) -> Invalid | None:
     )
 
 
-def _show(chosen: argparse.Namespace, plan: Document) -> None:
+def _tell_left_out(plan: Document, out: TextIO | None) -> None:
+    for line in left_out_now(plan, whole=not (out or sys.stdout).isatty()):
+        print(clean(line), file=out, flush=True)
+
+
+def _show(chosen: argparse.Namespace, plan: Document, *, can_begin: bool) -> None:
+    """Print a plan; `-o name` has the machines that would begin."""
     if chosen.format == "json":
         print(json_of(plan), end="")
     elif chosen.format == "yaml":
         print(yaml_of(plan), end="")
     elif chosen.format == "name":
-        print("".join(f"{each['id']}\n" for each in plan["machines"]), end="")
+        print("".join(f"{each['id']}\n" for each in plan["machines"] if can_begin), end="")
     else:
         print(fields(chosen, plan_fields(plan)), end="")
 

@@ -12,11 +12,10 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
-from tinkbox.cli.wording.machines import machine_name
-from tinkbox.cli.wording.workflows import machines_of
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
 from tinkbox.model.text import briefly
+from tinkbox.wire.messages.named_machines import machine_name, machines_of
 
 if TYPE_CHECKING:
     from tinkbox.model.workflow import State
@@ -42,7 +41,12 @@ COLUMNS: Sequence[Column] = (
     Column("Machine", _machines, wide=True),
     Column("Template", "template_name", fit=Fit(least=8, rank=3)),
     Column("State", "state"),
-    Column("Progress", lambda workflow: f"{workflow['actions_done']}/{workflow['actions_total']}", fit=Fit(rank=4)),
+    Column(
+        "Progress",
+        lambda workflow: f"{workflow['actions_done']}/{workflow['actions_total']}",
+        fit=Fit(rank=4),
+        in_csv=(Column("Done", "actions_done", called="done"), Column("Total", "actions_total", called="total")),
+    ),
     Column("Reason", "reason", fit=Fit(least=8)),
     Column("Age", "created_at", age),
     Column("Labels", "labels", show_labels, wide=True),
@@ -56,7 +60,8 @@ AS_2020 = As2020(
         Column("Hardware Device", "devices", _parameters),
         Column("Created At", "created_at", moment),
         Column("Updated At", "updated_at", moment),
-    )
+    ),
+    as_data=True,
 )
 # Of `get`, for programs: the documents of single workflows have everything but what lists make of it.
 ONE: Sequence[Column] = (

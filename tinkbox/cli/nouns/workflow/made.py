@@ -2,20 +2,39 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import DOCUMENTS
+from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, yaml_of
+from tinkbox.model.errors import Forbidden
+from tinkbox.model.text import counted
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
 FORMATS: Final = ("table", "json", "yaml", "name")
 FORMATS_HELP: Final = "of what was made, or would be: table (default), json, yaml; name: ids"
 
 
+def tell_workflows(chosen: argparse.Namespace, made: Sequence[Document]) -> None:
+    """Print the workflows that were made; of whoever may create them and look at none, a document has the id alone."""
+
+    async def whole(operator: "Operator") -> list[Document]:
+        try:
+            return [await operator.workflows.get(each["id"]) for each in made]
+        except Forbidden:
+            return list(made)
+
+    with told_how_far(lambda: f"{counted(len(made), 'workflow')} made"):
+        tell_made(chosen, "Workflow", ask(chosen, whole) if chosen.format in DOCUMENTS else made)
+
+
 def tell_made(chosen: argparse.Namespace, kind: str, made: Sequence[Document]) -> None:
     """Print the workflows or rollouts that were made; `kind` is the word for one."""
-    if chosen.format == "json":
-        print(json_of(list(made)), end="", flush=True)
-    elif chosen.format == "yaml":
-        print(yaml_of(list(made)), end="", flush=True)
+    if chosen.format in DOCUMENTS:
+        print((json_of if chosen.format == "json" else yaml_of)(list(made)), end="", flush=True)
     else:
         before = "" if chosen.format == "name" else f"Created {kind}:  "
         for each in made:

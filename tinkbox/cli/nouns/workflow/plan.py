@@ -54,6 +54,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "-r",
         "--hardware",
+        type=read_devices,
         metavar="JSON",
         help='the template\'s devices and parameters: {"device_1": "08:00:27:00:00:01"}; with MACHINE, all but the machine',
     )
@@ -77,8 +78,7 @@ def plan(chosen: argparse.Namespace) -> int:
         )
     if chosen.machines and chosen.selector is not None:
         chosen.usage_error(named_and_selected(chosen.machines[0], KeyKind.MACHINE))
-    parameters: dict[str, Any] = {} if chosen.hardware is None else read_devices(chosen.hardware)
-    parameters |= dict(chosen.parameters)
+    parameters: dict[str, Any] = {**(chosen.hardware or {}), **dict(chosen.parameters)}
 
     async def planned(operator: "Operator") -> list[Document]:
         wanted = dict.fromkeys([*chosen.machines, *await _selected(chosen, operator)] or [""])

@@ -13,10 +13,10 @@ from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import held_fields
-from tinkbox.cli.wording.machines import machine_name
 from tinkbox.model.action_progress import Progress, in_words
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.workflow import FINAL, State
+from tinkbox.wire.messages.named_machines import machine_name
 
 WIDTH = 100
 # What stands for a workflow in hints; here it is one that can be typed.

@@ -1,0 +1,53 @@
+"""What a word on the command line means: the name of the value in the help decides, as for what completions suggest.
+
+`FILE|DIR|-` is a place where something is read or written, `MACHINE` a key.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tinkbox.model.key_kinds import TYPED, KeyKind
+
+_QUOTED: Final = re.compile(r"[\s'\"\\]")
+_ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PLACES: Final[Mapping[str, str]] = {"FILE": "a file", "DIR": "a folder"}
+_BESIDE: Final[Mapping[str, str]] = {**_PLACES, "URL": "a URL", "TEMPLATE": "a template", "-": "- for standard input"}
+_KEYS: Final[Mapping[str, str]] = {each: TYPED.get(each, "its name") for each in KeyKind}
+_NOUNS: Final[Mapping[str, str]] = {
+    KeyKind.MACHINE: "hardware",
+    KeyKind.RETIRED_MACHINE: "hardware",
+    KeyKind.TEMPLATE: "template",
+    KeyKind.WORKFLOW: "workflow",
+}
+
+
+def why_empty(value_name: str, word: str) -> str:
+    """Why a word names no file, no folder, and nothing that a key can name, where it has to; empty: it may.
+
+    An empty one comes from a shell variable that is not set, and would be the current folder, or all that a path lists.
+    """
+    parts = value_name.split("|")
+    if word.strip():
+        return ""
+    if value_name in _KEYS:
+        return f"it is empty: give {_KEYS[value_name]}"
+    if word or _PLACES.keys().isdisjoint(parts):
+        return ""
+    return f"it is empty: name {' or '.join(_BESIDE[each] for each in parts if each in _BESIDE)}"
+
+
+def is_key(word: str) -> bool:
+    """Whether a name can be typed for what it names, and passed on by `xargs`: no flag, no quotes needed, no other's id.
+
+    Nor may it begin as a key of another noun: a machine `workflow/one` would mean a workflow to `workflow cancel`.
+    """
+    is_plain = word.isprintable() and not word.startswith("-") and not _QUOTED.search(word)
+    is_own = word.partition("/")[0] not in _NOUNS.values() or "/" not in word
+    return bool(word) and is_plain and is_own and not _ID.fullmatch(word)
+
+
+def key_in(value_name: str, word: str) -> str:
+    """A key without the noun before it, as `apply -o name` prints it and `export` takes it: `hardware/node7`."""
+    noun, slash, key = word.partition("/")
+    return key if slash and key and noun == _NOUNS.get(value_name) else word

@@ -6,6 +6,7 @@ Rule 2: all that is stored is stored in one transaction; what cannot be refuses 
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -244,8 +245,11 @@ class Imports:
         if not changes:
             return Imported(listed=listed, outcome=ImportOutcome.UNCHANGED, hardware=hardware)
         if not update:
+            with suppress(Refusal):  # which an update is told
+                changes += _rerouted(listed, hardware, edited(hardware, self._edit(listed, hardware)))
             return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
         target = edited(hardware, self._edit(listed, hardware))
+        changes += _rerouted(listed, hardware, target)
         needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
         if needing:
             changed = ", ".join(dict.fromkeys(each.split(" ", 1)[0] for each in changes))
@@ -269,6 +273,13 @@ class Imports:
             added_macs=tuple(each for each in listed.macs if hardware.interface(each) is None),
             labels=LabelChange(set=tuple(listed.labels.items())),
         )
+
+
+def _rerouted(listed: ListedMachine, hardware: Hardware, target: Hardware) -> tuple[str, ...]:
+    """That the gateway does not stay, which is none of the network that the machine moves to."""
+    before, after = primary(hardware).gateway, primary(target).gateway
+    told = listed.gateway is None and before != after
+    return (f"gateway {before or 'none'} -> {after or 'none'}",) if told else ()
 
 
 def _differences(listed: ListedMachine, hardware: Hardware, notes: Sequence[str]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 MACs are with the interfaces (Devices, Interfaces, Export): `Device`, `Name`, `Primary MAC` (`MAC Address` before NetBox 4.2)
 or `MAC Addresses`, `IP Addresses`, `Type`, `Enabled`, `Management Only`.  Virtual ones, bridges, LAGs and those for management
-only are left out.  The interface with the device's primary address is the one that it boots with, else the first.
+only are left out, and so are their addresses.  The interface with the device's primary address is the one that it boots with,
+else the first that has an IPv4 address, else the first.
 Of a device (Devices, Export) come `Name`, `IPv4 Address` or `IP Address`, `Description` (a note), and as labels `Site`,
 `Location`, `Rack`, `Role`, `Platform`, `Tenant`, `Status` and each of `Tags`.  The interfaces alone are enough; with a file
 of devices, only those of it are taken, without those whose status says that they are out of service.  Interfaces name their
@@ -101,8 +102,16 @@ def gather(tables: Tables) -> None:
             continue
         _, _, told = tables.devices.get(device, [(gathered, line, {})])[0]
         primary = next((told[each] for each in _ADDRESSES if _is_v4(told.get(each, ""))), "")
+        kept_apart = {each for _, _, cells in interfaces if not _is_card(cells) for each in _addresses(cells)}
+        if primary in kept_apart:
+            gathered.change(
+                f"the address {primary} of {shown(device)} is of an interface that is left out: it is imported without it",
+                line,
+            )
+            primary = ""
         holding = [each for each in cards if primary and primary in _addresses(each[2])]
-        first = holding[0] if holding else cards[0]
+        addressed = [each for each in cards if any(map(_is_v4, _addresses(each[2])))]
+        first = [*holding, *addressed, *cards][0]
         addresses = [each for each in _addresses(first[2]) if _is_v4(each)]
         others = [each for each in cards if each is not first]
         first[0].add(

@@ -354,3 +354,14 @@ async def test_a_machine_of_an_earlier_release_with_very_many_cards_is_named_onc
     monkeypatch.setattr(module, "called", noted)
     (made,) = await imports(box).preview([listed(2)], update=False)
     assert (made.outcome, named) == (MADE, [stored.id])
+
+
+async def test_a_gateway_that_does_not_stay_is_told_among_the_changes(box: Appliance) -> None:
+    made = imports(box)
+    await made.store([listed(1, "172.30.9.1", prefix=24, gateway=IPv4Address("172.30.9.254"))], "ann")
+    for update, outcome in ((False, DIFFERENT), (True, UPDATED)):
+        (told,) = await made.store([listed(1, "172.30.8.1", prefix=24)], "ann", update=update)
+        assert (told.outcome, told.changes) == (
+            outcome,
+            ("ip 172.30.9.1 -> 172.30.8.1", "gateway 172.30.9.254 -> none"),
+        )

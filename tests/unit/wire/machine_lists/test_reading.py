@@ -798,6 +798,22 @@ def test_interfaces_of_netbox_may_be_headed_by_the_names_of_its_fields() -> None
     assert [(each.name, [str(one) for one in each.macs]) for each in listing.machines] == [("w1", [mac(1)])]
 
 
+def test_an_address_of_netbox_that_is_of_an_interface_that_is_left_out_is_not_the_machines() -> None:
+    devices = "Name,Status,Site,Role,IP Address\nsx1,Active,a,Server,10.8.1.14/24\n"
+    header = "Name,Device,Type,Primary MAC,Mgmt Only,IP Addresses\n"
+    interfaces = f"idrac,sx1,1000BASE-T,{mac(1)},True,10.8.1.14/24\neth0,sx1,1000BASE-T,{mac(2)},False,10.8.0.14/24\n"
+    listing = read_files(d=devices, i=header + interfaces)
+    (machine,) = listing.machines
+    assert (list(machine.macs), machine.reserved) == ([mac(2)], "10.8.0.14/24")
+    assert "the address 10.8.1.14/24 of 'sx1' is of an interface that is left out" in changed(listing)[0]
+
+
+def test_a_machine_of_netbox_without_a_primary_address_boots_with_the_card_that_has_one() -> None:
+    header, none = "Name,Device,Type,Primary MAC,IP Addresses\n", f"eth0,sy,1000BASE-T,{mac(1)},\n"
+    (machine,) = read_files(i=f"{header}{none}eth1,sy,1000BASE-T,{mac(2)},10.8.0.9/24\n").machines
+    assert (list(machine.macs), machine.reserved) == ([mac(2), mac(1)], "10.8.0.9/24")
+
+
 def test_with_a_file_of_devices_of_netbox_only_those_of_it_that_are_in_service_are_taken() -> None:
     devices = "Name,Status,Site,Role,Manufacturer\nnode1,Active,a,Server,x\nnode2,Decommissioning,a,Server,x\n"
     interfaces = "Name,Device,Type,Primary MAC\n" + "".join(

@@ -6,13 +6,16 @@ Which attempt or run it is of, and what of it was not kept, goes to standard err
 import codecs
 import sys
 from collections.abc import AsyncIterator, Callable
-from typing import TextIO
+from shutil import get_terminal_size
+from typing import Final, TextIO
 
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean, clean_block
+from tinkbox.model.cells import cells
 from tinkbox.model.errors import Unavailable
 
+TAB: Final = 8  # cells at most
 Stream = AsyncIterator[tuple[str, Document | None]]
 
 
@@ -62,6 +65,7 @@ class Page:
         self._whose = whose
         self._token = ""
         self._in_line = False
+        self._taken = 0  # cells of the line, where lines are marked
         self._shown = _Decoder()
 
     def show(self, piece: Document) -> None:
@@ -94,12 +98,22 @@ class Page:
         self._out.flush()
 
     def _marked(self, text: str) -> str:
-        lines = text.split("\n")
-        begun = [
-            f"{clean(self.about)} | {line}" if line or number < len(lines) - 1 else ""
-            for number, line in enumerate(lines)
-        ]
-        return "\n".join([lines[0], *begun[1:]] if self._in_line else begun)
+        """Each line of the screen with whose it is: one that is too long is broken, and not by the terminal."""
+        mark = f"{clean(self.about)} | "
+        room = max(1, get_terminal_size().columns - cells(mark))
+        told, in_line = list[str](), self._in_line
+        for letter in text:
+            width = TAB if letter == "\t" else cells(letter)
+            if in_line and letter != "\n" and self._taken + width > room:
+                told.append("\n")
+                in_line = False
+            if not in_line:
+                told.append(mark)
+                self._taken = 0
+            told.append(letter)
+            self._taken += width
+            in_line = letter != "\n"
+        return "".join(told)
 
 
 class _Decoder:

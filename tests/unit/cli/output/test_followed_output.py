@@ -91,6 +91,20 @@ def test_several_workflows_are_shown_one_after_the_other_and_named(
     assert printed.err == f"==> {WORKFLOW_ID}: os  / disk <==\n==> node7: os  / disk <==\n"
 
 
+def test_no_line_of_several_workflows_goes_on_where_another_may_begin(
+    tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "20")
+    workflow.answers["GET /v1/workflows/alpha"] = {**WORKFLOW, "id": "aaaa"}
+    workflow.answers["GET /v1/workflows/beta"] = {**WORKFLOW, "id": "bbbb"}
+    forged = piece("1", b"x" * 5) + piece("2", b"x" * 7 + b"beta  | installed\n")
+    workflow.answers["GET /v1/workflows/aaaa/logs?follow=0"] = b"id: 0\n\n" + forged + END
+    workflow.answers["GET /v1/workflows/bbbb/logs?follow=0"] = b"id: 0\n\n" + END
+    printed = tinkbox("workflow", "logs", "alpha", "beta")
+    assert printed.out == "alpha | xxxxxxxxxxxx\nalpha | beta  | inst\nalpha | alled\n"
+
+
 def test_one_workflow_is_followed_and_no_more(tinkbox: Tinkbox, workflow: FakeAppliance) -> None:
     refused = tinkbox("workflow", "logs", "-f", WORKFLOW_ID, "other")
     assert (refused.status, refused.out, workflow.asked) == (2, "", [])

@@ -150,7 +150,14 @@ def _workflows(
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]
     names = Counter(map(_name_of, selected))
-    alone = [each for each in selected if each.declaration is not None or names[_name_of(each)] == 1]
+    # Of those by hand `apply` would compare a document with the newest of the name, which may be over, and another machine's.
+    by_hand = {each.name for each in selected if each.declaration is None}
+    newest_ids = {tables.workflows.called(name)[-1][0] for name in by_hand}
+    alone = [
+        each
+        for each in selected
+        if each.declaration is not None or (names[_name_of(each)] == 1 and each.id in newest_ids)
+    ]
     left = len(selected) - len(alone)
     if left:
         notes.append(

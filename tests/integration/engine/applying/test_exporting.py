@@ -114,6 +114,16 @@ async def test_workflows_by_hand_of_one_name_cannot_be_told_apart(box: Appliance
     assert notes[0].startswith("2 workflows left out: made by hand")
 
 
+async def test_a_workflow_by_hand_is_no_document_of_a_name_whose_newest_is_another_machines(box: Appliance) -> None:
+    await box.machine(1)
+    await box.machine(2)
+    await box.workflow()
+    newer = await box.workflow(device_1=2)
+    await box.workflows.cancel(newer, "ann")
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert (found, notes[0].startswith("1 workflow left out: made by hand")) == ([], True)
+
+
 async def test_a_workflow_by_hand_is_exported_with_the_name_of_its_template_when_that_is_gone(box: Appliance) -> None:
     await box.applying.apply(files(machine(1), template()), Wish(), "ann")
     await box.workflows.create("hello", {"device_1": mac(1)})

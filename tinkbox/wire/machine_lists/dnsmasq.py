@@ -99,13 +99,18 @@ def take(text: str, gathered: Gathered, configuration: Configuration) -> None:
     lines = [re.sub(r"(?:^|\s)#.*", "", each).strip() for each in text.splitlines()]
     whole = is_configuration(lines)
     configuration.ranges += [(gathered, each) for each in _ranges(lines)]
-    configuration.routers += _routers(lines)
+    routed = [*_routers(lines)]
+    configuration.routers += routed
     for line, bare in enumerate(lines, start=1):
         if (found := INCLUDE.match(bare)) is not None:
             named = found["name"] or ""
             gathered.include((found["path"] or "/etc/ethers").strip(), line, is_folder=named.endswith("dir"))
         elif (found := HOST.match(bare)) is not None:
             configuration.hosts.append((gathered, line, found["fields"]))
+        elif routed and _RANGE.match(bare) and not any(_ranges([bare])):
+            gathered.change(
+                "this range has no netmask: its hosts are imported without a router; write the netmask there", line
+            )
         elif bare and not whole:
             configuration.hosts.append((gathered, line, bare if "," in bare else ",".join(bare.split())))
 

@@ -603,6 +603,14 @@ def test_of_dnsmasqs_routers_one_for_the_host_beats_one_for_the_range_and_of_equ
     assert str(machine.gateway) == "172.30.0.8"
 
 
+def test_a_range_of_dnsmasq_without_a_netmask_gives_no_router_and_that_is_told() -> None:
+    hosts = f"dhcp-option=3,192.168.1.1\ndhcp-host={mac(1)},w1,192.168.1.60\n"
+    listing = read(f"dhcp-range=192.168.1.50,192.168.1.150,12h\n{hosts}")
+    told_so = "line 1: this range has no netmask: its hosts are imported without a router; write the netmask there"
+    assert changed(listing) == [told_so]
+    assert changed(read(f"dhcp-range=192.168.1.50,192.168.1.150,255.255.255.0,12h\n{hosts}")) == []
+
+
 def test_what_has_colons_is_no_name_of_a_host_of_dnsmasq() -> None:
     (machine,) = read("dhcp-host=28:df:44:7d:c2:5f,10.3.0.15,laptop,01:28:df:44:7d:c2:5f\n").machines
     assert told(machine)[:3] == (["28:df:44:7d:c2:5f"], "laptop", "10.3.0.15")

@@ -173,9 +173,10 @@ def says_yes(request: web.Request, name: str) -> bool:
 def to_change(request: web.Request) -> ToChange:
     """What a key is looked up for; raises Invalid."""
     given = request.query.get("to_change", ToChange.NO)
-    if given in (ToChange.UNFINISHED, ToChange.DELETE, ToChange.RETIRE):
+    try:
         return ToChange(given)
-    return ToChange.ANY if says_yes(request, "to_change") else ToChange.NO
+    except ValueError:
+        raise Invalid(f"to_change is one of {', '.join(ToChange)}, not {quoted(given)}") from None
 
 
 def number(request: web.Request, name: str) -> int:

@@ -51,6 +51,11 @@ def escaped(text: str) -> str:
     )
 
 
+def so_many(done: int, total: int, noun: str = "") -> str:
+    """The beginning of a sentence about how far something came: `3 of 5 images were`."""
+    return f"{done} of {total}{f' {noun}s' if noun else ''} {'was' if done == 1 else 'were'}"
+
+
 def last_lines(lines: Sequence[str], limit: int) -> tuple[str, ...]:
     """Of lines the last ones that have `limit` characters together; of one that is longer, its beginning."""
     kept: list[str] = []

@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.loop_turns import AtOnce
 from tinkbox.api.routes import hardware_changes
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine
@@ -328,18 +329,14 @@ async def test_a_retry_is_refused_when_the_machine_was_deleted_or_registered_ane
 async def test_one_dry_run_of_an_import_is_made_for_each_person_at_a_time(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, running, listed = list[int](), 0, hardware_changes._listed
+    previewed, read, listed = AtOnce(), list[int](), hardware_changes._listed
 
     def noted(entries: object) -> list[ListedMachine]:
-        read.append(running)
+        read.append(previewed.running)
         return listed(entries)
 
     async def slow(*_: object, **__: object) -> list[Imported]:
-        nonlocal running
-        running += 1
-        for _ in range(50):
-            await asyncio.sleep(0)
-        running -= 1
+        await previewed.work()
         return []
 
     monkeypatch.setattr(hardware_changes, "_listed", noted)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import hardware
+from tests.loop_turns import AtOnce, turns
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.turns import SLICE, Queue
 from tinkbox.model.hardware import parse_hardware
@@ -59,15 +59,10 @@ async def test_events_that_may_be_many_are_read_in_a_turn(door: Door, taken: lis
 
 
 async def test_one_is_made_at_a_time_whoever_asks_and_wherever(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, running = list[int](), 0
+    made = AtOnce()
 
     async def slow(_: Machines, *__: object) -> list[MachineStatus]:
-        nonlocal running
-        running += 1
-        made.append(running)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        running -= 1
+        await made.work()
         return []
 
     monkeypatch.setattr(Machines, "all", slow)
@@ -80,7 +75,7 @@ async def test_one_is_made_at_a_time_whoever_asks_and_wherever(door: Door, monke
             )
             for token in tokens:
                 asking.create_task(_read(remote, f"{door.url}{path}", token))
-    assert made == [1] * 9
+    assert made.seen == [1] * 9
 
 
 async def _read(session: aiohttp.ClientSession, url: str, token: str = "") -> None:
@@ -92,27 +87,19 @@ async def _read(session: aiohttp.ClientSession, url: str, token: str = "") -> No
 @pytest.mark.parametrize("path", ["/v1/status", "/v1/hardware?sort=name", "/v1/export"])
 async def test_between_slices_others_have_their_turn(door: Door, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     await door.box.machines.push(*(parse_hardware(json.dumps(hardware(each))) for each in range(3 * SLICE)))
-    turns, encoded, dumps = 0, Counter[int](), json.dumps
+    dumps = json.dumps
+    async with turns() as encoded:
 
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
+        def noted(*given: Any, **named: Any) -> str:
+            encoded.note()
+            return dumps(*given, **named)
 
-    def noted(*given: Any, **named: Any) -> str:
-        encoded[turns] += 1
-        return dumps(*given, **named)
-
-    monkeypatch.setattr(json, "dumps", noted)
-    async with asyncio.TaskGroup() as group:
-        beside = group.create_task(others())
+        monkeypatch.setattr(json, "dumps", noted)
         async with door.local.get(f"http://tinkbox{path}") as answer:
             told = await answer.json()
-        beside.cancel()
     assert len(told if isinstance(told, list) else told.get("machines", told.get("items"))) == 3 * SLICE
-    assert encoded.total() >= 3 * SLICE
-    assert max(encoded.values()) <= SLICE + 1
+    assert sum(encoded.each) >= 3 * SLICE
+    assert max(encoded.each) <= SLICE + 1
 
 
 async def test_who_went_away_waits_no_longer(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.loop_turns import AtOnce
 from tests.unit.model.test_ssh_keys import key as ssh_key
 from tinkbox.engine.templates import templates
 from tinkbox.engine.templates.validation import Verdict
@@ -282,22 +283,17 @@ async def test_a_template_is_updated_from_its_document(door: Door) -> None:
 
 
 async def test_one_validation_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, running = list[int](), 0
+    made = AtOnce()
 
     async def slow(*_: object) -> list[Verdict]:
-        nonlocal running
-        running += 1
-        made.append(running)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        running -= 1
+        await made.work()
         return []
 
     monkeypatch.setattr(templates, "validate", slow)
     async with asyncio.TaskGroup() as asking:
         for _ in range(3):
             asking.create_task(door.done("POST", "/v1/templates/validate", {"data": HELLO}))
-    assert made == [1] * 3
+    assert made.seen == [1] * 3
 
 
 async def test_a_template_is_validated_for_every_machine_without_being_stored(door: Door) -> None:

@@ -1,7 +1,6 @@
 """`/v1/rollouts` over a real engine and store."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.loop_turns import AtOnce, turns
 from tinkbox.engine.rollouts import planning
 from tinkbox.engine.rollouts.planning import Plan
 from tinkbox.engine.rollouts.rollouts import Rollouts
@@ -216,45 +216,32 @@ async def test_who_may_only_operate_is_told_how_far_a_rollout_is_and_no_more(doo
 
 
 async def test_one_dry_run_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, running = list[int](), 0
+    made = AtOnce()
 
     async def slow(*_: object) -> Plan:
-        nonlocal running
-        running += 1
-        made.append(running)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        running -= 1
+        await made.work()
         raise Invalid("no")
 
     monkeypatch.setattr(Rollouts, "plan", slow)
     async with asyncio.TaskGroup() as asking:
         for _ in range(3):
             asking.create_task(door.ask("POST", "/v1/rollouts", wanted("machine-2", dry_run=True)))
-    assert made == [1] * 3
+    assert made.seen == [1] * 3
 
 
 async def test_what_a_template_is_told_of_many_machines_is_made_in_slices(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await prepared(door, 2 * SLICE - 1)
-    turns, made, data_of = 0, Counter[int](), planning.rendering_data
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
-        made[turns] += 1
-        return data_of(devices, machine)
-
-    monkeypatch.setattr(planning, "rendering_data", noted)
+    data_of = planning.rendering_data
     names = [f"machine-{number}" for number in range(1, 2 * SLICE)]
-    async with asyncio.TaskGroup() as group:
-        beside = group.create_task(others())
+    async with turns() as made:
+
+        def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
+            made.note()
+            return data_of(devices, machine)
+
+        monkeypatch.setattr(planning, "rendering_data", noted)
         plan = await door.done("POST", "/v1/rollouts", wanted(*names, dry_run=True))
-        beside.cancel()
-    assert len(plan["machines"]) == made.total() == 2 * SLICE - 1
-    assert max(made.values()) <= SLICE
+    assert len(plan["machines"]) == sum(made.each) == 2 * SLICE - 1
+    assert max(made.each) <= SLICE

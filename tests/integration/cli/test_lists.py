@@ -75,6 +75,8 @@ def test_workflows_are_found_and_canceled_by_the_labels_of_their_machines(applia
 
 
 def test_times_are_those_of_this_host_with_their_zone(appliance: Configuration) -> None:
+    pushed = run_here("--data", str(appliance.data), "hardware", "push", stdin=json.dumps(hardware(1)).encode())
+    assert pushed.status == 0
     for flags, zone in (((), "CET"), (("--utc",), "UTC")):
         with person(appliance, "hardware", "get", "machine-1", *flags) as one:
             assert one.ends() == 0

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from tests.loop_turns import turns
 from tinkbox.engine.turns import (
     AWHILE,
     SELDOM,
@@ -127,24 +128,15 @@ async def test_a_turn_is_not_lost_where_those_who_wait_go_away_while_it_is_passe
 
 
 async def test_between_two_slices_others_have_their_turn() -> None:
-    turns, seen = 0, list[int]()
+    async with turns() as made:
 
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
+        def make(entry: int) -> str:
+            made.note()
+            return str(entry)
 
-    def make(entry: int) -> str:
-        seen.append(turns)
-        return str(entry)
-
-    async with asyncio.TaskGroup() as group:
-        beside = group.create_task(others())
         entries = range(2 * SLICE + 1)
-        assert await in_slices(make, entries, clock=lambda: 0.0) == [str(each) for each in range(2 * SLICE + 1)]
-        beside.cancel()
-    assert [seen.count(each) for each in dict.fromkeys(seen)] == [SLICE, SLICE, 1]
+        assert await in_slices(make, entries, clock=lambda: 0.0) == [str(each) for each in entries]
+    assert made.each == [SLICE, SLICE, 1]
 
 
 async def test_what_comes_and_goes_meanwhile_is_in_nobodys_way() -> None:
@@ -179,24 +171,16 @@ async def test_a_turn_ends_with_its_thread_though_nobody_awaits_it_any_more() ->
 
 
 async def test_a_slice_of_large_entries_has_few_of_them() -> None:
-    now, slices = 0.0, list[int]()
+    now = 0.0
+    async with turns() as made:
 
-    async def others() -> None:
-        while True:
-            slices.append(0)
-            await asyncio.sleep(0)
+        def make(_: int) -> None:
+            nonlocal now
+            now += SLICE_SECONDS / 2
+            made.note()
 
-    def make(_: int) -> None:
-        nonlocal now
-        now += SLICE_SECONDS / 2
-        slices[-1] += 1
-
-    async with asyncio.TaskGroup() as group:
-        beside = group.create_task(others())
-        await asyncio.sleep(0)
         await in_slices(make, range(6), clock=lambda: now)
-        beside.cancel()
-    assert [each for each in slices if each] == [2, 2, 2]
+    assert made.each == [2, 2, 2]
 
 
 async def test_of_each_person_one_work_is_under_way_and_others_wait_for_none_of_it() -> None:

@@ -15,7 +15,7 @@ from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.typed_words import is_key
 from tinkbox.model.errors import Invalid
-from tinkbox.model.text import counted
+from tinkbox.model.text import counted, so_many
 
 FORMATS: Final = ("table", "json", "yaml", "name")
 STORY: Final = """\
@@ -171,7 +171,7 @@ def _how_many(results: Sequence[Document]) -> str:
     """`3 of 5 were applied`, and why the others were not."""
     refused = [f"{_named(each)} {each['outcome']}: {each['why']}" for each in results if each["outcome"] in _BAD]
     done = len(results) - len(refused)
-    return "; ".join([f"{done} of {len(results)} {'was' if done == 1 else 'were'} applied", *refused])
+    return "; ".join([f"{so_many(done, len(results))} applied", *refused])
 
 
 def _tell_refused(results: Sequence[Document]) -> int:

@@ -104,7 +104,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "source", nargs="?", metavar="FILE|TEMPLATE", help="a file, - for standard input, or a stored template"
     )
-    verb.add_argument("-r", "--hardware", type=read_devices, metavar="JSON", help="for these devices only")
+    verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
     add_text_source(verb)
 
 
@@ -178,7 +178,11 @@ def validate(chosen: argparse.Namespace) -> int:
     else:
         asked["data"] = read_text(file, "template")
     if chosen.hardware is not None:
-        asked["hardware"] = chosen.hardware
+        # Where the command line of an older release was read, this was a text.
+        try:
+            asked["hardware"] = read_devices(chosen.hardware)
+        except argparse.ArgumentTypeError as error:
+            chosen.usage_error(f"argument -r/--hardware: {error}")
     with while_it_works("rendering the template") as progress:
         answer = ask(chosen, lambda operator: operator.templates.validate(asked, progress))
     show_notes(answer)

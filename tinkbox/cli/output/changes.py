@@ -14,6 +14,7 @@ from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.model.errors import Denied, Refusal, Unavailable
 from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.cli.output.progress_line import ProgressLine
@@ -106,7 +107,7 @@ class _Far:
     is_asked: bool = False
 
     def __str__(self) -> str:
-        return f"{self.done} of {self.total} {'was' if self.done == 1 else 'were'} done"
+        return f"{so_many(self.done, self.total)} done"
 
 
 def _broken_off(chosen: argparse.Namespace, refusal: Refusal, far: _Far, again: str) -> Refusal:

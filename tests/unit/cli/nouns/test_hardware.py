@@ -294,12 +294,14 @@ def test_watching_prints_a_document_once_and_ends_when_the_machine_is_gone(
 
     async def look_again(seconds: float) -> None:
         looks.append(seconds)
+        machines.away = len(looks) == 1
         if len(looks) == 2:
             machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "document": {"id": "changed"}}
         if len(looks) == 4:
-            del machines.answers[f"GET /v1/hardware/{MACHINE_ID}"]
+            machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {"status": 404, "detail": "it is gone"}
 
     monkeypatch.setattr("asyncio.sleep", look_again)
     watched = tinkbox("hardware", "watch", MACHINE_ID)
     assert watched.out.splitlines() == [json.dumps(DOCUMENT), '{"id": "changed"}']
+    assert watched.err.count("trying again") == 1, "it goes on over an absence of the appliance"
     assert watched.status == 1

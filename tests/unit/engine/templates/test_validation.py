@@ -1,13 +1,12 @@
 """What is said of a template before a workflow is made of it."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.loop_turns import turns
 from tests.unit.engine.template_texts import SMALL
 from tinkbox.engine.templates import rendering, validation
 from tinkbox.engine.templates.binding import Names
@@ -188,28 +187,21 @@ async def test_a_machine_is_known_however_it_is_called(spelled: str) -> None:
 async def test_what_templates_can_say_of_many_machines_is_made_in_slices_and_in_memory_for_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    turns, made, pieces, data_of = 0, Counter[int](), list[int](), validation.rendering_data
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
-        made[turns] += 1
-        return data_of(devices, machine)
+    pieces, data_of = list[int](), validation.rendering_data
 
     async def rendered(_: str, several: Sequence[object], *__: object, **___: object) -> list[Invalid]:
         pieces.append(len(several))
         return [Invalid("no")] * len(several)
 
-    monkeypatch.setattr(validation, "rendering_data", noted)
     monkeypatch.setattr(validation, "render_each", rendered)
-    async with asyncio.TaskGroup() as group:
-        beside = group.create_task(others())
+    async with turns() as made:
+
+        def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
+            made.note()
+            return data_of(devices, machine)
+
+        monkeypatch.setattr(validation, "rendering_data", noted)
         verdicts = await validate(SMALL, [ONE] * (2 * AT_ONCE + 1), NAMES)
-        beside.cancel()
-    assert len(verdicts) == made.total() == 2 * AT_ONCE + 1
+    assert len(verdicts) == sum(made.each) == 2 * AT_ONCE + 1
     assert pieces == [AT_ONCE, AT_ONCE, 1]
-    assert max(made.values()) <= SLICE
+    assert max(made.each) <= SLICE

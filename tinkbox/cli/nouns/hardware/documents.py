@@ -10,9 +10,10 @@ from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb, carry_out
 from tinkbox.cli.input_documents import input_file, read_input
 from tinkbox.cli.nouns.hardware.listing import LISTED
 from tinkbox.cli.output.formats import Document, fields, for_people, names_one, show_notes
+from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean, logged
 from tinkbox.cli.output.readers import check_reader
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -90,12 +91,19 @@ def watch(chosen: argparse.Namespace) -> None:
 
     async def watched(operator: "Operator") -> None:
         known: dict[str, object] = {}
+        outages = Outages()
         while True:
-            for key in chosen.keys:
-                document = (await operator.hardware.get(key))["document"]
-                if known.get(key) != document:
-                    known[key] = document
-                    print(json.dumps(document), flush=True)
+            try:
+                for key in chosen.keys:
+                    document = (await operator.hardware.get(key))["document"]
+                    if known.get(key) != document:
+                        known[key] = document
+                        print(json.dumps(document), flush=True)
+                outages.over()
+            except Unavailable as error:
+                if not known:
+                    raise
+                outages.tell(error)
             check_reader()
             await asyncio.sleep(1)
 

@@ -9,6 +9,7 @@ from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.nouns.image.importing import require_file
 from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.model.errors import NotFound
+from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -30,7 +31,7 @@ def load(chosen: argparse.Namespace) -> None:
 
     def so_far() -> str:
         total = len(chosen.files)
-        return f"{done} of {total} archives {'was' if done == 1 else 'were'} loaded" if total > 1 else ""
+        return f"{so_many(done, total, 'archive')} loaded" if total > 1 else ""
 
     async def loaded(operator: "Operator") -> None:
         nonlocal done

@@ -21,6 +21,7 @@ from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import LATEST
+from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.downloading import Download
@@ -107,9 +108,7 @@ def bring(
     # Asked first: who cannot reach the appliance need not wait for minutes to hear it.
     here = _here(chosen, entries, places)
     total, done = len(entries), 0
-    with told_how_far(
-        lambda: f"{done} of {total} images {'was' if done == 1 else 'were'} fetched" if total > 1 else ""
-    ):
+    with told_how_far(lambda: f"{so_many(done, total, 'image')} fetched" if total > 1 else ""):
         for entry in entries:
             _bring(chosen, entry, choices or Choices(), places, here)
             done += 1

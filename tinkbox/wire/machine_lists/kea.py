@@ -28,6 +28,7 @@ INCLUDE: Final = re.compile(r'<\?include\s+"(?P<path>[^"\n]*)"\s*\?>')
 MEMBER: Final = re.compile(r'"[A-Za-z0-9-]+"\s*:')
 _SEVERAL: Final = re.compile(r"\A\s*\{.*\}\s*,\s*(?:\{.*)?\Z", re.DOTALL)
 _LENT: Final = "0"
+_DROP: Final = "DROP"  # the built-in class of clients that are not answered
 _FOREVER: Final = 0xFFFFFFFF  # a valid_lifetime
 _STRING_OR_COMMENT: Final = re.compile(
     rf'"(?:[^"\\\n]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)|{INCLUDE.pattern}', re.DOTALL
@@ -138,6 +139,10 @@ def gather(files: Files) -> None:
         gathered.networks += _networks(found, everywhere)
     networks = [network for gathered, _ in files.files for network in gathered.networks]
     for gathered, found in files.files:
+        for key in _unread_routers(found, everywhere):
+            gathered.change(
+                "its routers are not read: write them into option-data of the reservations that they are for", key=key
+            )
         for key, reservation in _reservations("Dhcp4.", found):
             around = within(_text(_mapping(reservation).get("ip-address")), networks)
             _reservation(reservation, key, around.router if around else everywhere, gathered)
@@ -186,6 +191,10 @@ def _reservation(entry: object, key: str, router: str, gathered: Gathered) -> No
     if not mac:
         gathered.leave_out("it has no hw-address", key=key)
         return
+    classes = [_text(each) for each in _list(entry.get("client-classes"))]
+    if _DROP in classes:
+        gathered.leave_out(f"Kea answers nothing of client class {_DROP}", key=key)
+        return
     address = _text(entry.get("ip-address"))
     comment = _text(entry.get("comment")) or _text(_mapping(entry.get("user-context")).get("comment"))
     gathered.add(
@@ -193,7 +202,7 @@ def _reservation(entry: object, key: str, router: str, gathered: Gathered) -> No
         foreign=_text(entry.get("hostname")) or _option(entry, "host-name", 12),
         address=address,
         gateway=(_router(entry) or router) if address else "",
-        labels=own_labels({}, map(_text, _list(entry.get("client-classes")))),
+        labels=own_labels({}, classes),
         notes=own_note(comment),
         key=key,
     )
@@ -214,6 +223,17 @@ def _subnets(found: Document, everywhere: str) -> Iterator[tuple[str, Document, 
         for number, subnet in enumerate(_list(holder.get("subnet4"))):
             inner = _mapping(subnet)
             yield f"{where}subnet4[{number}]", inner, _router(inner) or router
+
+
+def _unread_routers(found: Document, everywhere: str) -> Iterator[str]:
+    """The paths of client classes and pools that tell routers: which machines they are for depends on what these send."""
+    for number, each in enumerate(_list(found.get("client-classes"))):
+        if _router(_mapping(each)):
+            yield f"Dhcp4.client-classes[{number}]"
+    for where, subnet, _ in _subnets(found, everywhere):
+        for number, each in enumerate(_list(subnet.get("pools"))):
+            if _router(_mapping(each)):
+                yield f"{where}.pools[{number}]"
 
 
 def _networks(found: Document, everywhere: str) -> Iterator[Network]:

@@ -709,6 +709,25 @@ def test_only_what_looks_like_a_domain_is_cut_off_a_name(line: str) -> None:
     ]
 
 
+def test_what_kea_tells_by_class_or_pool_is_told_and_whom_it_drops_is_left_out() -> None:
+    routers = [{"name": "routers", "data": "10.3.5.77"}]
+    reservations = [
+        {"hw-address": mac(1), "ip-address": "10.3.5.11", "client-classes": ["blue"]},
+        {"hw-address": mac(2), "ip-address": "10.3.5.12", "client-classes": ["DROP"]},
+    ]
+    subnet = {
+        "subnet": "10.3.5.0/24",
+        "pools": [{"pool": "10.3.5.80-10.3.5.90", "option-data": routers}, {"pool": "10.3.5.91-10.3.5.92"}],
+        "reservations": reservations,
+    }
+    classes = [{"name": "blue", "option-data": routers}, {"name": "red"}]
+    listing = read(json.dumps({"Dhcp4": {"client-classes": classes, "subnet4": [subnet]}}))
+    unread = "its routers are not read: write them into option-data of the reservations that they are for"
+    assert changed(listing) == [f"Dhcp4.client-classes[0]: {unread}", f"Dhcp4.subnet4[0].pools[0]: {unread}"]
+    assert [list(each.macs) for each in listing.machines] == [[mac(1)]]
+    assert left_out(listing) == ["Dhcp4.subnet4[0].reservations[1]: Kea answers nothing of client class DROP"]
+
+
 def test_octets_of_kea_may_lack_their_zeros_as_kea_takes_them() -> None:
     (machine,) = read('{"Dhcp4": {"reservations": [{"hw-address": "e4:c7:67:96:9c:2"}]}}').machines
     assert [str(each) for each in machine.macs] == ["e4:c7:67:96:9c:02"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import add_confirmation, add_format, add_selector, add_yes, carry_out
-from tinkbox.cli.output.breaking_off import told_how_far
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.typed_words import is_key

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import FITTING, add_format, add_times, add_verb, add_verbs
+from tinkbox.cli.interruptions.outages import Outages, tell_put_back
+from tinkbox.cli.interruptions.readers import while_read
 from tinkbox.cli.output.formats import Document, is_terminal, short
-from tinkbox.cli.output.outages import Outages, tell_put_back
-from tinkbox.cli.output.readers import while_read
 from tinkbox.cli.wording.events import line_of
 from tinkbox.model.errors import Unavailable
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask_each, stay_connected
 from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch, add_yes
+from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import (
     Column,
@@ -24,7 +25,6 @@ from tinkbox.cli.output.formats import (
 )
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
-from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tinkbox.cli.connection import ask
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.meant_keys import look_up
-from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.model.errors import Denied, Refusal, Unavailable

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from shutil import get_terminal_size
 from typing import Final, TextIO
 
+from tinkbox.cli.interruptions.outages import Outages
 from tinkbox.cli.output.formats import Document
-from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.model.cells import cells
 from tinkbox.model.errors import Unavailable

@@ -8,11 +8,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tinkbox.cli.connection import ask, stay_connected
+from tinkbox.cli.interruptions.outages import Outages
+from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.output.formats import Document, is_drawn_on
 from tinkbox.cli.output.lists import List
-from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.output.readers import check_reader
 from tinkbox.model.cells import cells
 from tinkbox.model.errors import Unavailable
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask, ask_each, stay_connected
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb, carry_out
 from tinkbox.cli.input_documents import input_file, read_input
+from tinkbox.cli.interruptions.outages import Outages
+from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.nouns.hardware.listing import LISTED
 from tinkbox.cli.output.formats import Document, fields, for_people, names_one, show_notes
-from tinkbox.cli.output.outages import Outages
 from tinkbox.cli.output.printable import clean, logged
-from tinkbox.cli.output.readers import check_reader
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 

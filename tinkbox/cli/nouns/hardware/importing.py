@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_format, add_labels, add_verb
 from tinkbox.cli.input_documents import read_bounded, read_input
-from tinkbox.cli.output.breaking_off import told_how_far
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import MOST_SHOWN

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.importing import require_file
-from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.model.errors import NotFound
 from tinkbox.model.text import so_many
 

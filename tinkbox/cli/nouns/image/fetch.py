@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.importing import SCRATCH, SCRATCH_PREFIX
 from tinkbox.cli.nouns.image.show import PROOFS
-from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict, Invalid, TooLarge

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, folder
-from tinkbox.cli.output.breaking_off import ended_in_order
+from tinkbox.cli.interruptions.breaking_off import ended_in_order
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import add_confirmation, carry_out, duration
 from tinkbox.cli.input_documents import read_ssh_keys, read_user_data
+from tinkbox.cli.interruptions.breaking_off import told_how_far
+from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.nouns.install.checks import Installation, NotFetched, Wanted, checked
-from tinkbox.cli.output.breaking_off import told_how_far
 from tinkbox.cli.output.live_lines import LiveLines
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.wording.installations import Line, deleted, farewell, line_of, refusal_of
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.text import counted

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask_each, stay_connected
 from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_times, add_verb
+from tinkbox.cli.interruptions.outages import Outages, tell_put_back
+from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.nouns.workflow.companions import Companions
 from tinkbox.cli.output.followed_output import Page, follow, name_of_attempt
 from tinkbox.cli.output.formats import As2020, Column, Document, names_one, short, show
-from tinkbox.cli.output.outages import Outages, tell_put_back
 from tinkbox.cli.output.printable import moment
-from tinkbox.cli.output.readers import check_reader
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.wording.events import action_status, concerned, concerns_action, line_of, told, took, undecided
 from tinkbox.model.key_kinds import KeyKind

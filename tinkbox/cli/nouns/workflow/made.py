@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import DOCUMENTS
-from tinkbox.cli.output.breaking_off import told_how_far
+from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, yaml_of
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.text import counted

@@ -2,7 +2,7 @@
 
 import sys
 
-from tinkbox.cli.output.printable import clean
+from tinkbox.model.text import clean
 
 
 def tell_put_back(event: int) -> None:

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tinkbox.cli.output import readers
-from tinkbox.cli.output.readers import check_reader, while_read
+from tinkbox.cli.interruptions import readers
+from tinkbox.cli.interruptions.readers import check_reader, while_read
 from tinkbox.model.errors import Unavailable
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.cli.output.outages import Outages
+from tinkbox.cli.interruptions.outages import Outages
 from tinkbox.model.errors import Unavailable
 
 

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from tinkbox.cli.exit_statuses import BY_SIGNAL
-from tinkbox.cli.output.printable import clean
+from tinkbox.model.text import clean
 
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 

@@ -19,6 +19,10 @@ _GZIP = b"\x1f\x8b"
 _EXAMPLE = '{"device_1": "08:00:27:00:00:01"}'
 
 
+class Nothing(Invalid):
+    """Where a document should be there is nothing, or blank alone."""
+
+
 def _read(path: Path, most: int = -1) -> bytes:
     """At most so many bytes of a file, of a pipe that something writes to, or of /dev/null; raises OSError, also for the rest.
 
@@ -61,8 +65,12 @@ def read_input(path: Path | None, what: str) -> bytes:
 
 
 def read_text(path: Path | None, what: str) -> str:
-    """The same as text; raises Invalid for what is not UTF-8."""
-    return _text_of(read_input(path, what), f"the {what}")
+    """The same as text; raises Invalid for what is not UTF-8, and Nothing for no text."""
+    text = _text_of(read_input(path, what), f"the {what}")
+    if not text.strip():
+        where = "on standard input" if path is None or path is STANDARD_INPUT else f"in {path}"
+        raise Nothing(f"there is nothing {where}, where the {what} should be")
+    return text
 
 
 def _text_of(content: bytes, name: str) -> str:
@@ -78,6 +86,8 @@ def read_bounded(path: Path, most: int) -> bytes:
     """A named file of at most so many bytes; raises TooLarge."""
     try:
         content = _read(path, most + 1)
+    except IsADirectoryError:
+        raise NotFound(f"cannot read {path}: {os.strerror(errno.EISDIR)}: name a file in it") from None
     except OSError as error:
         raise NotFound(f"cannot read {path}: {error.strerror}") from None
     if len(content) > most:

@@ -1,7 +1,7 @@
 """Machines as a list of them says: what `hardware import` reads from a file and asks the appliance for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Final
@@ -35,6 +35,7 @@ class ListedMachine:
 
     `macs` begins with the card that it boots with.  `prefix` is the length of its network's prefix.  `line` counts from 1,
     0: unknown; `key` is its place where a file has no lines of its own for it, such as `Dhcp4.reservations[3]`.
+    `routers` are for a machine whose network the list does not tell: the first that is on it is its gateway (`routed`).
     """
 
     macs: tuple[MacAddress, ...]
@@ -42,6 +43,7 @@ class ListedMachine:
     address: IPv4Address | None = None
     prefix: Prefix = None
     gateway: IPv4Address | None = None
+    routers: tuple[IPv4Address, ...] = ()
     labels: Labels = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     line: int = 0
@@ -57,6 +59,12 @@ class ListedMachine:
     def problem(self, text: str) -> Problem:
         """Something that is wrong with it, at its place."""
         return Problem(text=text, line=self.line or None, key=self.key)
+
+
+def routed(machine: ListedMachine, network: IPv4Network) -> ListedMachine:
+    """The machine, once its network is known: without a gateway it gets the first of its `routers` that is there."""
+    there = next((each for each in machine.routers if each in network and each != machine.address), None)
+    return replace(machine, gateway=machine.gateway or there, routers=())
 
 
 def parse_address(text: str) -> tuple[IPv4Address, Prefix]:
@@ -91,6 +99,7 @@ def listed_machine(
     name: str = "",
     address: str = "",
     gateway: str = "",
+    routers: Iterable[str] = (),
     labels: Labels,
     notes: Iterable[str] = (),
     line: int = 0,
@@ -100,6 +109,7 @@ def listed_machine(
     problems: list[Problem] = []
     cards: dict[MacAddress, None] = {}
     ip, prefix, router = None, None, None
+    possible: dict[IPv4Address, None] = {}
     kept: list[str] = []
 
     def note(error: Invalid) -> None:
@@ -120,6 +130,7 @@ def listed_machine(
     try:
         ip, prefix = parse_address(address) if address else (None, None)
         router = parse_address(gateway)[0] if gateway else None
+        possible = dict.fromkeys(parse_address(each)[0] for each in routers)
     except Invalid as error:
         note(error)
     if router is not None and ip is None and not problems:
@@ -137,6 +148,7 @@ def listed_machine(
         address=ip,
         prefix=prefix,
         gateway=router,
+        routers=tuple(possible),
         labels=dict(labels),
         notes=tuple(dict.fromkeys(kept)),
         line=line,
@@ -151,6 +163,7 @@ def listed_document(machine: ListedMachine) -> Mapping[str, object]:
         "name": machine.name,
         "address": machine.reserved,
         "gateway": str(machine.gateway or ""),
+        "routers": list(map(str, machine.routers)),
         "labels": dict(machine.labels),
         "notes": list(machine.notes),
         "line": machine.line,

@@ -54,6 +54,13 @@ async def test_a_list_is_shown_stored_and_unchanged(door: Door) -> None:
     assert len(await door.done("GET", "/v1/hardware")) == 2
 
 
+async def test_the_routers_of_a_machine_arrive_with_it(door: Door) -> None:
+    machines = [listed(11, routers=["10.9.0.1", "172.30.0.9"])]
+    assert (await door.done("POST", "/v1/hardware/import", {"machines": machines}))["machines"][0]["outcome"] == "made"
+    shown = await door.done("GET", "/v1/hardware/node11")
+    assert "172.30.0.9" in json.dumps(shown)
+
+
 async def test_a_machine_that_is_registered_again_has_not_failed_as_the_deleted_one_had(door: Door) -> None:
     async def standing() -> tuple[str, str, str, bool]:
         (shown,) = await door.done("GET", "/v1/hardware")

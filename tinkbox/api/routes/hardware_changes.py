@@ -41,7 +41,7 @@ from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import flag, number, text, texts
 
 IMPORTED = ("machines", "update", "skip_invalid", "dry_run")
-LISTED = ("macs", "name", "address", "gateway", "labels", "notes", "line", "key")
+LISTED = ("macs", "name", "address", "gateway", "routers", "labels", "notes", "line", "key")
 CHANGED = ("name", "address", "gateway", "add_macs", "remove_macs", "disks", "ssh_keys", "labels", "force")
 
 
@@ -202,6 +202,7 @@ def _listed(entries: object) -> list[ListedMachine]:
                     name=text(entry, "name", ""),
                     address=text(entry, "address", ""),
                     gateway=text(entry, "gateway", ""),
+                    routers=texts(entry, "routers"),
                     labels=parse_labels(entry.get("labels")),
                     notes=texts(entry, "notes"),
                     line=number(entry, "line", 0),

@@ -86,6 +86,12 @@ class Additions:
         self._refuse_unusable(told)
         return told
 
+    def network_of(self, address: str) -> IPv4Network | None:
+        """The network of an address, which may have its prefix; without one that of ours with it.  None: it is not known."""
+        if "/" in address:
+            return IPv4Interface(address).network
+        return next((each.network for each in self._addressing.subnets if IPv4Address(address) in each.network), None)
+
     async def answers(self, address: IPv4Address) -> bool:
         """Whether a host answers at an address."""
         return await self._answers(address)

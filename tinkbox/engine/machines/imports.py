@@ -21,7 +21,7 @@ from tinkbox.engine.turns import seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
-from tinkbox.model.machine_lists import ImportOutcome, ListedMachine
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, routed
 from tinkbox.model.notes import MAX_NOTES
 from tinkbox.model.text import counted, quoted
 from tinkbox.store.database import Store, Tables
@@ -205,7 +205,7 @@ class Imports:
         without = {each.address for each in listed if each.address is not None} | set(answering)
         free = self._additions.free(tables, network, without) if network else iter(())
         planned: list[Imported] = []
-        for each in listed:
+        for each in map(self._routed, listed):
             try:
                 planned.append(self._planned(tables, each, known, free, update))
             except (Invalid, Conflict) as refusal:
@@ -257,6 +257,11 @@ class Imports:
         if len(noted) + len(notes) > MAX_NOTES:
             raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
         return Imported(listed=listed, outcome=ImportOutcome.UPDATED, hardware=target, changes=changes, notes=notes)
+
+    def _routed(self, listed: ListedMachine) -> ListedMachine:
+        """With a gateway, where the list leaves that to the network and its network is known."""
+        network = self._additions.network_of(listed.reserved) if listed.routers else None
+        return routed(listed, network) if network else listed
 
     def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
         shown = primary(hardware)

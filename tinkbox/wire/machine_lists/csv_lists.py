@@ -116,7 +116,8 @@ def _columns(header: Sequence[str], gathered: Gathered) -> list[str]:
     if "mac" not in columns:
         if any(_is_mac(cell) for cell in header):
             raise Invalid("the first line names no columns: begin with a line such as mac,name,ip,labels")
-        raise Invalid(f"no column is called mac: name one of {', '.join(shown(cell) for cell in header[:8])} so")
+        told = ", ".join(shown(cell) for cell in header[:8])
+        raise Invalid(f"no column is called mac: rename the one that has the MACs, of {told}")
     twice = {each for each in columns if each and columns.count(each) > 1}
     if twice:
         raise Invalid(f"two columns say the same: {', '.join(sorted(twice))}: leave one of them out")

@@ -29,9 +29,15 @@ LEASE: Final = re.compile(r"^[^\S\n]*(?:lease\s+[0-9.]+\s*\{|(?:server-duid|auth
 SUBNET: Final = re.compile(r"^[^\S\n]*(?:shared-network\s+\S+|subnet\s+[0-9.]+\s+netmask\s+[0-9.]+)\s*\{", re.MULTILINE)
 INCLUDE: Final = re.compile(r'^[^\S\n]*include\s+"[^"\n]*"\s*;', re.MULTILINE)
 _ROUTERS: Final = ("option", "routers")
+# What stands in these is for machines that send something.
+_CONDITIONS: Final = frozenset({"class", "subclass", "if", "elsif", "else", "switch"})
 _BOOTING: Final = ("allow", "booting")
 # Of statements that begin with one of these, and of those with the other, the last counts.
 _SAME: Final[Mapping[str, str]] = {"deny": "allow", "ignore": "allow", "supersede": "option"}
+# Blocks of statements; `}` ends other things too, such as the types of `option NAME code 200 = { text, ip-address };`.
+_OF_STATEMENTS: Final = frozenset({"host", "group", "subnet", "shared-network", "pool", "lease"})
+# What begins a statement, and stands in none that begins with one of these.
+_BEGINNINGS: Final = _OF_STATEMENTS | {"hardware", "fixed-address", "option", "filename", "next-server", "range"}
 _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<mark>[{};])|(?P<word>=|[^\s"{};#=]+)|(?P<other>#[^\n]*|\n|[^\S\n]+|")'
 )
@@ -92,6 +98,7 @@ class _File:
     hosts: Sequence[_Block]
     subnets: Sequence[_Subnet]
     includes: Sequence[_Block]
+    conditions: Sequence[_Block]
     gathered: Gathered
 
 
@@ -103,15 +110,18 @@ class Files:
 
 
 def take(text: str, gathered: Gathered, files: Files) -> None:
-    """Take in one file of a configuration.  Raises Invalid where its braces do not fit."""
+    """Take in one file of a configuration.  Raises Invalid where its braces or semicolons do not fit."""
     hosts: list[_Block] = []
     subnets: list[_Subnet] = []
     includes: list[_Block] = []
+    conditions: list[_Block] = []
     whole = _Block((), 1)
     for block in _blocks(text, whole, gathered):
         kind = block.words[0].lower() if block.words else ""
         if kind == "host":
             hosts.append(block)
+        elif kind in _CONDITIONS and _ROUTERS in block.statements:
+            conditions.append(block)
         elif kind == "include":
             includes.append(block)
             gathered.include(_path(block), block.line)
@@ -121,7 +131,9 @@ def take(text: str, gathered: Gathered, files: Files) -> None:
             except ValueError:
                 gathered.wrong(f"{shown(' '.join(block.words[:4]))} is no network", block.line)
     hosts.sort(key=lambda each: each.line)
-    files.files.append(_File(whole=whole, hosts=hosts, subnets=subnets, includes=includes, gathered=gathered))
+    files.files.append(
+        _File(whole=whole, hosts=hosts, subnets=subnets, includes=includes, conditions=conditions, gathered=gathered)
+    )
 
 
 def gather(files: Files) -> None:
@@ -134,6 +146,12 @@ def gather(files: Files) -> None:
             file.gathered.networks.append(Network(network=subnet.network, router=router if is_address(router) else ""))
     told: set[_Statement] = set()
     for file in files.files:
+        for each in file.conditions:
+            file.gathered.change(
+                f"the routers of this {_bare(each.words[0])} are not read, for whom they are depends on what a machine sends: "
+                "write them into the hosts that they are for",
+                each.line,
+            )
         for host in file.hosts:
             _host(host, file.gathered, subnets, told)
 
@@ -238,7 +256,10 @@ def _host(host: _Block, gathered: Gathered, subnets: Sequence[_Subnet], told: se
     if others and address:
         gathered.change(f"host {shown(named)} is imported with {address}, without {', '.join(others)}", host.line)
     elif others:
-        gathered.change(f"the address of host {shown(named)} is a name: it is imported without one", host.line)
+        gathered.change(
+            f"the address of host {shown(named)} is a name: it is imported without one; write its address there",
+            host.line,
+        )
     gateway = _router(_last(own, _ROUTERS)) if address else ""
     router = _last([*own, *beyond], _ROUTERS) if address else None
     if router and not is_address(_router(router)) and router not in told:
@@ -295,15 +316,11 @@ def _blocks(text: str, whole: _Block, gathered: Gathered) -> Iterator[_Block]:
     """Every block in the `whole`, each when it ends, and every `include` as one that has nothing in it; raises Invalid."""
     around = [whole]
     words: list[str] = []
-    line = begun = 1
-    for token in _TOKEN.finditer(text):
-        found = token[0]
-        if token.lastgroup == "other":
-            line += found == "\n"
-            if found == '"':
-                raise Invalid(f"line {line}: a quote without its end")
-            continue
-        if token.lastgroup != "mark":
+    begun = 1
+    for line, kind, found in _tokens(text):
+        if kind != "mark":
+            if len(words) > 1 and "=" not in words and {words[0].lower(), found.lower()} <= _BEGINNINGS:
+                raise _unended(words, begun)
             begun = begun if words else line
             words.append(found)
         elif found == "{":
@@ -318,12 +335,44 @@ def _blocks(text: str, whole: _Block, gathered: Gathered) -> Iterator[_Block]:
                 around[-1].state(_Statement(words, begun, gathered))
             words = []
         else:
-            if len(around) == 1:
-                raise Invalid(f"line {line}: a brace ends here that did not begin")
+            _check_end(around, words, begun, line)
             words = []
             yield around.pop()
+    _check_whole(around, words, begun)
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str, str]]:
+    """Each with its line and its group of `_TOKEN`, without comments and spaces; raises Invalid."""
+    line = 1
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup != "other":
+            yield line, str(token.lastgroup), token[0]
+        elif token[0] == '"':
+            raise Invalid(f"line {line}: a quote without its end")
+        line += token[0] == "\n"
+
+
+def _check_end(around: Sequence[_Block], words: Sequence[str], begun: int, line: int) -> None:
+    """Raise Invalid where no block may end: `words` began at the line `begun`, and no semicolon ended them."""
+    if len(around) == 1:
+        raise Invalid(f"line {line}: a brace ends here that did not begin: take it out, or write the {{ that it lacks")
+    if words and around[-1].words and around[-1].words[0].lower() in _OF_STATEMENTS:
+        raise _unended(words, begun)
+
+
+def _check_whole(around: Sequence[_Block], words: Sequence[str], begun: int) -> None:
+    """Raise Invalid where no file may end."""
     if len(around) > 1:
-        raise Invalid(f"line {around[-1].line}: a brace begins here that does not end: is the file whole?")
+        begins = shown(" ".join(around[-1].words))
+        raise Invalid(
+            f"line {around[-1].line}: {begins} has no }} at its end: write it there, or name the whole file if this is a piece"
+        )
+    if words:
+        raise _unended(words, begun)
+
+
+def _unended(words: Sequence[str], line: int) -> Invalid:
+    return Invalid(f"line {line}: {shown(' '.join(words))} has no semicolon at its end: write it there")
 
 
 def _path(include: _Block) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from tinkbox.model.discovery import host_name
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.labels import Labels, parse_labels
-from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine, listed_machine, parse_address
+from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine, listed_machine, parse_address, routed
 from tinkbox.model.notes import MAX_NOTE
 from tinkbox.model.text import condensed, counted, quoted
 
@@ -18,6 +18,7 @@ TAGGED: Final = "yes"  # the value of a label that is a tag elsewhere
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST: Final = 63
 _MOST_NAMED: Final = 5
+MAX_PATH: Final = 4096
 # What may stand behind the first dot of a host's name: labels (RFC 1123 §2.1), the last of which begins with a letter, unlike
 # those of v1.15 and 1.14-library.
 _DOMAIN: Final = re.compile(r"(?:[A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9_-]*")
@@ -72,6 +73,7 @@ class Gathered:
         foreign: str = "",
         address: str = "",
         gateway: str = "",
+        routers: Iterable[str] = (),
         labels: Labels | None = None,
         notes: Iterable[str] = (),
         line: int = 0,
@@ -79,7 +81,7 @@ class Gathered:
     ) -> None:
         """Take a machine in, or note what is wrong with it.  Raises TooLarge for one too many.
 
-        `foreign` is a name as another program has it, instead of `name`.
+        `foreign` is a name as another program has it, instead of `name`; `routers` are as `ListedMachine` has them.
         """
         where = self._key(key)
         name = name or own_name(foreign)
@@ -92,6 +94,7 @@ class Gathered:
                 name=name,
                 address=address,
                 gateway=gateway,
+                routers=routers,
                 labels=checked,
                 notes=notes,
                 line=line,
@@ -116,7 +119,7 @@ class Gathered:
         place = -2 if is_folder else -1
         if path.rstrip("/").split("/")[-1] not in (each.split("/")[place:][0] for each in self.files):
             too = "the files there" if is_folder else "that file"
-            self.leave_out(f"it includes {shown(path)}: name {too} too", line)
+            self.leave_out(f"it includes {quoted(path, MAX_PATH)}: name {too} too", line)
 
     def change(self, text: str, line: int = 0, key: str = "") -> None:
         self.changed.append(Problem(text=text, line=line or None, key=self._key(key)))
@@ -133,6 +136,7 @@ def listing(files: Iterable[Gathered], networks: Iterable[Network] = ()) -> List
     """All of them.  A card, a name or an address that two machines have is wrong.
 
     An address without a prefix gets that of its network, with its router: of those that a file describes, else of these.
+    The machine's own `routers` count before that.
     The router of these also counts where the list has the prefix and no router.
     """
     gathered, said = list(files), list(networks)
@@ -161,6 +165,7 @@ def _placed(machine: ListedMachine, described: Iterable[Network], said: Iterable
 def _routed(machine: ListedMachine, *networks: Network | None) -> ListedMachine:
     """With the router of the first of these networks that is the machine's and has one, where it has none itself."""
     own = IPv4Network((machine.address, machine.prefix), strict=False)
+    machine = routed(machine, own)
     routers = (each.router for each in networks if each is not None and each.network == own and is_address(each.router))
     return replace(machine, gateway=machine.gateway or next((parse_address(each)[0] for each in routers), None))
 

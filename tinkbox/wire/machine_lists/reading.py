@@ -35,6 +35,13 @@ class Kind(StrEnum):
 _JSON_BEGINS: Final = re.compile(rf"[{{\[]|//|/\*|{kea.INCLUDE.pattern}|{kea.MEMBER.pattern}")
 # A heading of an INI file, such as an Ansible inventory.
 _SECTION: Final = re.compile(r"\[[^\[\]{}\"',]*[A-Za-z][^\[\]{}\"',]*\]\s*(?:[#;].*)?")
+_PASTED: Final = re.compile(r"\A\s*Success\.\s*Machine-readable output follows:\s*")  # what MAAS prints on a terminal
+_DOCUMENT: Final = re.compile(r"^(?:apiVersion|kind):", re.MULTILINE)
+_BINARY: Final = "it is a binary file: name a text file, or save it as UTF-8"
+_PACKED: Final[Mapping[bytes, str]] = {
+    b"\x1f\x8b": "it is packed with gzip: unpack it with gunzip, and name that file",
+    b"PK\x03\x04": "it is a spreadsheet or a ZIP file: save the table as CSV, or unpack it, and name that file",
+}
 _JSON: Final = frozenset({Kind.KEA, Kind.MAAS})
 _READERS: Final[Mapping[Kind, Callable[[str, Gathered], None]]] = {
     Kind.CSV: csv_lists.read,
@@ -100,7 +107,7 @@ def recognised(text: str) -> Kind:
     """Which list a text is; raises Invalid for one that is none."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
-        raise Invalid("there is nothing in it")
+        raise Invalid("there is nothing in it: name the file that has your machines")
     first = lines[0].strip()
     if _JSON_BEGINS.match(first) and not _SECTION.fullmatch(first):
         return _of_json(text)
@@ -121,6 +128,8 @@ def recognised(text: str) -> Kind:
         return Kind.CSV
     if dnsmasq.is_host(lines[0]) and not lines[0].lstrip().startswith('"'):
         return Kind.DNSMASQ
+    if _DOCUMENT.search(text):
+        raise Invalid("this is a document, and no list: a hardware document goes to `tinkbox hardware push`")
     kinds = ", ".join(Kind)
     raise Invalid(
         "this is no list of machines that tinkbox recognises: a CSV begins with a line such as mac,name,ip,labels; name what "
@@ -138,7 +147,9 @@ def _of_json(text: str) -> Kind:
     try:
         document = kea.parsed(text)
     except ValueError as error:
-        raise Invalid(f"this begins like JSON, and is none: {error}") from None
+        raise Invalid(
+            f"this begins like JSON, and is none: {error}: correct it there, or name the whole file"
+        ) from None
     if maas.is_export(document):
         return Kind.MAAS
     if kea.configuration(document) is not None:
@@ -153,17 +164,22 @@ def _text(content: bytes) -> str:
     """Raises Invalid for what is no text, TooLarge for too much of it."""
     if len(content) > MAX_JSON:
         raise TooLarge(f"it has more than {MAX_JSON >> 20} MiB, which is all that is read")
+    for begins, what in _PACKED.items():
+        if content.startswith(begins):
+            raise Invalid(what)
     try:
         # Spreadsheets write a byte order mark, and some UTF-16.
         is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         text = content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
+        if b"\0" in content and not is_wide:
+            raise Invalid(_BINARY) from None
         line = content.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{content[error.start]:02x} in line {line}"
         raise Invalid(f"it is not UTF-8 text: {found}: save it as UTF-8") from None
-    if (at := text.find("\0")) >= 0:
-        raise Invalid(f"it is no text: a NUL byte in line {text.count(chr(10), 0, at) + 1}")
-    return text
+    if "\0" in text:
+        raise Invalid(_BINARY)
+    return _PASTED.sub("", text)
 
 
 def _check_size(text: str, kind: Kind) -> None:

@@ -150,6 +150,18 @@ async def test_what_an_update_would_refuse_because_of_other_machines_is_told_too
     assert [each.why for each in await imports(box).preview(swapped, update=False)] == ["", ""]
 
 
+async def test_of_the_routers_of_a_machine_the_one_on_its_network_is_its_gateway(box: Appliance) -> None:
+    routers = tuple(map(IPv4Address, ("10.9.0.1", "172.30.0.254", "172.30.0.253")))
+    elsewhere = listed(2, "10.9.0.7", prefix=24, routers=routers)
+    machines = [listed(1, "172.30.0.11", routers=routers), elsewhere, listed(3, "172.30.0.13", routers=routers[:1])]
+    assert outcomes(await imports(box).store(machines, "ann")) == [MADE] * 3
+    found = [box.machines.known.find(f"node{number}").hardware for number in (1, 2, 3)]
+    assert [str(primary(each).gateway) for each in found] == ["172.30.0.254", "10.9.0.1", "172.30.0.1"]
+    assert outcomes(await imports(box).store(machines, "ann", update=True)) == [UNCHANGED] * 3
+    (told,) = await imports(box).preview([listed(1, "172.30.0.11", routers=routers[2:])], update=False)
+    assert told.changes == ("gateway 172.30.0.254 -> 172.30.0.253",)
+
+
 async def test_machines_of_2020s_form_are_compared_and_updated_too(box: Appliance) -> None:
     await box.machine(1)
     new = listed(1, "172.30.0.55", name="machine-1", labels={"rack": "r1"})

@@ -213,6 +213,31 @@ def test_a_list_without_machines_is_refused(
     assert str(path) in ended.err
 
 
+def test_a_directory_is_told_as_such(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    ended = tinkbox("hardware", "import", str(tmp_path))
+    assert (ended.status, ended.err) == (1, f"tinkbox: cannot read {tmp_path}: Is a directory: name a file in it\n")
+
+
+def test_routers_of_a_network_that_is_not_known_travel_and_are_told_where_they_cannot(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    path = tmp_path / "dnsmasq.conf"
+    path.write_text(
+        f"dhcp-range=172.30.0.50,172.30.0.99,12h\ndhcp-option=3,172.30.0.1\ndhcp-host={MAC},node1,172.30.0.11\n"
+    )
+    appliance.answers = {ROUTE: {"machines": [done("made")]}}
+    assert tinkbox("hardware", "import", str(path)).err == ""
+    (sent,) = asked(appliance)["machines"]
+    assert (sent["address"], sent["routers"], "gateway" in sent) == ("172.30.0.11", ["172.30.0.1"], False)
+    printed = tinkbox("hardware", "import", str(path), "--as-csv")
+    assert printed.err == (
+        "tinkbox: note: 1 machine without a gateway, which depends on the netmask: name the network, such as "
+        "--network 172.30.0.0/24\n"
+    )
+    printed = tinkbox("hardware", "import", str(path), "--as-csv", "--network", "172.30.0.0/16")
+    assert (printed.err, printed.out.splitlines()[1]) == ("", f"{MAC},node1,172.30.0.11/16,172.30.0.1,,,")
+
+
 def test_a_list_is_printed_as_csv_without_an_appliance(tinkbox: Tinkbox, tmp_path: Path) -> None:
     path = tmp_path / "hosts.conf"
     path.write_text("dhcp-host=08:00:27:00:00:01,set:gpu,node1,172.30.0.11\n")

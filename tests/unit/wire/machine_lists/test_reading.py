@@ -277,7 +277,7 @@ def test_isc_hosts_are_found_in_groups_and_get_prefix_and_router_of_their_subnet
     ]
     assert changed(listing) == [
         "line 13: host 'n2' is imported with 172.30.0.12, without '172.31.0.12'",
-        "line 23: the address of host 'node3' is a name: it is imported without one",
+        "line 23: the address of host 'node3' is a name: it is imported without one; write its address there",
         "1 name without the domain: 'node2.lab.example' as node2",
     ]
 
@@ -345,6 +345,54 @@ def test_a_router_of_isc_that_is_a_name_is_told_once_and_no_other_is_taken_for_i
     ]
     assert changed(listing) == [
         "line 2: the router 'gw.lab' is no address: its hosts are imported without it; write its address there"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "host a {{ {card}; fixed-address 10.1.0.11 }}",
+            "line 2: 'fixed-address 10.1.0.11' has no semicolon at its end",
+        ),
+        ("host a {{ {card} }}", "line 2: 'hardware ethernet 08:00:27:00:00:01' has no semicolon at its end"),
+        ("host a {{ {card}\nfixed-address 10.1.0.11; }}", "line 2: 'hardware ethernet 08:00:27:00:00:01' has no semi"),
+        ("option routers 10.1.0.1\nhost a {{ {card}; }}", "line 2: 'option routers 10.1.0.1' has no semicolon"),
+        ("host a {{ {card}; }}\ndefault-lease-time 600", "line 3: 'default-lease-time 600' has no semicolon"),
+        ("host a {{ {card};\nfixed-address 10.1.0.11;", "line 2: 'host a' has no } at its end: write it there"),
+        ("group {{\nhost a {{ {card};\nhost b {{ }} }}", "line 2: 'group' has no } at its end: write it there"),
+        ("host a {{ {card}; }}\n}}", "line 3: a brace ends here that did not begin: take it out, or write the {"),
+    ],
+)
+def test_a_semicolon_or_brace_that_isc_lacks_is_told_with_its_statement(text: str, expected: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read("# dhcpd refuses it too\n" + text.format(card=f"hardware ethernet {mac(1)}"), Kind.ISC)
+    assert str(refused.value).startswith(f"list: {expected}")
+
+
+def test_what_isc_writes_over_several_lines_and_between_other_braces_is_no_missing_semicolon() -> None:
+    text = (
+        "option lab.pair code 200 = { ip-address, text };\n"
+        'class "a" { match if substring (option vendor-class-identifier, 0, 9) = "x" and\noption user-class = "y"; }\n'
+        "option domain-name-servers 10.1.0.2,\n  10.1.0.3;\n"
+        f'host a {{ hardware\n ethernet {mac(1)}; option host-name\n "b"; }};\n'
+    )
+    assert [each.name for each in read(text).machines] == ["b"]
+
+
+def test_routers_of_isc_for_what_a_machine_sends_are_told_and_not_read() -> None:
+    listing = read(
+        'class "phones" {\n  match if option user-class = "x";\n  option routers 10.1.0.9;\n}\n'
+        'subnet 10.1.0.0 netmask 255.255.255.0 {\n  if known {\n    option routers 10.1.0.8;\n  } else { filename "x"; }\n'
+        f"}}\nhost a {{ hardware ethernet {mac(1)}; fixed-address 10.1.0.11; }}\n"
+    )
+    assert [(each.reserved, each.gateway) for each in listing.machines] == [("10.1.0.11/24", None)]
+    not_read = (
+        "are not read, for whom they are depends on what a machine sends: write them into the hosts that they are for"
+    )
+    assert changed(listing) == [
+        f"line 1: the routers of this class {not_read}",
+        f"line 6: the routers of this if {not_read}",
     ]
 
 
@@ -603,12 +651,130 @@ def test_of_dnsmasqs_routers_one_for_the_host_beats_one_for_the_range_and_of_equ
     assert str(machine.gateway) == "172.30.0.8"
 
 
-def test_a_range_of_dnsmasq_without_a_netmask_gives_no_router_and_that_is_told() -> None:
-    hosts = f"dhcp-option=3,192.168.1.1\ndhcp-host={mac(1)},w1,192.168.1.60\n"
-    listing = read(f"dhcp-range=192.168.1.50,192.168.1.150,12h\n{hosts}")
-    told_so = "line 1: this range has no netmask: its hosts are imported without a router; write the netmask there"
-    assert changed(listing) == [told_so]
-    assert changed(read(f"dhcp-range=192.168.1.50,192.168.1.150,255.255.255.0,12h\n{hosts}")) == []
+def test_the_router_of_a_range_of_dnsmasq_without_a_netmask_is_the_one_in_the_network_that_is_told_later() -> None:
+    conf = (
+        "dhcp-range=192.168.1.50,192.168.1.150,12h\n"
+        "dhcp-range=set:lab,10.0.0.50,10.0.0.150\n"
+        "dhcp-option=3,192.168.1.1\n"
+        "dhcp-option=tag:lab,option:router,10.0.0.1\n"
+        "dhcp-option=tag:quiet,3\n"
+        f"dhcp-host={mac(1)},w1,192.168.1.60\n"
+        f"dhcp-host={mac(2)},w2,10.0.0.12\n"
+        f"dhcp-host={mac(3)},set:quiet,w3,192.168.1.61\n"
+    ).encode()
+    (first, second, third) = read(conf).machines
+    assert (first.gateway, list(map(str, first.routers))) == (None, ["192.168.1.1"])
+    assert list(map(str, second.routers)) == ["10.0.0.1", "192.168.1.1"]
+    assert third.routers == (), "dnsmasq tells it none"
+    said = [parse_network("192.168.1.0/24"), parse_network("10.0.0.0/8,10.9.9.9")]
+    listing = read_lists([("list", conf)], now=NOW, networks=said)
+    assert [(each.reserved, str(each.gateway or ""), each.routers) for each in listing.machines] == [
+        ("192.168.1.60/24", "192.168.1.1", ()),
+        ("10.0.0.12/8", "10.0.0.1", ()),
+        ("192.168.1.61/24", "", ()),
+    ]
+    assert changed(listing) == []
+
+
+def test_a_router_of_dnsmasq_is_for_the_tags_that_the_file_decides() -> None:
+    conf = (
+        "dhcp-range=172.30.0.100,172.30.0.199,255.255.255.0\n"
+        "dhcp-mac=set:old,08:00:27:00:00:*\n"
+        "dhcp-mac=new,1-8:0:27:0:1:*\n"
+        "tag-if=set:both,tag:old,tag:gpu\n"
+        "tag-if=set:none,tag:!old,tag:!new\n"
+        "dhcp-option=tag:old,3,172.30.0.1\n"
+        "dhcp-option=tag:new,3,172.30.0.2\n"
+        "dhcp-option=tag:none,3,172.30.0.3\n"
+        "dhcp-option=tag:both,3,172.30.0.4\n"
+        "dhcp-option=vendor:PXEClient,3,172.30.0.5\n"
+        f"dhcp-host={mac(1)},172.30.0.11\n"
+        f"dhcp-host={mac(2, 1)},172.30.0.12\n"
+        f"dhcp-host={mac(3, 2)},172.30.0.13\n"
+        f"dhcp-host={mac(4)},set:gpu,172.30.0.14\n"
+    )
+    listing = read(conf)
+    assert [str(each.gateway) for each in listing.machines] == ["172.30.0.1", "172.30.0.2", "172.30.0.3", "172.30.0.4"]
+    assert changed(listing) == []
+
+
+def test_a_router_of_dnsmasq_for_a_tag_that_the_file_does_not_decide_is_told_and_not_read() -> None:
+    conf = (
+        "dhcp-range=172.30.0.100,172.30.0.199,255.255.255.0\n"
+        "dhcp-vendorclass=set:pxe,PXEClient\n"
+        "tag-if=set:late,tag:pxe\n"
+        "dhcp-option=tag:pxe,3,172.30.0.1\n"
+        "dhcp-option=tag:!pxe,3,172.30.0.2\n"
+        "dhcp-option=tag:eth1,option:router,172.30.0.3\n"
+        "dhcp-option=tag:late,option:router,172.30.0.4\n"
+        f"dhcp-host={mac(1)},172.30.0.11\n"
+        f"dhcp-host={mac(2)},set:pxe,172.30.0.12\n"
+    )
+    listing = read(conf)
+    assert [str(each.gateway or "") for each in listing.machines] == ["", "172.30.0.4"]
+    unknown, write = (
+        "the files do not say which machines have the tag",
+        "write that into the dhcp-host= of its machines",
+    )
+    assert changed(listing) == [
+        f"line 4: {unknown} 'pxe': this router is for hosts with set:pxe only; {write}",
+        f"line 5: {unknown} 'pxe': this router is not read; write the line without it",
+        f"line 6: {unknown} 'eth1': this router is for hosts with set:eth1 only; {write}",
+        f"line 7: {unknown} 'late': this router is for hosts with set:late only; {write}",
+    ]
+    for interfaces, expected in (("lo,eth1", "172.30.0.3"), ("eth0,eth1", "")):
+        (machine, _) = read(f"interface={interfaces}\n{conf}").machines
+        assert str(machine.gateway or "") == expected
+    needing = "dhcp-range=tag:eth1,172.30.0.100,172.30.0.199,255.255.255.0\n"
+    listing = read(f"{needing}dhcp-option=tag:eth1,3,172.30.0.3\ndhcp-host={mac(1)},172.30.0.11\n")
+    assert ([str(each.gateway) for each in listing.machines], changed(listing)) == (["172.30.0.3"], [])
+
+
+def test_the_host_of_dnsmasq_itself_is_no_router_and_that_is_told() -> None:
+    range_ = "dhcp-range=172.30.0.100,172.30.0.199,255.255.255.0\n"
+    listing = read(
+        f"{range_}dhcp-option=option:router,0.0.0.0\ndhcp-option=6,0.0.0.0\ndhcp-host={mac(1)},172.30.0.11\n"
+    )
+    assert [each.gateway for each in listing.machines] == [None]
+    assert changed(listing) == [
+        "line 2: 0.0.0.0 is the host that dnsmasq runs on: this router is not read; write its address there"
+    ]
+
+
+@pytest.mark.parametrize("text", ["enable-tftp\ntftp-root=/srv\n", "dhcp-boot=x.efi # pxe\n", "tag-if=set:a,tag:b\n"])
+def test_a_configuration_of_dnsmasq_without_hosts_is_recognised(text: str) -> None:
+    assert recognised(text) is Kind.DNSMASQ
+    assert left_out(read_files(a=text, b=f"dhcp-host={mac(1)},w1\n")) == []
+
+
+def test_the_path_of_an_included_file_is_told_whole() -> None:
+    path = "/var/lib/libvirt/dnsmasq/default.hostsfile"
+    assert left_out(read(f"dhcp-hostsfile={path}\n")) == [f"line 1: it includes '{path}': name that file too"]
+
+
+def test_options_of_dnsmasq_in_a_file_of_their_own_are_told_and_not_read() -> None:
+    assert changed(read("dhcp-range=10.0.0.5,10.0.0.9\ndhcp-optsfile=/etc/lab.opts\n")) == [
+        "line 2: the options in '/etc/lab.opts' are not read: write a router of it here, as dhcp-option="
+    ]
+
+
+def test_a_range_of_dnsmasq_that_needs_a_tag_is_for_hosts_with_it() -> None:
+    conf = (
+        "dhcp-range=tag:red,set:slow,172.30.0.10,172.30.0.19,255.255.255.0\n"
+        "dhcp-range=172.30.0.20,172.30.0.99,255.255.255.0\n"
+        "dhcp-option=tag:slow,3,172.30.0.2\n"
+        "dhcp-option=3,172.30.0.1\n"
+        f"dhcp-host={mac(1)},172.30.0.15\n"
+        f"dhcp-host={mac(2)},set:red,172.30.0.16\n"
+    )
+    assert [str(each.gateway) for each in read(conf).machines] == ["172.30.0.1", "172.30.0.2"]
+
+
+def test_hosts_whose_tags_dnsmasq_ignores_are_left_out() -> None:
+    conf = f"dhcp-ignore=tag:!allowed\ndhcp-ignore=tag:ipxe\ndhcp-host={mac(1)},set:allowed,w1\ndhcp-host={mac(2)},w2\n"
+    listing = read(conf)
+    assert [each.name for each in listing.machines] == ["w1"]
+    assert left_out(listing) == ["line 4: dnsmasq is told to ignore it: dhcp-ignore=tag:!allowed"]
 
 
 def test_what_has_colons_is_no_name_of_a_host_of_dnsmasq() -> None:
@@ -786,6 +952,11 @@ def test_maas_machines_have_zone_pool_and_tags_as_labels() -> None:
     assert left_out(listing) == ["[1]: shy-heron has no MAC yet: MAAS has not seen its cards"]
 
 
+def test_what_maas_prints_on_a_terminal_is_read_too() -> None:
+    text = "Success.\nMachine-readable output follows:\n" + (SAMPLES / "maas.json").read_text()
+    assert [each.name for each in read(text).machines] == ["wanted-falcon", "brave-owl"]
+
+
 def test_netbox_devices_and_interfaces_belong_together() -> None:
     listing = sample("netbox-devices.csv", "netbox-interfaces.csv")
     assert [told(each) for each in listing.machines] == [
@@ -896,6 +1067,30 @@ def test_hostile_files_end_in_a_clear_refusal(content: bytes) -> None:
     assert len(str(refused.value)) < 600
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"\n# no more\n", "there is nothing in it: name the file that has your machines"),
+        (b"\x7fELF\x02\x01\x01\0\xd0", "it is a binary file: name a text file, or save it as UTF-8"),
+        (b"mac\0", "it is a binary file: name a text file, or save it as UTF-8"),
+        (b"\x1f\x8b\x08\0", "it is packed with gzip: unpack it with gunzip, and name that file"),
+        (b"PK\x03\x04\0", "it is a spreadsheet or a ZIP file: save the table as CSV, or unpack it, and name that file"),
+        (
+            b"apiVersion: v1\nkind: Hardware\n",
+            "this is a document, and no list: a hardware document goes to `tinkbox hardware push`",
+        ),
+        (
+            b'{"a": 1',
+            "this begins like JSON, and is none: line 1, column 8: expected a comma: correct it there, or name the whole file",
+        ),
+    ],
+)
+def test_what_is_no_list_at_all_is_told_with_the_way_out(content: bytes, expected: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read(content)
+    assert str(refused.value) == f"list: {expected}"
+
+
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("content", [b"x" * (10 << 20), b"{" * 5000, b"\0" * 5000, b'"\n,;{}[]=\t#' * 500, b"x,y\n1\n"])
 def test_what_is_none_of_a_kind_has_no_machines(kind: Kind, content: bytes) -> None:
@@ -935,6 +1130,7 @@ def test_a_listed_machine_travels_whole() -> None:
         name="a",
         address="10.0.0.1/8",
         gateway="10.0.0.2",
+        routers=["10.0.0.3", "10.0.0.4"],
         labels={"a": "b"},
         notes=["x"],
         line=3,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import MOST_SHOWN
 from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.text import counted, natural
 
@@ -94,6 +96,7 @@ def import_list(chosen: argparse.Namespace) -> int:
         from tinkbox.wire.machine_lists import csv_lists
 
         _tell_problems(listing.problems, "wrong: ")
+        _tell_problems(_unrouted(machines), "note: ")
         print(csv_lists.write(machines), end="")
         return int(bool(listing.problems))
     wrong = {(each.line, each.key) for each in listing.problems}
@@ -110,6 +113,16 @@ def import_list(chosen: argparse.Namespace) -> int:
         told = ", or ".join(hint for hint, is_apt in hints.items() if is_apt)
         raise Invalid(f"no machine to import in {' '.join(chosen.files)}{f': {told}' if told else ''}")
     return _import(chosen, machines, listing.problems)
+
+
+def _unrouted(machines: "Sequence[ListedMachine]") -> list[Problem]:
+    """That their gateway, which depends on their network, is not printed, if there are such machines."""
+    without = [each for each in machines if each.routers]
+    if not without:
+        return []
+    such = str(ip_network(f"{without[0].address}/24", strict=False))
+    text = f"{counted(len(without), 'machine')} without a gateway, which depends on the netmask: name the network, such as --network {such}"
+    return [Problem(text=text)]
 
 
 def _refused(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]") -> list[Problem]:
@@ -193,7 +206,8 @@ def _left_alone(different: int, blocked: int, *, dry_run: bool) -> str:
 
 def _named(imported: Document) -> str:
     """What means it; of one that would be made, what it would be called."""
-    return str(imported["means"] or imported["name"] or imported["mac"])
+    means = key_for_scripts(imported["means"], imported["id"]) if imported["means"] else ""
+    return str(means or imported["name"] or imported["mac"])
 
 
 def _is_untold(chosen: argparse.Namespace, imported: Document) -> bool:

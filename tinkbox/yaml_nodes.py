@@ -24,7 +24,7 @@ MAX_VALUES = 100_000
 _MAX_BRACKETS = 200  # what the recursion of YAML's reader has room for
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][-+]?[0-9]{1,3})?\Z")
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,24})?(?:[eE][-+]?[0-9]{1,3})?\Z")
 # An escape that is half of a character by itself: YAML's reader takes it for one.
 _HALF = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 _MOST_HALVES = 20  # that are told
@@ -32,6 +32,7 @@ _MOST_HALVES = 20  # that are told
 _Place = tuple[()] | tuple["_Place", str]
 # What is blank before a part of JSON, and the part: of a text its first letter.
 _JSON_PART = re.compile(r'([ \t\r\n]*)(["{}\[\],:]|[^\s"{}\[\],:]+)')
+_JSON_REST = re.compile(r"[ \t\r\n]*+[^ \t\r\n]")
 _JSON_BREAK = re.compile(r"\r\n|[\r\n]")
 _JSON_WORDS: Final = {"null": f"{_TAG}null", "true": f"{_TAG}bool", "false": f"{_TAG}bool"}
 T = TypeVar("T")
@@ -76,9 +77,9 @@ def compose(text: str) -> Nodes:
 
 
 def compose_json(text: str) -> Nodes:
-    """The document of a text that is JSON for certain, as `compose` has it, in a tenth of the time; raises Invalid."""
+    """The documents of a text that `json_text.read_stream` takes, as `compose` has them, in a tenth of the time; raises Invalid."""
     composer = _JsonComposer(text)
-    nodes = Nodes([composer.value()])
+    nodes = Nodes(composer.documents())
     nodes.values = composer.nodes
     if _HALF.search(text):
         _join_halves(nodes)
@@ -165,7 +166,7 @@ class Mark(int):
 
 
 class _JsonComposer:
-    """Reads values of JSON one by one."""
+    """Reads values of JSON one by one: documents, and what is in them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -173,8 +174,10 @@ class _JsonComposer:
         self._line = 0
         self.nodes = 0
 
-    def value(self) -> Node:
-        return self._value(self._part())
+    def documents(self) -> Iterator[Node]:
+        while _JSON_REST.match(self._text, self._end) is not None:
+            if (part := self._part()) != "---":
+                yield self._value(part)
 
     def _part(self) -> str:
         found = _JSON_PART.match(self._text, self._end)
@@ -204,7 +207,7 @@ class _JsonComposer:
         while (part := self._part()) != "}":
             name = self._value(self._part() if part == "," else part)
             self._part()  # the colon
-            yield name, self.value()
+            yield name, self._value(self._part())
 
     def _items(self) -> Iterator[Node]:
         while (part := self._part()) != "]":

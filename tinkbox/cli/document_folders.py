@@ -24,6 +24,7 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 # It tells kustomize which of the files beside it belong together.
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _MAX_FOLDERS: Final = 64  # within each other
+_MARK: Final = BOM_UTF8.decode()
 _UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
@@ -45,7 +46,7 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
     texts: dict[str, str] = {}
     problems: list[Problem] = []
     total = 0
-    for path in dict.fromkeys(path for source in sources for path in _paths(source, recursive=recursive)):
+    for path in _each_once([path for source in sources for path in _paths(source, recursive=recursive)]):
         if odd := _odd_name(path):
             problems.append(Problem(key=odd, text="its name is not UTF-8: rename it"))
             continue
@@ -70,6 +71,13 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
             raise NotFound(f"{nothing}, but documents in {named_paths(skipped)}: -R also reads the folders within")
         raise NotFound(nothing)
     return Sources(texts=texts, skipped=skipped)
+
+
+def _each_once(paths: Sequence[Path | None]) -> Iterator[Path | None]:
+    """Each file once, however often it is named; a link is left out where what it leads to is there too."""
+    real = {each: os.path.realpath(each) if each is not None else "" for each in paths}
+    called = {where: path for path, where in reversed(real.items()) if path is None or not path.is_symlink()}
+    return (each for each, where in real.items() if called.setdefault(where, each) == each)
 
 
 def named_paths(paths: Sequence[Path]) -> str:
@@ -169,9 +177,11 @@ def _text(path: Path | None) -> str:
         _refuse_no_file(path)
         content = read_bounded(path, MAX_APPLIED)
     try:
-        return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8").removeprefix(BOM_UTF8.decode())
+        text = content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8")
     except UnicodeDecodeError:
         raise Invalid(f"{_called(path)} is not UTF-8 text") from None
+    # Of several files that were put one behind the other, each may begin with one.
+    return text.removeprefix(_MARK).replace(f"\n{_MARK}", "\n")
 
 
 def _refuse_no_file(path: Path) -> None:
@@ -179,6 +189,10 @@ def _refuse_no_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and path.is_symlink():
+            raise NotFound(
+                f"cannot read {path}: it is a link to {path.readlink()}, and there is no such file"
+            ) from None
         raise NotFound(f"cannot read {path}: {error.strerror}{_habit(str(path))}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise Invalid(f"cannot read {path}: it is no file")

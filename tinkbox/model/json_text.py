@@ -20,6 +20,8 @@ _PIECE: Final = re.compile(
     r'(?:[^"\\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.){1,65536}+', re.DOTALL
 )
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
+# What may stand between two documents of a stream: a mark is followed by blank.
+_BETWEEN: Final = re.compile(r"[ \t\r\n]*+(?:---(?:[ \t\r\n]++|\Z))*")
 _LONGEST_NAME: Final = 40
 _REASONS: Final = {
     "Expecting value": "expected a value",
@@ -56,11 +58,43 @@ def read_document(content: str | bytes) -> Any:
         raise _not_json(error, text) from None
     except RecursionError:
         raise _too_deep() from None
-    if not _is_sound(document):
-        problems: list[str] = []
-        _find_problems(document, [], problems)
-        raise ValueError("; ".join(problems))
+    _refuse_unsound(document)
     return document
+
+
+def read_stream(text: str) -> list[Any]:
+    """The objects and lists that stand in a text one after the other, as `jq '.items[]'` prints them; raises ValueError.
+
+    Between two of them is nothing, blank, or `---` as in YAML.  A problem begins with its line, or with that of its object.
+    """
+    documents: list[Any] = []
+    at = _behind_blank(text, 0)
+    while at < len(text) or not documents:
+        begin = at
+        try:
+            document, at = next_of_stream(text, begin)
+            _refuse_unsound(document)
+        except json.JSONDecodeError as error:
+            raise _not_json(error, text) from None
+        except RecursionError:
+            raise _at_line(text, begin, _too_deep()) from None
+        except ValueError as error:
+            raise _at_line(text, begin, error) from None
+        documents.append(document)
+    return documents
+
+
+def next_of_stream(text: str, begin: int) -> tuple[Any, int]:
+    """The document of a stream that begins there, whether or not it is sound, and where the next one begins or the end is.
+
+    Raises JSONDecodeError, also where what follows is neither object nor list, and RecursionError.
+    """
+    document, end = _DOCUMENTS.raw_decode(text, begin)
+    found = _BETWEEN.match(text, end)
+    behind = found.end() if found is not None else end
+    if behind < len(text) and text[behind] not in "{[":
+        raise json.JSONDecodeError("Extra data", text, behind)
+    return document, behind
 
 
 def read_large(content: bytes, values: int) -> Any:
@@ -112,6 +146,18 @@ def _is_sound(document: Any) -> bool:
                 return False
         level = within
     return not level
+
+
+def _refuse_unsound(document: Any) -> None:
+    """Raise ValueError with the first problems of a document."""
+    if not _is_sound(document):
+        problems: list[str] = []
+        _find_problems(document, [], problems)
+        raise ValueError("; ".join(problems))
+
+
+def _at_line(text: str, begin: int, error: ValueError) -> ValueError:
+    return ValueError(f"line {text.count(chr(10), 0, begin) + 1}, {error}")
 
 
 def _find_problems(value: Any, around: list[str | int], problems: list[str]) -> None:

@@ -57,12 +57,23 @@ def test_several_sources_are_read_each_once(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_a_link_within_the_folder_is_followed_and_one_that_leads_out_is_refused(folder: Path, tmp_path: Path) -> None:
-    (folder / "z.yaml").symlink_to("a.yml")
-    assert read(folder)[-1] == "a.yml"
+    (folder / ".z").write_text("hidden")
+    (folder / "z.yaml").symlink_to(".z")
+    assert read(folder)[-1] == "hidden"
     (tmp_path / "secret").write_text("secret")
     (folder / "y.yaml").symlink_to("../secret")
     with pytest.raises(Invalid, match=r"y\.yaml is a link that leads out"):
         read(folder)
+
+
+def test_a_file_is_read_once_by_whatever_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own, where it has links too: read twice, all that it declares would be declared twice."""
+    (folder / "0.yaml").symlink_to("b.yaml")
+    (folder / "racks" / "0.yaml").symlink_to("../b.yaml")
+    monkeypatch.chdir(folder)
+    named = read_sources([".", str(folder), "0.yaml"], recursive=True).texts
+    assert list(named) == ["a.yml", "b.yaml", "c.json", "racks/d.yaml", "racks/one/e.yaml"]
+    assert list(read_sources(["0.yaml", "racks/0.yaml"], recursive=False).texts) == ["0.yaml"]
 
 
 def test_a_folder_that_is_linked_to_is_not_entered(folder: Path) -> None:
@@ -92,7 +103,7 @@ def test_every_file_that_cannot_be_read_is_told(folder: Path) -> None:
         read(folder)
     assert [str(each) for each in refused.value.problems] == [
         f"{folder}/big.yaml: it has more than 16 MiB: split it",
-        f"cannot read {folder}/gone.yaml: No such file or directory",
+        f"cannot read {folder}/gone.yaml: it is a link to nowhere, and there is no such file",
         f"{folder}/latin.yaml is not UTF-8 text",
     ]
 
@@ -146,6 +157,11 @@ def test_files_of_editors_on_windows_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("ü", "utf-8-sig")
     (tmp_path / "b.yaml").write_text("ü", "utf-16")
     assert read(tmp_path) == ["ü", "ü"]
+
+
+def test_files_of_windows_that_were_put_together_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("\ufeffa: 1\n---\n\ufeffb: \ufeff\n", "utf-8")
+    assert read(tmp_path) == ["a: 1\n---\nb: \ufeff\n"]
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:

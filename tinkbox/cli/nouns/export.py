@@ -60,8 +60,8 @@ def export(chosen: argparse.Namespace) -> None:
     if as_json and len(written) > MAX_DOCUMENT:
         sys.stdout.flush()
         print(
-            f"tinkbox: `tinkbox apply` takes no file of JSON with more than {MAX_DOCUMENT >> 20} MiB: leave -o json out, or "
-            "write a file for each with --dir",
+            f"tinkbox: `tinkbox apply` takes no list of JSON with more than {MAX_DOCUMENT >> 20} MiB: leave -o json out, write "
+            "a file for each with --dir, or take the list apart: jq -c '.items[]'",
             file=sys.stderr,
         )
 

@@ -121,12 +121,14 @@ class _Surplus:
 class _Prospect:
     """What would become of documents, by one committed state.
 
-    `pruned` are the results of `surplus`, `templates` what new workflows mean by their references.
+    `pruned` are the results of `surplus`, `needed` the problems with it, `templates` what new workflows mean by their
+    references.
     """
 
     decisions: Decisions
     surplus: _Surplus
     pruned: Sequence[Result]
+    needed: Sequence[Problem]
     templates: Mapping[str, Template | BuiltIn | Refusal]
 
     @property
@@ -239,6 +241,7 @@ class Applying:
             decisions=decisions,
             surplus=surplus,
             pruned=list(_pruned(tables, surplus)),
+            needed=list(self._needed(tables, documents, surplus)),
             templates=_templates_of(tables, wanted, documents),
         )
 
@@ -247,7 +250,7 @@ class Applying:
     ) -> dict[int, Prepared]:
         """Check what is to change, and fill the templates of new workflows, by the places of these in the documents."""
         decisions = prospect.decisions
-        problems = list(decisions.problems)
+        problems = [*decisions.problems, *prospect.needed]
         for each in decisions.templates:
             if each.content_changes:
                 problems += await _text_problems(each.declared, texts, wish, turn)
@@ -290,7 +293,8 @@ class Applying:
             try:
                 workers = self._workflows.bound(hardware_at, ready).workers()
             except Refusal as refusal:
-                problems += _pruned_away(declared, wanted) or _told(declared, refusal, reasons=wish.reasons)
+                gone = [_pruned_away(declared, f"machine {each}", "spec") for each in wanted]
+                problems += gone or _told(declared, refusal, reasons=wish.reasons)
                 continue
             try:
                 refuse_retired(tables, workers)
@@ -524,6 +528,7 @@ class Applying:
     def _prune(self, tables: Tables, documents: Documents, wish: Wish, followed: _Followed) -> Sequence[Result]:
         surplus = _surplus_of(tables, documents, wish.prune)
         _refuse_more(surplus, wish.agreed)
+        refuse(list(self._needed(tables, documents, surplus)))
         pruned = list(_pruned(tables, surplus))
         for leaving in surplus.leaving:
             self._machines.leave_out(tables, leaving)
@@ -531,6 +536,26 @@ class Applying:
         for template in surplus.templates:
             tables.templates.delete(template.id)
         return pruned
+
+    def _needed(self, tables: Tables, documents: Documents, surplus: _Surplus) -> Iterator[Problem]:
+        """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance."""
+        leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
+        if not documents.flows or not (leaving or templates):
+            return
+        found = _templates_of(tables, {each.template_ref for each in documents.flows}, documents)
+        referred = self._referred(documents)
+        declared = References(each.hardware for each in documents.machines)
+        going = References(each for each, _ in surplus.machines if each.id in leaving)
+        for each in documents.flows:
+            template = found[each.template_ref]
+            if isinstance(template, Template) and template.id in templates:
+                yield _pruned_away(each, f"template {templates[template.id]}", "spec.templateRef")
+            machine = referred.get((each.namespace, each.hardware_ref), "")
+            if machine in leaving:
+                yield _pruned_away(each, f"machine {leaving[machine]}", "spec.hardwareRef")
+            at = [going.at(address) for address in each.devices.values() if declared.at(address) is None]
+            for other in dict.fromkeys(one.id for one in at if one is not None and one.id != machine):
+                yield _pruned_away(each, f"machine {leaving[other]}", "spec")
 
     async def _follow(self, followed: _Followed) -> None:
         if followed.left_out:
@@ -549,6 +574,7 @@ class Applying:
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)  # of a template that is not stored yet
 _PRUNING: Final = (Outcome.PRUNED, Outcome.KEPT)
+_ABSENT: Final = "is neither known nor in these files: give its document, or its new name where it was renamed"
 _KINDS: Final = ("hardware", "template", "workflow")
 
 
@@ -660,20 +686,19 @@ def _reference_problems(
     unread = unread or Unread()
     wanted, machine = declared.template_ref, declared.hardware_ref
     if isinstance(template, Refusal) and wanted not in unread.templates:
-        yield declared.problem(f"template {wanted} not found", "spec.templateRef")
+        ambiguous = isinstance(template, Conflict)
+        yield declared.problem(str(template) if ambiguous else f"template {wanted} {_ABSENT}", "spec.templateRef")
     if machine and machine not in unread.machines and machines.named(declared.namespace, machine) is None:
-        yield declared.problem(f"hardware {machine} is neither known nor in these files", "spec.hardwareRef")
+        yield declared.problem(f"hardware {machine} {_ABSENT}", "spec.hardwareRef")
 
 
-def _pruned_away(declared: DeclaredFlow, machines: Iterable[str]) -> list[Problem]:
-    """That a workflow needs machines, by their names, which would be deleted."""
-    return [
-        declared.problem(
-            f"machine {each} would be pruned, and this workflow needs it: give its document as well, or have --prune select others",
-            "spec",
-        )
-        for each in machines
-    ]
+def _pruned_away(declared: DeclaredFlow, what: str, key: str) -> Problem:
+    """That a workflow needs in a field what would be deleted."""
+    return declared.problem(
+        f"{what} would be pruned, and this workflow needs it: give its document as well, leave this one out, or have --prune "
+        "select others",
+        key,
+    )
 
 
 def _told(declared: DeclaredFlow, refusal: Refusal, *, reasons: bool = True) -> list[Problem]:

@@ -10,7 +10,7 @@ from tinkbox.engine.applying.reading import Declared, DeclaredFlow, DeclaredMach
 from tinkbox.engine.machines.machines import claims
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
 from tinkbox.model.errors import Problem
-from tinkbox.model.hardware import Hardware, called, kept_id
+from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -188,7 +188,7 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
             way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
         why = (
             f"its {' and '.join(changed)} differ{'s' if len(changed) == 1 else ''} from the workflow of that name, and a "
-            f"workflow never changes: {way_out} first, or give it another name"
+            f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
         )
         return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
     same = not flow.id or labels == flow.labels
@@ -221,12 +221,13 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
     if decision.outcome is Outcome.UNCHANGED:
         return
     declared, wanted = decision.declared, decision.declared.hardware
+    record = stored.machines.get(wanted.id)
+    taken: dict[str, tuple[Hardware, list[str]]] = {}
     for claim, holder in stored.holders.get(wanted.id, ()):
         if holder.id not in ours or claim == holder.id:
-            name = called(holder)
-            text = f"{claim} belongs to machine {name} already: `tinkbox hardware get {name}` shows it"
-            yield declared.problem(text)
-    record = stored.machines.get(wanted.id)
+            taken.setdefault(holder.id, (holder, []))[1].append(claim)
+    for holder, claims_of in taken.values():
+        yield declared.problem(_taken(wanted, holder, claims_of, is_new=record is None))
     if record is not None and record.hardware.name != wanted.name and not kept_id(wanted.document):
         now = record.hardware.name
         yield declared.problem(
@@ -242,6 +243,28 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
         )
     if record is not None and record.retired is None and decision.retires is not None:
         yield from _still_needed(declared, needing, stored.waiting.get(wanted.id, ""))
+
+
+def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_new: bool) -> str:
+    """That another machine has what a document claims, and what to do: it may be the same one, renamed in the file."""
+    name, macs = called(holder), {str(each.mac) for each in wanted.interfaces}
+    listed = sorted(claimed, key=lambda each: (each not in macs, each))
+    told = (
+        f"{' and '.join(listed)} belong{'s' if len(listed) == 1 else ''} to machine {name} already: `tinkbox hardware get "
+        f"{name}` shows it"
+    )
+    if holder.id in claimed:
+        return f"{told}. Choose another name"
+    delete = f"`tinkbox hardware delete {name}` first"
+    if not is_new or not macs & set(claimed):
+        return f"{told}. Leave it to one of the two, or {delete}"
+    if wanted.name:
+        same = (
+            f"to rename it, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
+        )
+    else:
+        same = f'where it is the same machine, give the document its id: `"id": "{holder.id}"`'
+    return f"{told}. {same[0].upper()}{same[1:]}. If it is another machine, {delete}"
 
 
 def _still_needed(declared: DeclaredMachine, needing: Sequence[str], rollout: str) -> Iterable[Problem]:

@@ -16,7 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, given_hardware
-from tinkbox.model.json_text import MAX_DEPTH, read_document
+from tinkbox.model.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
@@ -53,6 +53,9 @@ PART: Final = 64 * 1024  # letters of documents that are read at a time
 _MARK: Final = "---"  # it begins a document wherever a line begins with it
 _DIRECTIVE: Final = "%"  # it stands before the mark of its document
 _BREAKS: Final = ("\n", "\r", "\x85", "\u2028", "\u2029")
+_BLANK: Final = re.compile(r"[ \t\r\n]*+")  # before JSON
+_LONGEST_WORD: Final = 16  # in JSON beside texts: what a window's end may cut
+_JSON: Final = json.JSONDecoder()
 _HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
 
 
@@ -128,11 +131,12 @@ class Taken:
 
 def has_objects(text: str) -> bool:
     """Whether a text holds Kubernetes documents: it has `apiVersion` and `kind` at the outermost level."""
-    if not text.lstrip().startswith("{"):
+    begin = _json_begin(text, "{")
+    if begin is None:
         return all(head.search(text) for head in _HEADS)
     try:
-        # NaN and the like pass here: that they are no JSON is told where the document is read, with their field.
-        document = json.loads(text)
+        # NaN and the like pass here, as what is wrong with a further document: that is told where it is read.
+        document, _ = _JSON.raw_decode(text, begin)
     except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "apiVersion" in document and "kind" in document
@@ -160,13 +164,11 @@ def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
 
 def parts_of(text: str) -> Iterator[Part]:
     """The documents of a text in their order, some at a time: the memory that reading takes does not grow with the text."""
-    if (
-        len(text) <= PART
-        or text.lstrip().startswith(("{", "["))
-        or text.startswith(_DIRECTIVE)
-        or f"\n{_DIRECTIVE}" in text
-    ):
+    if len(text) <= PART or text.startswith(_DIRECTIVE) or f"\n{_DIRECTIVE}" in text:
         yield Part(text=text)
+        return
+    if (json_begin := _json_begin(text)) is not None:
+        yield from _json_parts(text, json_begin)
         return
     begin, lines, last = 0, 0, 0
     for mark in chain(_marks(text), (len(text),)):
@@ -177,6 +179,53 @@ def parts_of(text: str) -> Iterator[Part]:
             begin = last
         last = mark
     yield Part(text=text[begin:], lines=lines)
+
+
+def _json_begin(text: str, letters: str = "{[") -> int | None:
+    """Where a text begins with one of these letters, behind what is blank; None: it is YAML."""
+    found = _BLANK.match(text)
+    begin = found.end() if found is not None else 0
+    return begin if text[begin : begin + 1] in tuple(letters) else None
+
+
+def _json_parts(text: str, begin: int) -> Iterator[Part]:
+    """The documents of a stream of JSON, some at a time; behind one that is wrong, or too long, nothing is read."""
+    lines, last = text.count("\n", 0, begin), begin
+    for end in _json_ends(text, begin):
+        if end - begin > PART and last > begin:
+            yield Part(text=text[begin:last], lines=lines)
+            lines += text.count("\n", begin, last)
+            begin = last
+        last = end
+    yield Part(text=text[begin:last], lines=lines)
+
+
+def _json_ends(text: str, begin: int) -> Iterator[int]:
+    """Where the documents of a stream of JSON end; one that is wrong ends behind what is wrong, one that is too long with all.
+
+    They are looked for in a window that is larger than a document may be, so that a long text is not read at once.
+    """
+    offset, window = begin, ""
+    while begin < len(text):
+        is_first = begin == offset
+        if is_first:
+            window = text[offset : offset + MAX_DOCUMENT + _LONGEST_WORD]
+        is_last = offset + len(window) == len(text)
+        try:
+            _, end = next_of_stream(window, begin - offset)
+            is_wrong, is_cut = False, not is_last and end == len(window)
+        except json.JSONDecodeError as error:
+            end, is_wrong = error.pos + _LONGEST_WORD, True
+            is_cut = not is_last and (end >= len(window) or error.msg.startswith("Unterminated"))
+        except RecursionError:
+            end, is_wrong, is_cut = len(window), True, False
+        if is_cut and not is_first:
+            offset = begin
+            continue
+        yield len(text) if is_cut else min(offset + end, len(text))
+        if is_cut or is_wrong:
+            return
+        begin = offset + end
 
 
 def _marks(text: str) -> Iterator[int]:
@@ -235,22 +284,29 @@ def _nodes_of(text: str) -> tuple[Nodes, Iterable[Any]]:
     """What stands in a text; and of each of its documents what JSON has there, None in YAML."""
     if len(text) > MAX_DOCUMENT:
         raise TooLarge(
-            f"more than {MAX_DOCUMENT // 1024} KiB in one document, or in one file of JSON: make several of it"
+            f"more than {MAX_DOCUMENT // 1024} KiB in one document, or in one list of JSON: make several of it"
         )
-    if not text.lstrip().startswith(("{", "[")):
+    if _json_begin(text) is None:
         return compose(text), repeat(None)
     try:
-        document = read_document(text)
+        documents = read_stream(text)
     except ValueError as error:
-        raise Invalid("invalid json", [_json_problem(str(error))]) from None
+        raise Invalid("this is not valid JSON", [_json_problem(str(error))]) from None
+    return compose_json(text), chain.from_iterable(map(_items_of, documents))
+
+
+def _items_of(document: Any) -> list[Any]:
+    """The documents that a document of JSON is, as `_documents` has their nodes."""
     is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
     items = document.get("items") if is_list else document or None
-    return compose_json(text), items if isinstance(items, list) else [document]
+    return items if isinstance(items, list) else [document]
 
 
 def _json_problem(told: str) -> Problem:
     where = re.match(r"line (\d{1,9}), ", told)
-    return Problem(line=int(where[1]) if where else None, text=f"invalid json: {told}")
+    if where is None:
+        return Problem(text=f"invalid json: {told}")
+    return Problem(line=int(where[1]), text=f"invalid json: {told[where.end() :]}")
 
 
 def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem]) -> bool:
@@ -306,9 +362,8 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     notes: list[Problem] = []
     if len(text) > MAX_DOCUMENT:
         raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB of documents: split them over several files")
-    if text.lstrip().startswith("{"):
-        _check_json(text)
-    for node in _documents(compose(text)):
+    composed, _ = _nodes_of(text)
+    for node in _documents(composed):
         head = _head(node)
         if head.get("kind") == kind and head["group"] == GROUP:
             reader = _ObjectReader(kind)
@@ -320,14 +375,6 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     if not objects:
         raise Invalid(f"there is no kind: {kind} in it", notes)
     return Taken(objects=tuple(objects), notes=tuple(notes)), problems
-
-
-def _check_json(text: str) -> None:
-    """Raise Invalid for what YAML takes as text, and JSON as no number."""
-    try:
-        read_document(text)
-    except ValueError as error:
-        raise Invalid(f"invalid json: {error}") from None
 
 
 def _refuse(kind: str, problems: list[Problem]) -> None:

@@ -37,6 +37,7 @@ from tinkbox.store import declarations
 
 STORED = Wish()
 DRY = Wish(rehearsal=True)
+ABSENT = "is neither known nor in these files: give its document, or its new name where it was renamed"
 
 
 async def apply(box: Appliance, *texts: str, wish: Wish = STORED) -> dict[str, str]:
@@ -155,6 +156,7 @@ async def test_a_changed_workflow_is_refused_and_everything_else_is_applied(box:
     }
     (refused,) = [each for each in applied.results if each.why]
     assert "its hardwareMap differs" in refused.why
+    assert "leave its document as it was, or, to run it again, `tinkbox workflow cancel " in refused.why
     assert f"`tinkbox workflow delete {before.id[:8]}`" in refused.why
     assert await box.workflows.get("install-1") == before
 
@@ -257,19 +259,26 @@ async def test_user_data_that_no_system_takes_is_refused_and_odd_is_told(box: Ap
 async def test_references_to_nothing_are_told_each_at_its_place(box: Appliance) -> None:
     found = await problems(box, machine(1), flow(2), flow(1).replace("templateRef: hello", "templateRef: nope"))
     assert found == [
-        "1.yaml:5, spec.templateRef: template hello not found",
-        "1.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files",
-        "2.yaml:5, spec.templateRef: template nope not found",
+        f"1.yaml:5, spec.templateRef: template hello {ABSENT}",
+        f"1.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}",
+        f"2.yaml:5, spec.templateRef: template nope {ABSENT}",
     ]
     found = await problems(box, template(), flow(2))
-    assert found[0] == "1.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files"
+    assert found[0] == f"1.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}"
     assert not await box.templates.all()
+
+
+async def test_a_reference_that_means_several_templates_is_told_as_such(box: Appliance) -> None:
+    await apply(box, machine(1), template("a"), template("b"))
+    several = (await box.templates.all())[0].id[:7]
+    (found,) = await problems(box, flow(1).replace("templateRef: hello", f"templateRef: {several}"))
+    assert f"0.yaml:5, spec.templateRef: template '{several}' is ambiguous: it fits 2" in found
 
 
 async def test_what_is_referred_to_and_missing_is_told_beside_what_is_wrong(box: Appliance) -> None:
     broken, known = machine(1).replace("mac: 08", "mac: zz"), template()
     wrong = "0.yaml:8, spec.interfaces[0].dhcp.mac"
-    missing = "2.yaml:6, spec.hardwareRef: hardware node2 is neither known nor in these files"
+    missing = f"2.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}"
     found = await problems(box, broken, known, flow(2), flow(1))
     assert [found[0].split(": ")[0], *found[1:]] == [wrong, missing], "what is wrong is declared all the same"
     found = await problems(box, broken.replace("hostname: node1", "hostname: node2"), known, flow(2))
@@ -308,7 +317,40 @@ async def test_what_is_declared_twice_is_refused(box: Appliance) -> None:
 async def test_what_another_machine_has_is_refused_by_its_name(box: Appliance) -> None:
     await apply(box, machine(1))
     (found,) = await problems(box, machine(2, card=1))
-    assert found == f"0.yaml:1: {mac(1)} belongs to machine node1 already: `tinkbox hardware get node1` shows it"
+    node1 = box.machines.known.find("node1").hardware.id
+    assert found == (
+        f"0.yaml:1: {mac(1)} belongs to machine node1 already: `tinkbox hardware get node1` shows it. To rename it, give the "
+        f"document its id, under metadata: `annotations: {{tinkbox.internal/id: {node1}}}`. If it is another machine, `tinkbox "
+        "hardware delete node1` first"
+    )
+
+
+async def test_a_machine_renamed_in_its_file_is_renamed_by_what_the_problem_says(box: Appliance) -> None:
+    await apply(box, machine(1))
+    renamed = machine(1).replace("{name: node1", "{name: node9")
+    (found,) = await problems(box, renamed)
+    assert f"{mac(1)} and 172.30.0.11 belong to machine node1 already" in found
+    annotations = found.partition("under metadata: `")[2].partition("`")[0]
+    assert await apply(box, renamed.replace("node9,", f"node9, {annotations},")) == {"hardware/node9": "configured"}
+    assert len(box.machines.known.all()) == 1
+
+
+async def test_a_2020_document_with_another_id_is_told_the_id_of_the_machine(box: Appliance) -> None:
+    await apply(box, machine(1))
+    node1 = box.machines.known.find("node1").hardware.id
+    (found,) = await problems(box, of_2020(1))
+    assert f'. Where it is the same machine, give the document its id: `"id": "{node1}"`. If' in found
+
+
+async def test_two_machines_that_want_one_address_or_one_card_are_told_apart_from_one_renamed(box: Appliance) -> None:
+    await apply(box, machine(1), machine(2))
+    (address,) = await problems(box, machine(3).replace("172.30.0.13", "172.30.0.11"))
+    (card,) = await problems(box, machine(2, card=1))
+    ending = "Leave it to one of the two, or `tinkbox hardware delete node1` first"
+    assert address == (
+        f"0.yaml:1: 172.30.0.11 belongs to machine node1 already: `tinkbox hardware get node1` shows it. {ending}"
+    )
+    assert card.endswith(ending)
 
 
 async def test_the_card_of_a_machine_with_work_does_not_change(box: Appliance) -> None:
@@ -470,11 +512,62 @@ async def test_a_workflow_for_a_machine_that_would_be_pruned_is_refused_with_the
     await apply(box, machine(1), template())
     (found,) = await problems(box, template(), flow(1), wish=replace(pruning("rack=r1"), rehearsal=rehearsal))
     assert found == (
-        "1.yaml:5, spec: machine node1 would be pruned, and this workflow needs it: give its document as well, or have "
-        "--prune select others"
+        "1.yaml:6, spec.hardwareRef: machine node1 would be pruned, and this workflow needs it: give its document as well, "
+        "leave this one out, or have --prune select others"
     )
     assert box.machines.known.find("node1")
     assert await box.workflows.all() == []
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+async def test_a_workflow_of_a_template_that_would_be_pruned_is_refused_with_the_reason(
+    box: Appliance, rehearsal: bool
+) -> None:
+    await apply(box, machine(1), machine(2), template(labels="rack: r1"))
+    wish = replace(pruning("rack=r1"), rehearsal=rehearsal)
+    (found,) = await problems(box, machine(1), flow(1), wish=wish)
+    assert found == (
+        "1.yaml:5, spec.templateRef: template hello would be pruned, and this workflow needs it: give its document as well, "
+        "leave this one out, or have --prune select others"
+    )
+    assert box.machines.known.find("node2")
+    assert ([each.name for each in await box.templates.all()], await box.workflows.all()) == (["hello"], [])
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+async def test_nothing_is_pruned_that_a_workflow_needs_which_is_there_already(box: Appliance, rehearsal: bool) -> None:
+    """By the id of the template, and an address: the same documents would be refused by another appliance."""
+    await apply(box, machine(1), machine(2), template(labels="rack: r1"))
+    (stored,) = await box.templates.all()
+    documents = (machine(1), flow(1, device=2).replace("templateRef: hello", f"templateRef: {stored.id[:9]}"))
+    await apply(box, *documents)
+    (made,) = await box.workflows.all()
+    await box.workflows.cancel(made.id)
+    found = await problems(box, *documents, wish=replace(pruning("rack=r1"), rehearsal=rehearsal))
+    assert [each.partition(", and this")[0] for each in found] == [
+        "1.yaml:5, spec.templateRef: template hello would be pruned",
+        "1.yaml:5, spec: machine node2 would be pruned",
+    ]
+    assert len(box.machines.known.all()) == 2
+    pruned = await apply(box, machine(1), wish=pruning("rack=r1"))
+    assert [name for name, outcome in pruned.items() if outcome == "pruned"] == ["hardware/node2", "template/hello"]
+
+
+async def test_a_template_that_a_document_began_to_need_meanwhile_is_not_pruned(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the transaction the template was given the label."""
+    await apply(box, machine(1), machine(2), template())
+    carry_out = box.applying._carry_out
+
+    async def labelled_first(*parts: Any) -> Any:
+        await box.templates.label("hello", LabelChange(set=(("rack", "r1"),)))
+        return await carry_out(*parts)
+
+    monkeypatch.setattr(box.applying, "_carry_out", labelled_first)
+    (found,) = await problems(box, machine(1), flow(1), wish=pruning("rack=r1"))
+    assert "template hello would be pruned" in found
+    assert (len(box.machines.known.all()), await box.workflows.all()) == (2, [])
 
 
 async def test_a_pruned_machine_comes_back_when_another_problem_refuses_all(box: Appliance) -> None:
@@ -666,6 +759,7 @@ async def test_no_document_gives_a_machine_the_id_of_another_as_its_name(box: Ap
     for wish in (DRY, STORED):
         (found,) = await problems(box, machine(2).replace("node2", first), wish=wish)
         assert f"{first} belongs to machine node1 already" in found
+        assert found.endswith(". Choose another name")
 
 
 async def test_a_persons_dry_runs_are_made_one_by_one_and_no_change_or_other_person_waits(

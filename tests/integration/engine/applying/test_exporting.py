@@ -1,5 +1,6 @@
 """What is there, as files that make the same again."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ async def test_an_export_makes_the_same_appliance_again(tmp_path: Path) -> None:
         assert set(first.values()) == {"created"}
         assert yaml_documents(each.manifest for each in (await exported(box))[0]) == before
         assert set(outcomes(await box.applying.apply(files(before), Wish(), "ann")).values()) == {"unchanged"}
+        manifests = [each.manifest for each in (await exported(box))[0]]
+        for text in (
+            json.dumps({"kind": "List", "apiVersion": "v1", "items": manifests}),
+            "".join(map(json.dumps, manifests)),
+        ):
+            assert set(outcomes(await box.applying.apply(files(text), Wish(), "ann")).values()) == {"unchanged"}
         assert box.machines.known.find("machine-50").hardware.labels == {"rack": "r5", "empty": ""}
         assert box.machines.known.find("machine-50").hardware.id == "00000000-0000-0000-0000-000000000032"
         assert not box.machines.known.find("node7").hardware.labels

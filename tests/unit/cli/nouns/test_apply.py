@@ -208,7 +208,7 @@ def test_json_that_apply_does_not_take_is_told(tinkbox: Tinkbox, appliance: Fake
     for manifest, is_told in ((MANIFEST, False), (large, True)):
         item = {"kind": "hardware", "name": "node7", "manifest": manifest}
         appliance.answers["GET /v1/export?"] = {"items": [item], "notes": []}
-        assert ("takes no file of JSON with more than 1 MiB" in tinkbox("export", "-o", "json").err) is is_told
+        assert ("takes no list of JSON with more than 1 MiB" in tinkbox("export", "-o", "json").err) is is_told
         assert tinkbox("export").err == ""
 
 

@@ -4,7 +4,17 @@ import json
 
 import pytest
 
-from tinkbox.engine.documents.kubernetes import HARDWARE_2020, PART, parts_of, read_all, read_part, take, take_hardware
+from tinkbox.engine.documents import kubernetes
+from tinkbox.engine.documents.kubernetes import (
+    HARDWARE_2020,
+    PART,
+    has_objects,
+    parts_of,
+    read_all,
+    read_part,
+    take,
+    take_hardware,
+)
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.errors import Invalid
 
@@ -155,7 +165,95 @@ def test_a_large_text_is_the_same_in_parts(head: str, end: str) -> None:
     assert [one.lines for each in parts for one in read_part(each).objects] == [each.lines for each in whole.objects]
 
 
-@pytest.mark.parametrize("text", ["%YAML 1.1\n---\n", '{"a": "\n---\n'])
-def test_what_has_no_marks_to_go_by_is_one_part(text: str) -> None:
-    text += "a: b\n---\n" * PART
+def test_what_has_no_marks_to_go_by_is_one_part() -> None:
+    text = "%YAML 1.1\n---\n" + "a: b\n---\n" * PART
     assert [each.text for each in parts_of(text)] == [text]
+
+
+NODE = {
+    "apiVersion": "tinkerbell.org/v1alpha1",
+    "kind": "Hardware",
+    "metadata": {"name": "a"},
+    "spec": {"interfaces": []},
+}
+
+
+def stream(count: int, indent: int | None = None, between: str = "\n") -> str:
+    return between.join(json.dumps({**NODE, "metadata": {"name": f"n{each}"}}, indent=indent) for each in range(count))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("between", ["", "\n", "\r\n\t", "\n---\n", "\n--- \n\n---\n"])
+def test_documents_of_json_stand_one_after_the_other(between: str, indent: int | None) -> None:
+    text = f"\n{stream(3, indent, between)}{between}"
+    read = read_all(text)
+    assert ([each.name for each in read.objects], read.problems) == (["n0", "n1", "n2"], ())
+    lines = text.splitlines()
+    named = ["".join(lines[each.lines["metadata"] - 1 :][:2]) for each in read.objects]
+    assert all(f'"n{number}"' in line for number, line in enumerate(named))
+    assert [each.name for each in take(text, "Hardware").objects] == ["n0", "n1", "n2"]
+    assert has_objects(text)
+
+
+def test_a_stream_of_json_has_lists_and_what_is_of_2020_too() -> None:
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [OF_2020, NODE]})
+    text = f"{json.dumps(OF_2020)}{listed}[]{json.dumps([NODE, OF_2020])}"
+    assert kinds(text) == [HARDWARE_2020, HARDWARE_2020, "Hardware", "Hardware", HARDWARE_2020]
+    assert [each.content for each in read_all(text).objects if each.kind == HARDWARE_2020] == [OF_2020] * 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ('{"kind": }', "line 4: invalid json: column 10: expected a value"),
+        ('{"kind": 1},\n{"kind": 2}', "line 4: invalid json: column 12: expected the end of the document"),
+        ("kind: Hardware", "line 4: invalid json: column 1: expected the end of the document"),
+        ('---{"kind": 1}', "line 4: invalid json: column 1: expected the end of the document"),
+        ('{"a": {"b": NaN}}', "line 4: invalid json: a.b: NaN is no number in JSON"),
+        ("[" * 100 + "]" * 100, "line 4: invalid json: more than 64 values within each other"),
+        ("[" * 99999, "line 4: invalid json: more than 64 values within each other"),
+        ('{"kind": "x', "line 4: invalid json: column 10: a text that begins here has no end"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_stream_of_json_has_its_line(wrong: str, told: str) -> None:
+    text = f"{stream(3)}\n{wrong}"
+    assert problems(text) == [told]
+    with pytest.raises(Invalid) as refused:
+        take(text, "Hardware")
+    assert [str(each) for each in refused.value.problems] == [told]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_large_stream_of_json_is_read_in_parts(monkeypatch: pytest.MonkeyPatch, indent: int | None) -> None:
+    """Wherever the window in which ends are looked for is cut."""
+    monkeypatch.setattr(kubernetes, "PART", 700)
+    text = "\n" + stream(60, indent, "\n---\n") + "\n"
+    whole = read_all(text)
+    for most in range(900, 900 + len(text) // 59):
+        monkeypatch.setattr(kubernetes, "MAX_DOCUMENT", most)
+        parts = list(parts_of(text))
+        assert len(parts) > 4
+        assert text.strip() == "".join(each.text for each in parts).strip()
+        assert max(len(each.text) for each in parts) <= 700
+        read = [one for each in parts for one in read_part(each).objects]
+        assert [each.lines for each in read] == [each.lines for each in whole.objects]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ('{"kind": }', "column 10: expected a value"),
+        ("kind: x", "expected the end of the document"),
+        ('{"a": NaN}', "a: NaN is no number in JSON"),
+        ("[" * 9999, "more than 64 values within each other"),
+        (f'{{"a": "{"x" * MAX_DOCUMENT}"}}', "more than 1024 KiB in one document"),
+        (json.dumps([0] * (MAX_DOCUMENT // 2)), "more than 1024 KiB in one document"),
+    ],
+)
+def test_one_that_is_wrong_in_a_large_stream_of_json_is_told_with_its_line(wrong: str, told: str) -> None:
+    text = f"{stream(2000)}\n{wrong}\n{stream(20_000)}"
+    found = [one for each in parts_of(text) for one in read_part(each).problems]
+    assert len(found) <= 2
+    assert told in str(found[0])
+    if "1024 KiB" not in told:
+        assert found[0].line == 2001

@@ -45,6 +45,7 @@ from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.other_door import leads_to_other_door
+from tinkbox.door.paths import add_routes
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.proven_hosts import ProvenHosts
@@ -234,7 +235,7 @@ class _Doors:
         """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says."""
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
-        application.add_routes(routes)
+        add_routes(application, routes)
         end_with_door(application)
         limit_bodies(application, self._bodies)
         limit_answers(application, self._answers)

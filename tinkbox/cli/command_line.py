@@ -4,7 +4,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -22,6 +22,26 @@ DATA = f"the data directory of an appliance on this host; with --worker, the wor
 INSTEAD: Final = {
     "tinkbox rollout": {"create": "`tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout"},
 }
+# Words of kubectl, docker and gh for a verb, and ours for it: the first that a noun has is meant.
+SYNONYMS: Final[Mapping[str, Sequence[str]]] = {
+    "ls": ("list",),
+    "ps": ("list",),
+    "show": ("get",),
+    "view": ("get",),
+    "describe": ("get", "show"),
+    "inspect": ("get", "show"),
+    "status": ("state", "get"),
+    "rm": ("delete",),
+    "remove": ("delete",),
+    "stop": ("cancel",),
+    "run": ("create",),
+    "exec": ("shell",),
+    "pull": ("fetch",),
+    "tail": ("logs",),
+}
+# kubectl has the verb before the noun: nouns that have it, the likeliest first.
+_VERB_FIRST: Final = ("hardware", "workflow", "template", "rollout", "breakpoint", "image")
+_MACHINES: Final = ("machine", "machines", "node", "nodes")  # what others call our hardware
 _IGNORED: Final = re.compile(r"argument (\S+): ignored explicit argument '(.*)'")  # argparse's words
 # kubectl's values of --dry-run: the appliance checks everything in any case.
 _DRY_RUNS: Final = ("--dry-run=client", "--dry-run=server")
@@ -57,6 +77,13 @@ class Parser(argparse.ArgumentParser):
         return value in (self._option_string_actions[flag].choices or ())
 
     @property
+    def verbs(self) -> Sequence[str]:
+        """What may be named next, of that which has a help."""
+        actions = self._actions
+        subparsers = [each for each in actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001  argparse gives it no public name
+        return [each.dest for action in subparsers for each in action._choices_actions]  # noqa: SLF001
+
+    @property
     def has_verbs(self) -> bool:
         """Whether the next word names another parser."""
         return self._subparsers is not None
@@ -70,15 +97,21 @@ class Parser(argparse.ArgumentParser):
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """What to say of words that mean nothing here."""
-        from tinkbox.model.spelling import meant
+        from tinkbox.model.spelling import nearest
 
         flag = next((each for each in words if each.startswith("-")), None)
         if flag is None:
             self.error(f"{words[0]!r} is one word too many for `{self.prog}`")
         name = flag.partition("=")[0]
         known = [each for each in self._option_string_actions if each.startswith("--") and each not in _UNPROPOSED]
-        near = "did you mean --label?" if name == "--selector" and self._selects() else meant(name, known)
-        self.error(f"unknown flag {name} of `{self.prog}`{f': {near}' if near.startswith('did') else ''}")
+        # Without the dashes, which all of them have in common.
+        near = nearest(name.removeprefix("--"), [each.removeprefix("--") for each in known])
+        if name == "--selector" and self._selects():
+            near = "label"
+        hint = f": did you mean --{near}?" if near else ": flags of a verb stand behind it" if self.has_verbs else ""
+        if name == "--data":
+            hint = f": it stands before the command, `tinkbox --data DIR {self.prog.partition(' ')[2]}`"
+        self.error(f"unknown flag {name} of `{self.prog}`{hint}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         named = str(action.metavar)
@@ -90,6 +123,17 @@ class Parser(argparse.ArgumentParser):
         """Whether its --label selects by labels, and sets none."""
         return self.has("--label") and self._option_string_actions["--label"].metavar == "SELECTOR"
 
+    def _noun_first(self, verb: str) -> str:
+        """What is meant by a verb where the name of a noun belongs; empty: nothing that is known."""
+        if verb in _MACHINES:
+            return "did you mean hardware?"
+        for name in _VERB_FIRST:
+            noun = command_line([name]).under(name)
+            known = noun.verbs if noun is not None else ()
+            if ours := verb if verb in known else _ours(verb, known):
+                return f"the noun stands first, such as `{self.prog} {name} {ours}`"
+        return ""
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
@@ -97,10 +141,19 @@ class Parser(argparse.ArgumentParser):
 
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  argparse gives it no public name
             what = "command" if action.metavar == "COMMAND" else "verb"
-            listed = [each.dest for each in action._choices_actions]  # noqa: SLF001  those that have a help
-            near = INSTEAD.get(self.prog, {}).get(str(value)) or meant(str(value), listed)
+            listed = self.verbs
+            near = (
+                INSTEAD.get(self.prog, {}).get(str(value))
+                or (self._noun_first(str(value)) if what == "command" else "")
+                or (f"did you mean {ours}?" if (ours := _ours(str(value), listed)) else meant(str(value), listed))
+            )
             raise argparse.ArgumentError(None, f"unknown {what} {value!r} of `{self.prog}`: {near}")
         raise argparse.ArgumentError(action, f"unknown value {value!r}: {meant(str(value), list(action.choices))}")
+
+
+def _ours(verb: str, known: Collection[str]) -> str:
+    """Our word for another program's, of those that are known; empty: there is none."""
+    return next((each for each in SYNONYMS.get(verb, ()) if each in known), "")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -111,6 +164,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     own, command = command_apart(arguments)
     words = _help_last(_sorted_apart(_kubectls_words(own)))
     parser = command_line(words)
+    _refuse_early_flags(parser, words)
     chosen, unknown = parser.parse_known_args(words)
     named: Parser = getattr(chosen, "parser", parser)
     if unknown:
@@ -126,6 +180,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if chosen.read_image:
         chosen.run = read_process.read
     return chosen
+
+
+def _refuse_early_flags(parser: Parser, words: Sequence[str]) -> None:
+    """Refuse a flag of a verb that stands before it, as kubectl has them: argparse would take its value for a command."""
+    left, at = list(words), parser
+    while at.has_verbs and left:
+        word = left.pop(0)
+        name, equals, _ = word.partition("=")
+        if name.strip("-") == "":
+            return
+        if not name.startswith("-"):
+            named = at.under(name)
+            if named is None:
+                return
+            at = named
+        elif not at.has(name):
+            at.refuse([word])
+        elif at.has_value(name) and not equals:
+            left = left[1:]
 
 
 def _help_last(words: Sequence[str]) -> Sequence[str]:

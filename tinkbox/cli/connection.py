@@ -18,15 +18,6 @@ def ask(chosen: argparse.Namespace, question: "Callable[[Operator], Awaitable[T]
     return answer_of(_asked(chosen, QuickConnection, question))
 
 
-def ask_each(chosen: argparse.Namespace, question: "Callable[[Operator, str], Awaitable[T]]") -> list[T]:
-    """Ask the same of each key on the command line, in their order."""
-
-    async def asked(operator: "Operator") -> list[T]:
-        return [await question(operator, key) for key in chosen.keys]
-
-    return ask(chosen, asked)
-
-
 def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator], Awaitable[T]]") -> T:
     """As `ask`, for what follows, uploads, waits or does several things at once."""
     import asyncio

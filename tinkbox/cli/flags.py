@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.exit_statuses import WRONG
 
@@ -136,19 +136,20 @@ def add_listing(
 
 
 def add_shown_keys(
-    verb: argparse.ArgumentParser, keys: str, kind: str = "KEY", about: str = ""
+    verb: argparse.ArgumentParser, keys: str, kind: str = "KEY", about: str = "", *, by_labels: bool = True
 ) -> argparse.ArgumentParser:
     """The keys of what is shown and not changed.
 
     `keys` is how many may be named, as argparse counts, and `kind` what they name (`model.key_kinds`), which `about` tells,
-    where that is not what is always said of the kind; what has labels can be selected by them as well.
+    where that is not what is always said of the kind; what has labels can be selected `by_labels` as well.
     """
     from tinkbox.model.key_kinds import LABELLED, TYPED
 
     about = about or TYPED.get(kind, KEY)
-    verb.add_argument("keys", nargs="*" if kind in LABELLED else keys, metavar=kind, help=about)
+    selects = by_labels and kind in LABELLED
+    verb.add_argument("keys", nargs="*" if selects else keys, metavar=kind, help=about)
     verb.set_defaults(names={})  # what people call some of them
-    if kind in LABELLED:
+    if selects:
         add_selection(verb, kind, all_without=keys == "*")
     return verb
 
@@ -238,12 +239,26 @@ def add_labels(
         *spellings,
         "--label",
         dest="labels",
-        action="append",
+        action=_EachOnce,
         default=[],
         type=read or label,
         metavar="KEY=VALUE",
         help=f"{about}, such as rack=r1; may be repeated",
     )
+
+
+class _EachOnce(argparse.Action):
+    """Pairs of key and value, of which no key has two values."""
+
+    def __call__(
+        self, _: object, to: argparse.Namespace, values: str | Sequence[Any] | None, _flag: object = None
+    ) -> None:
+        assert isinstance(values, tuple)
+        known: list[tuple[str, str]] = getattr(to, self.dest)
+        key, value = values
+        if dict(known).get(key, value) != value:
+            raise argparse.ArgumentError(self, f"{key} has two values: leave one of them out")
+        setattr(to, self.dest, [*known, values])
 
 
 def add_yes(verb: argparse.ArgumentParser) -> None:

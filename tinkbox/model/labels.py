@@ -33,6 +33,11 @@ _BETWEEN: Final = re.compile(r"[\s,]|\Z")
 _SELECTOR_RULE: Final = "expected such as rack=r1,gpu!=no, or rack in (r1,r2), rack, !rack"
 
 
+def is_change(word: str) -> bool:
+    """Whether a word beside keys is a change of a label by its form: `rack=r1`, or `rack-`, as `kubectl label` has it."""
+    return "=" in word or word.endswith("-")
+
+
 class LabelKind(StrEnum):
     """What has labels."""
 
@@ -136,8 +141,8 @@ def parse_change(texts: Iterable[str]) -> LabelChange:
             removed.append(_key(key.removesuffix("-"), text))
         elif not equals:
             raise Invalid(f"{quoted(text)} is no label: write KEY=VALUE to set one, KEY- to remove one")
-        else:
-            set_to[_key(key, text)] = _value(value, text)
+        elif set_to.setdefault(_key(key, text), _value(value, text)) != value:
+            raise Invalid(f"label {key} is set to {quoted(set_to[key])} and to {quoted(value)}: leave one of them out")
     both = [key for key in removed if key in set_to]
     if both:
         raise Invalid(f"label {both[0]} is set and removed at once: leave one of them out")

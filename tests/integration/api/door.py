@@ -25,6 +25,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
+from tinkbox.door.paths import add_routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.doctor.case import OsieSize
@@ -193,7 +194,7 @@ async def _serve(
     long_answers: Queue,
 ) -> None:
     application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
-    application.add_routes(operator.routes())
+    add_routes(application, operator.routes())
     take_turns(application, long_answers)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05)
     await runner.setup()

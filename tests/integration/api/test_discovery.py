@@ -41,7 +41,13 @@ async def test_accepted_it_is_hardware_with_what_it_told_and_its_workflow(door: 
     status, accepted = await door.ask("POST", ACCEPT, wanted)
     assert (status, accepted["name"]) == (201, "node")
     machine = await door.done("GET", f"/v1/hardware/{accepted['id']}")
-    assert machine["interfaces"][0] == {"mac": mac(7), "address": "172.30.0.20", "hostname": "node"}
+    assert machine["interfaces"][0] == {
+        "mac": mac(7),
+        "address": "172.30.0.20",
+        "netmask": "255.255.255.0",
+        "gateway": "",
+        "hostname": "node",
+    }
     assert machine["inventory"]["serial"] == "S-7"
     assert machine["inventory"]["told_at"] == "2026-11-21T03:00:00+00:00"
     assert machine["habits"] == {"secure_boot": False, "local_boot": "", "proven": False}

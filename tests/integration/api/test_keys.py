@@ -31,11 +31,11 @@ def routes(door: Door) -> list[tuple[str, str]]:
     )
 
 
-async def answer(door: Door, method: str, path: str, key: str) -> str:
+async def answer(door: Door, method: str, path: str, key: str, name: str = "machine-1") -> str:
     """Why it is refused, or nothing."""
     at = path.replace("{key}", key).replace("{id}", "1")
     body = next((each for end, each in BODIES.items() if path.endswith(end)), {})
-    body = {"name": "machine-1"} if (method, path) == ("PATCH", "/v1/hardware/{key}") else body
+    body = {"name": name} if (method, path) == ("PATCH", "/v1/hardware/{key}") else body
     sent = None if method in ("GET", "DELETE") else body
     async with door.local.request(method, f"http://tinkbox{at}", json=sent) as response:
         return "" if response.ok else str(await response.json(content_type=None))
@@ -55,6 +55,15 @@ async def test_every_route_takes_every_name_of_a_machine(door: Door, name: str) 
     assert {each for each in told if NOT_FOUND not in await answer(door, *each, "nowhere")} == set(), (
         "it was looked for"
     )
+
+
+async def test_every_route_takes_a_name_with_braces(door: Door) -> None:
+    """As a document of a template that was never filled has it."""
+    await door.done("POST", "/v1/hardware", json.loads(json.dumps(hardware(1)).replace("machine-1", "{{.x}}")))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    told = {each: await answer(door, *each, "{{.x}}", name="{{.x}}") for each in routes(door)}
+    assert {each: why for each, why in told.items() if "'{{.x}}' not found" in why or "404: Not Found" in why} == {}
 
 
 def changes(door: Door) -> list[tuple[str, str]]:
@@ -127,6 +136,15 @@ async def test_what_may_not_be_deleted_is_refused_to_who_looks_it_up_for_that(do
     status, refused = await door.ask("GET", f"/v1/workflows/{made}/state?to_change=delete")
     assert (status, "is running, and can be deleted when it is over" in refused["detail"]) == (409, True)
     assert {(await door.ask("GET", each))[0] for each in looked_up} == {200}
+
+
+async def test_a_wrong_word_for_what_a_key_is_looked_up_for_is_told_with_all_that_there_are(door: Door) -> None:
+    await door.box.machine(1)
+    for path in ("hardware/machine-1", "workflows/w/state", "workflows/w/breakpoints", "rollouts/r"):
+        for given in ("x", ""):
+            status, refused = await door.ask("GET", f"/v1/{path}?to_change={given}")
+            told = f"to_change is one of 0, 1, unfinished, delete, retire, not '{given}'"
+            assert (status, refused["detail"]) == (422, told)
 
 
 async def test_a_machine_that_may_not_leave_is_refused_in_the_same_words_to_who_looks_it_up_for_that(

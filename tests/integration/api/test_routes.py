@@ -41,7 +41,9 @@ async def test_a_machines_life(door: Door) -> None:
     assert (await door.done("POST", "/v1/hardware", hardware(1)))["id"] == MACHINE
     (listed,) = await door.done("GET", "/v1/hardware")
     assert listed["document"] == hardware(1)
-    assert listed["interfaces"] == [{"mac": mac(1), "address": "172.30.0.11", "hostname": "machine-1"}]
+    network = {"netmask": "255.255.255.0", "gateway": "172.30.0.1"}
+    card = {"mac": mac(1), "address": "172.30.0.11", **network, "hostname": "machine-1"}
+    assert listed["interfaces"] == [card]
     assert (listed["ticket"], listed["installed"], listed["boots"], listed["parked"]) == (False, False, 0, "")
     for key in (MACHINE, MACHINE[:8], mac(1), "172.30.0.11", "machine-1"):
         assert await door.done("GET", f"/v1/hardware/{key}") == {**listed, **LEARNED}

@@ -8,8 +8,14 @@ DOCUMENT = {"id": MACHINE_ID, "metadata": {"facility": {"facility_code": "onprem
 MACHINE = {
     "id": MACHINE_ID,
     "interfaces": [
-        {"mac": "08:00:27:00:00:01", "address": "172.30.0.11", "hostname": "machine-1"},
-        {"mac": "08:00:27:00:00:02", "address": "", "hostname": ""},
+        {
+            "mac": "08:00:27:00:00:01",
+            "address": "172.30.0.11",
+            "netmask": "255.255.255.0",
+            "gateway": "172.30.0.1",
+            "hostname": "machine-1",
+        },
+        {"mac": "08:00:27:00:00:02", "address": "", "netmask": "", "gateway": "", "hostname": ""},
     ],
     "name": "machine-1",
     "state": "booting",
@@ -54,7 +60,30 @@ LISTED_WORKFLOW = {
     "actions_total": 5,
     "current_action": "disk-image",
 }
-
+STATE = {
+    "workflow_id": WORKFLOW_ID,
+    "state": "RUNNING",
+    "name": "hello",
+    "template_name": "hello-world",
+    "machines": [MACHINE_NAMED],
+    "actions_done": 2,
+    "actions_total": 3,
+    "progress": 66,
+    "current_task": "hello world",
+    "current_action": "reboot",
+    "current_worker": MACHINE_ID,
+    "current_action_state": "RUNNING",
+    "failures": 0,
+    "retries": 0,
+    "reason": "",
+    "message": "",
+    "hint": "",
+    "exit_code": None,
+    "signal": "",
+    "last_output": [],
+    "held": None,
+    "conditions": [],
+}
 ARMED = {"on_failure": True, "before": ["disk/image"], "after": [], "timeout": 1800, "on_expiry": "fail"}
 HOLD = {
     "workflow_id": WORKFLOW_ID,

@@ -1,5 +1,6 @@
 """Which appliance is asked, and in which order."""
 
+import json
 import signal
 import sys
 import threading
@@ -10,21 +11,83 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tests.unit.cli.documents import MACHINE_NAMED
+from tests.unit.cli.documents import AT, EVENTS, MACHINE, MACHINE_NAMED, STATE, TEMPLATE, WORKFLOW, service
+from tests.unit.cli.rollout_documents import member, standing
 from tinkbox.cli.exit_statuses import UNREAD
+from tinkbox.cli.output import progress_line
 from tinkbox.cli.output.changes import MANY
 from tinkbox.cli.output.progress_line import ERASE
 
 Tinkbox = Callable[..., Printed]
+VERSION = {"version": 1, "at": AT, "kept": True, "files": [{"path": "data", "size": 3, "mode": 0o644}]}
 
 
-def test_several_keys_are_asked_in_their_order_and_the_first_refusal_ends_it(
+# What a command that shows asks for a key, and a document that answers it; {} is the key.
+SHOWN: dict[str, dict[str, object]] = {
+    "template get": {"templates/{}": TEMPLATE},
+    "hardware get": {"hardware/{}": MACHINE, "hardware/{}/timeline": []},
+    "hardware id": {"hardware/{}": MACHINE},
+    "workflow get": {"workflows/{}": WORKFLOW},
+    "workflow state": {"workflows/{}/state": STATE},
+    "workflow events": {"workflows/{}/events?after=0": EVENTS},
+    "workflow data": {"workflows/{}/data?version=0": {"version": 0, "files": []}},
+    "workflow data --list": {"workflows/{}/data/versions": [VERSION]},
+    "rollout get": {"rollouts/{}": standing()},
+    "rollout get --machines": {"rollouts/{}/machines": [member("node7")]},
+    "service list": {"services?workflow={}": [service()]},
+}
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_what_shows_several_shows_those_that_are_there_and_tells_of_each_other_one(
+    tinkbox: Tinkbox, appliance: FakeAppliance, command: str
+) -> None:
+    for key in ("one", "three"):
+        appliance.answers |= {f"GET /v1/{path.format(key)}": answer for path, answer in SHOWN[command].items()}
+    for path in SHOWN[command]:
+        for key in ("two", "four"):
+            appliance.answers[f"GET /v1/{path.format(key)}"] = {"status": 404, "detail": f"there is no {key}"}
+    refused = "tinkbox: there is no two\ntinkbox: there is no four\n"
+    for format_ in ("table", "wide", "csv", "name", "json", "yaml", "tink"):
+        words = (*command.split(), "-o", format_)
+        shown = tinkbox(*words, "one", "two", "three", "four")
+        assert (shown.status, shown.err) == (1, refused), format_
+        assert shown.out == tinkbox(*words, "one", "three").out != "", format_
+        missing = tinkbox(*words, "two", "four")
+        assert (missing.status, missing.out, missing.err) == (1, "", refused), format_
+        missing = tinkbox(*words, "two")
+        assert (missing.status, missing.out, missing.err) == (1, "", "tinkbox: there is no two\n"), format_
+    # Of several keys it is a list, though one alone means something.
+    both, one = (
+        json.loads(tinkbox(*command.split(), "-o", "json", *keys).out) for keys in (("one", "three"), ("two", "one"))
+    )
+    assert one == both[: len(both) // 2]
+
+
+@pytest.mark.parametrize(("verb", "wrong"), [("mac", "08:00:27:00:00:09"), ("ip", "172.30.0.99")])
+def test_of_several_addresses_those_of_machines_are_shown(
+    tinkbox: Tinkbox, appliance: FakeAppliance, verb: str, wrong: str
+) -> None:
+    right = str(MACHINE["interfaces"][0]["mac" if verb == "mac" else "address"])
+    appliance.answers[f"GET /v1/hardware/{right}"] = MACHINE
+    for words in ((), ("-d",), ("-o", "json"), ("-o", "name")):
+        shown = tinkbox("hardware", verb, *words, wrong, right)
+        assert shown.status == 1
+        assert shown.err == f"tinkbox: {verb.upper()} address not found in the database {wrong}\n"
+        assert MACHINE["name"] in shown.out or str(MACHINE["id"]) in shown.out
+
+
+def test_nothing_is_shown_of_several_when_the_appliance_goes_in_the_middle(
     tinkbox: Tinkbox, appliance: FakeAppliance
 ) -> None:
-    shown = {"name": "t", "data": "text\n"}
-    appliance.answers = {"GET /v1/templates/one": {"id": "one", **shown}, "GET /v1/templates/three": shown}
-    assert tinkbox("template", "get", "one", "two", "three").status == 1
-    assert [request for request, _ in appliance.asked] == ["GET /v1/templates/one", "GET /v1/templates/two"]
+    def last() -> dict[str, object]:
+        appliance.away = True
+        return TEMPLATE
+
+    appliance.answers = {"GET /v1/templates/one": last, "GET /v1/templates/two": TEMPLATE}
+    shown = tinkbox("template", "get", "one", "two", "three", "-o", "json")
+    assert (shown.status, shown.out, shown.err.count("\n")) == (3, "", 1)
+    assert "done" not in shown.err  # which is for what changes
 
 
 CHANGES = {
@@ -113,6 +176,10 @@ def test_a_terminal_shows_how_many_of_many_are_done(
     assert f"7 of {MANY}{ERASE}" in shown.err
     assert shown.err.endswith(f"{MANY} of {MANY}{ERASE}")
     assert ERASE not in tinkbox("workflow", "cancel", *keys[1:]).err
+    # Of looks those are told that take longer.
+    appliance.answers |= {f"GET /v1/templates/{key}": TEMPLATE for key in keys}
+    monkeypatch.setattr(progress_line, "ON_TERMINAL", 1000.0)
+    assert f" of {MANY}" not in tinkbox("template", "get", *keys).err
 
 
 def test_2020s_delete_of_templates_and_workflows_is_silent(

@@ -140,6 +140,8 @@ def test_nothing_with_such_labels_is_told_and_nothing_is_done(tinkbox: Tinkbox, 
         (["hardware", "label", "rack=r1"], "name at least one MACHINE"),
         (["hardware", "label", "node7", "rack=r 1"], "is no value of a label"),
         (["hardware", "label", "node7", "rack=r1", "rack-"], "is set and removed at once"),
+        (["hardware", "label", "node7", "rack=r1", "rack=r2"], "label rack is set to 'r1' and to 'r2'"),
+        (["hardware", "add", "08:00:27:00:00:07", "--label", "rack=r1", "-l", "rack=r2"], "rack has two values"),
     ],
 )
 def test_a_wrong_selection_is_found_before_the_appliance_is_asked(

@@ -90,6 +90,12 @@ def test_a_label_is_not_set_and_removed_at_once() -> None:
         parse_change(["rack=r1", "rack-"])
 
 
+def test_a_label_is_set_once() -> None:
+    assert parse_change(["rack=r1", "rack=r1"]).set == (("rack", "r1"),)
+    with pytest.raises(Invalid, match="label rack is set to 'r1' and to 'r2'"):
+        parse_change(["rack=r1", "rack=r2"])
+
+
 def test_every_problem_of_a_map_is_told_and_the_way_out() -> None:
     with pytest.raises(Invalid) as refused:
         parse_labels({"rack": 1, "a b": "c", "gpu": "yes", "x": "-"}, "metadata.labels")

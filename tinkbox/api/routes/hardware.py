@@ -187,7 +187,13 @@ def credential_document(made: Credential) -> Document:
 
 def hardware_document(status: MachineStatus) -> Document:
     interfaces = [
-        {"mac": each.mac, "address": str(each.address or ""), "hostname": each.hostname}
+        {
+            "mac": each.mac,
+            "address": str(each.address or ""),
+            "netmask": str(each.netmask or ""),
+            "gateway": str(each.gateway or ""),
+            "hostname": each.hostname,
+        }
         for each in status.hardware.interfaces
     ]
     return {

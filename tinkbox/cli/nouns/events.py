@@ -68,7 +68,9 @@ def watch(chosen: argparse.Namespace) -> None:
 
 
 def _as_json(number: int, event: Document) -> str:
-    return json.dumps({"sequence": number, **event})
+    # Events of a hold have a `sequence` of their own, the hold's among those of its attempt: `workflow events` tells it.
+    place = {"sequence": number}
+    return json.dumps(place | dict(event) | place)
 
 
 def _for_people(_: int, event: Document) -> str:

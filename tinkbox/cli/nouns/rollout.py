@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from tinkbox.cli.called_as import called_as
-from tinkbox.cli.connection import ask_each, stay_connected
+from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_filters, add_keys, add_listing, add_verb, add_verbs, add_watch, add_yes
 from tinkbox.cli.interruptions.readers import check_reader
-from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.changes import change_each, show_each, tell_deleted
 from tinkbox.cli.output.formats import (
     Column,
     Document,
@@ -127,16 +127,29 @@ def show_list(chosen: argparse.Namespace) -> int:
     return show_found(chosen, lambda operator: operator.rollouts, LISTED)
 
 
-def get(chosen: argparse.Namespace) -> None:
-    if chosen.machines:
-        members = ask_each(chosen, lambda operator, key: operator.rollouts.machines(key))
-        if names_one(chosen):
-            show(chosen, members[0], MACHINES, key="machine")  # a name may be another machine's by now
-            return
-        listed = [{"rollout": key, **one} for key, each in zip(chosen.keys, members, strict=True) for one in each]
-        show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine")
+def get(chosen: argparse.Namespace) -> int:
+    if not chosen.machines:
+        return show_each(
+            chosen, lambda operator, key: operator.rollouts.get(key), lambda found: _show_rollouts(chosen, found)
+        )
+
+    async def members(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
+        return key, await operator.rollouts.machines(key)
+
+    return show_each(chosen, members, lambda found: _show_machines(chosen, found))
+
+
+def _show_machines(chosen: argparse.Namespace, found: Sequence[tuple[str, Sequence[Document]]]) -> None:
+    """The machines of each rollout, with its key."""
+    if names_one(chosen):
+        ((_, members),) = found
+        show(chosen, members, MACHINES, key="machine")  # a name may be another machine's by now
         return
-    found = ask_each(chosen, lambda operator, key: operator.rollouts.get(key))
+    listed = [{"rollout": key, **one} for key, members in found for one in members]
+    show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine")
+
+
+def _show_rollouts(chosen: argparse.Namespace, found: Sequence[Document]) -> None:
     if not for_people(chosen):
         show(chosen, found, COLUMNS, one=names_one(chosen))
         return

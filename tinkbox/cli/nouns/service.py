@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_filters, add_listing, add_verb, add_verbs, add_watch
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.followed_output import Page, Stream, follow, name_of_run
 from tinkbox.cli.output.formats import Column, Document, short
 from tinkbox.cli.output.lists import List
@@ -112,6 +113,13 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> int:
+    if chosen.keys and not chosen.watch:
+        filters = LISTED.filters(chosen)
+        return show_each(
+            chosen,
+            lambda operator, key: operator.services.found({"workflow": key, **filters}),
+            lambda found: LISTED.show(chosen, *_together(found)),
+        )
     return show_found(chosen, lambda operator: _OfWorkflows(operator.services, chosen.keys), LISTED)
 
 
@@ -123,12 +131,15 @@ class _OfWorkflows:
     keys: Sequence[str]
 
     async def found(self, asked: Mapping[str, str]) -> "Found":
-        from tinkbox.client.operator import Found
-
         if not self.keys:
             return await self.services.found(asked)
-        found = [await self.services.found({"workflow": key, **asked}) for key in self.keys]
-        return Found([service for each in found for service in each.documents], sum(each.total for each in found))
+        return _together([await self.services.found({"workflow": key, **asked}) for key in self.keys])
+
+
+def _together(found: "Sequence[Found]") -> "Found":
+    from tinkbox.client.operator import Found
+
+    return Found([service for each in found for service in each.documents], sum(each.total for each in found))
 
 
 def logs(chosen: argparse.Namespace) -> None:

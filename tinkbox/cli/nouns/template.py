@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import (
     add_filters,
     add_keys,
@@ -19,7 +19,7 @@ from tinkbox.cli.flags import (
 )
 from tinkbox.cli.input_documents import add_text_source, input_file, read_devices, read_text
 from tinkbox.cli.labelling import declare_label
-from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.changes import change_each, show_each, tell_deleted
 from tinkbox.cli.output.formats import (
     As2020,
     Column,
@@ -36,7 +36,7 @@ from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
-from tinkbox.cli.typed_words import is_key
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
@@ -61,7 +61,7 @@ AS_2020 = As2020(
 
 def _key(template: Document) -> str:
     """What commands take for it and for no other template; one of the program has no id."""
-    return str(template["name"] if is_key(template["name"]) else template["id"] or template["name"])
+    return key_for_scripts(template["name"], template["id"])
 
 
 LISTED = List(columns=COLUMNS, name=_key, as_2020=AS_2020, sort="name")
@@ -138,12 +138,15 @@ def show_list(chosen: argparse.Namespace) -> int:
     return show_found(chosen, lambda operator: operator.templates, LISTED)
 
 
-def get(chosen: argparse.Namespace) -> None:
+def get(chosen: argparse.Namespace) -> int:
     if not chosen.keys:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.templates.found(LISTED.filters(chosen))))
-        return
-    found = ask_each(chosen, lambda operator, key: operator.templates.get(key))
-    show_texts(chosen, found, COLUMNS, "data", AS_2020, name=_key, one=names_one(chosen))
+        return 0
+    return show_each(
+        chosen,
+        lambda operator, key: operator.templates.get(key),
+        lambda found: show_texts(chosen, found, COLUMNS, "data", AS_2020, name=_key, one=names_one(chosen)),
+    )
 
 
 def update(chosen: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""What commands change or examine, key by key, and what they say of it."""
+"""What commands change, examine or show, key by key, and what they say of it."""
 
 import argparse
 import sys
@@ -37,7 +37,7 @@ def change_each(
     A refusal is told on standard error, and the next key is gone on with.  Returns the exit status: 1 when one was refused.
     Raises what would be refused for each of them: no appliance answers, or it does not know the caller.  When some are done
     by then, that says how many, and how the rest is done: `again`, or by typing the same again where that means the same.
-    Standard error says so too when the reader goes away, by Ctrl-C and by a signal, unless it `only_looks`.
+    Standard error says so too when the reader goes away, by Ctrl-C and by a signal.  A command that `only_looks` says neither.
     """
     look_up(chosen, only_looks=only_looks)
     meant = getattr(chosen, "meant", None) or {}
@@ -47,7 +47,10 @@ def change_each(
         status, total = int(told > 0), told + len(chosen.keys)
         far = _Far(total=total)
         changed_ids: set[str] = set()
-        with told_how_far(lambda: "" if only_looks else _left_there(chosen, far, again)), _shown(total) as progress:
+        with (
+            told_how_far(lambda: "" if only_looks else _left_there(chosen, far, again)),
+            _shown(total, only_looks=only_looks) as progress,
+        ):
             for number, key in enumerate(chosen.keys, 1):
                 far.number = number
                 known = meant.get(key)
@@ -59,7 +62,7 @@ def change_each(
                     far.is_asked = True
                     answer = await change(operator, key)
                 except (Denied, Unavailable) as refusal:
-                    if far.done:
+                    if far.done and not only_looks:
                         raise _broken_off(chosen, refusal, far, again) from None
                     raise
                 except Refusal as refusal:
@@ -80,13 +83,29 @@ def change_each(
     return ask(chosen, changed)
 
 
-def _shown(total: int) -> "closing[ProgressLine[int]] | nullcontext[_NotShown]":
-    """Tells at a terminal how many of many are behind it; elsewhere the lines of what is done are enough."""
+def show_each(
+    chosen: argparse.Namespace,
+    question: "Callable[[Operator, str], Awaitable[T]]",
+    show: Callable[[list[T]], None],
+) -> int:
+    """Ask the same of each key on the command line and `show` what was answered, together and in their order; returns the exit status.
+
+    Refusals are told as by `change_each`, before what is shown.  Where all are refused nothing is shown.  Raises what `change_each` does.
+    """
+    found: list[T] = []
+    status = change_each(chosen, question, found.append, only_looks=True)
+    if found:
+        show(found)
+    return status
+
+
+def _shown(total: int, *, only_looks: bool) -> "closing[ProgressLine[int]] | nullcontext[_NotShown]":
+    """Tells at a terminal how many of many are behind it, of looks what takes longer; elsewhere the lines of what is done are enough."""
     if total < MANY or not sys.stderr.isatty():
         return nullcontext(_NotShown())
     from tinkbox.cli.output.progress_line import ProgressLine
 
-    return closing(ProgressLine(lambda number: f"{number} of {total}", at_once=True))
+    return closing(ProgressLine(lambda number: f"{number} of {total}", at_once=not only_looks))
 
 
 class _NotShown:

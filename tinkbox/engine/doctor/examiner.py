@@ -187,7 +187,7 @@ class Examiner:
         self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork], waited_for: Mapping[str, datetime]
     ) -> Case:
         hardware_id = self._machines.known.holder(mac)
-        told = await self._seen.story(mac, 0)
+        told = await self._seen.of(mac)
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
         case = replace(
             general,

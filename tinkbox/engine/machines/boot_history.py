@@ -1,6 +1,6 @@
 """Machines by what was seen of them: where each stands, and the story of its boots as people read it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,7 +53,7 @@ class Seen:
         """The id of a machine, empty when nobody knows it, and its MACs; raises as `story`."""
         with suppress(Invalid):
             mac = MacAddress(key)
-            if not self._machines.known.holder(mac):
+            if not self._machines.known.at(key) and not self._machines.known.named(key):
                 if self._machines.timeline.newest(mac) is None:
                     raise NotFound(
                         f"no hardware has {mac}, and nothing was seen of it: unknown machines are noted when they boot from the network"
@@ -75,7 +75,16 @@ class Seen:
 
         Raises NotFound for a machine that is not known and was not seen.
         """
-        hardware_id, macs = await self.which(key)
+        return await self._story(*await self.which(key), lines)
+
+    async def of(self, mac: MacAddress) -> list[Sighting]:
+        """As `story`, of the machine with a MAC, whoever else is called like it; without syslog lines."""
+        known = self._machines.known.having(mac)
+        if known is None:
+            return await self._story("", (mac,), 0)
+        return await self._story(known.hardware.id, tuple(each.mac for each in known.hardware.interfaces), 0)
+
+    async def _story(self, hardware_id: str, macs: Sequence[MacAddress], lines: int) -> list[Sighting]:
         sightings = await self._machines.timeline.of(*macs)
         if hardware_id:
             acts = await self._store.read(lambda tables: tables.sightings.acts(hardware_id, TOLD_ACTS))

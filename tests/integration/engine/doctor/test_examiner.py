@@ -1,6 +1,7 @@
 """What the doctor is given to look at."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, appliance, mac
+from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import FAULTS_KEPT, Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
@@ -16,9 +17,9 @@ from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
-from tinkbox.model.errors import NotFound, TooMany, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen
@@ -104,6 +105,21 @@ async def test_the_appliance_alone_is_looked_at_for_what_concerns_everybody(worl
     assert await world.rules() == []
     world.rivals, world.osie = (OTHER,), []
     assert await world.rules() == [("", "OtherServer"), ("", "NoOsie")]
+
+
+async def test_a_machine_that_is_called_as_the_mac_of_another_is_hides_neither(world: World) -> None:
+    box = world.box
+    worker = await box.machine(1)
+    document = json.dumps(hardware(2)).replace("machine-2", mac(1))
+    await box.machines.push(parse_hardware(document))
+    for number in (1, 2):
+        world.asks(MacAddress(mac(number)))
+        box.clock.forward(3600)
+    both = await world.examiner.examine()
+    assert both.machines == 2
+    assert (await world.examiner.examine(worker)).machines == 1
+    with pytest.raises(Conflict, match="ambiguous"):
+        await world.examiner.examine(mac(1))
 
 
 async def test_faults_of_the_appliance_are_told_without_asking_anybody_and_looked_at_now_and_then(world: World) -> None:

@@ -1,6 +1,7 @@
 """Machines by what was seen of them, and the story of a boot as people read it."""
 
 import json
+from uuid import UUID
 
 import pytest
 
@@ -60,6 +61,12 @@ async def test_what_was_never_seen_is_not_found(box: Appliance, seen: Seen) -> N
     with pytest.raises(NotFound, match="nothing was seen"):
         await seen.get(worker)
     assert await seen.story(worker) == []
+
+
+async def test_a_machine_that_is_called_like_a_mac_that_nobody_has_is_found(box: Appliance, seen: Seen) -> None:
+    document = json.dumps(hardware(1)).replace("machine-1", mac(9))
+    await box.machines.push(parse_hardware(document))
+    assert await seen.which(mac(9)) == (str(UUID(int=1)), (mac(1),))
 
 
 async def test_the_story_tells_of_boots_actions_and_lines_as_they_came(box: Appliance, seen: Seen) -> None:

@@ -42,6 +42,18 @@ def test_events_are_lines_of_json_and_resume_where_they_were_cut_off(
     assert appliance.last_event_ids == [None, "4", "6"]
 
 
+def test_the_place_of_an_event_of_a_hold_is_told_and_not_the_holds(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.sleep", stop)
+    appliance.answers["GET /v1/events"] = b'id: 4\n\nid: 5\nevent: x\ndata: {"kind": "action.held", "sequence": 1}\n\n'
+    watched = tinkbox("events", "watch", "-o", "json")
+    assert watched.out == '{"sequence": 5, "kind": "action.held"}\n'
+
+
 @pytest.mark.parametrize(
     ("flags", "terminal", "people"),
     [([], False, False), ([], True, True), (["-o", "table"], False, True), (["-o", "json"], True, False)],

@@ -130,13 +130,29 @@ def test_a_machine_is_told_in_full(tinkbox: Tinkbox, machines: FakeAppliance) ->
         f"ID:          {MACHINE_ID}\n"
         "State:       booting: kernel\n"
         "Labels:      gpu=no,rack=r1\n"
-        "Interfaces:  08:00:27:00:00:01 172.30.0.11\n"
+        "Interfaces:  08:00:27:00:00:01 172.30.0.11/24 gateway 172.30.0.1\n"
         "             08:00:27:00:00:02\n"
         "Created:     2020-07-08 15:17:02 UTC\n"
         "TIME                     STAGE       DETAIL\n"
         "2020-07-08 15:17:02 UTC  discovered  PXEClient\n"
         "2020-07-08 15:17:02 UTC  kernel\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({"address": "172.30.0.11"}, "172.30.0.11"),  # by an earlier release
+        ({"address": "172.30.0.11", "netmask": "255.255.254.0", "gateway": ""}, "172.30.0.11/23"),
+        ({"address": "", "netmask": "", "gateway": "172.30.0.1"}, "gateway 172.30.0.1"),
+    ],
+)
+def test_of_an_interface_is_shown_what_is_reserved(
+    tinkbox: Tinkbox, machines: FakeAppliance, told: dict[str, str], shown: str
+) -> None:
+    card = {"mac": "08:00:27:00:00:01", "hostname": "", **told}
+    machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {**MACHINE, "interfaces": [card]}
+    assert f"Interfaces:  08:00:27:00:00:01 {shown}\n" in tinkbox("hardware", "get", MACHINE_ID).out
 
 
 def test_the_list_has_a_line_for_each_interface(tink: Tinkbox, machines: FakeAppliance) -> None:
@@ -221,6 +237,9 @@ def test_an_address_shows_its_interface_only(tink: Tinkbox, machines: FakeApplia
 def test_an_unknown_address_is_told(tinkbox: Tinkbox, machines: FakeAppliance, verb: str, key: str, told: str) -> None:
     failed = tinkbox("hardware", verb, key)
     assert (failed.status, failed.out, failed.err) == (1, "", f"tinkbox: {told}\n")
+    machines.answers[f"GET /v1/hardware/{key}"] = {**MACHINE, "name": key}
+    failed = tinkbox("hardware", verb, key)
+    assert (failed.status, failed.out, failed.err) == (1, "", f"tinkbox: {told}\n"), "one is only called so"
 
 
 @pytest.mark.parametrize(
@@ -285,6 +304,18 @@ def test_below_the_timeline_stands_that_a_machine_gets_no_further(tink: Tinkbox,
 
 def test_a_credential_is_json_for_a_file(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert json.loads(tinkbox("hardware", "credential", "machine-1").out)["token"] == "secret"
+
+
+def test_watching_goes_on_with_the_machines_that_are_there(
+    tinkbox: Tinkbox, machines: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(_: float) -> None:
+        machines.answers[f"GET /v1/hardware/{MACHINE_ID}"] = {"status": 404, "detail": "it is gone"}
+
+    monkeypatch.setattr("asyncio.sleep", gone)
+    watched = tinkbox("hardware", "watch", "nothing", MACHINE_ID)
+    assert (watched.status, watched.out) == (1, f"{json.dumps(DOCUMENT)}\n")
+    assert watched.err == "tinkbox: no such thing here\ntinkbox: it is gone\n"
 
 
 def test_watching_prints_a_document_once_and_ends_when_the_machine_is_gone(

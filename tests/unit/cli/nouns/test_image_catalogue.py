@@ -159,6 +159,16 @@ def test_an_image_that_is_not_kept_is_told_with_those_that_are(tinkbox: Tinkbox,
     )
 
 
+@pytest.mark.parametrize("verb", ["show", "catalogue"])
+def test_of_several_images_those_that_are_there_are_shown(tinkbox: Tinkbox, keeping: FakeAppliance, verb: str) -> None:
+    told = tinkbox("image", verb, "debian-13", "no-such", "-o", "json")
+    assert (told.status, [each["id"] for each in json.loads(told.out)]) == (1, ["debian-13"])
+    assert (told.err.count("\n"), "image no-such" in told.err) == (1, True)
+    for wrong in (("no-such",), ("no-such", "nor-such")):
+        told = tinkbox("image", verb, *wrong, "-o", "json")
+        assert (told.status, told.out, told.err.count("tinkbox: ")) == (1, "", len(wrong))
+
+
 def test_nothing_kept_is_nothing_to_update(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["GET /v1/system-images"] = []
     assert tinkbox("image", "update").out.startswith("No image of the catalogue is here")

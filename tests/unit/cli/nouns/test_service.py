@@ -45,7 +45,7 @@ def test_those_of_named_workflows_are_asked_for_one_after_another(tinkbox: Tinkb
     appliance.answers["GET /v1/services?workflow=hello+world%2F1"] = [service()]
     appliance.answers["GET /v1/services?workflow=other"] = [service(id="o/s", name="s")]
     assert tinkbox("service", "list", "hello world/1", "other", "-q").out == f"{WORKFLOW_ID}/boot files\no/s\n"
-    missing = tinkbox("service", "list", "other", "nothing")
+    missing = tinkbox("service", "list", "nothing")
     assert (missing.status, missing.out) == (1, "")
 
 

@@ -109,6 +109,20 @@ def test_updating_changes_what_is_given(
     assert json.loads(templates.asked[0][1]) == sent
 
 
+@pytest.mark.parametrize(
+    "verb", ["template create -f", "template update t -f", "template validate", "workflow create -f"]
+)
+def test_a_document_that_is_empty_is_told_without_asking(
+    tinkbox: Tinkbox, templates: FakeAppliance, tmp_path: Path, verb: str
+) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text(" \n")
+    for place, where in ((str(empty), f"in {empty}"), ("-", "on standard input")):
+        refused = tinkbox(*verb.split(), place)
+        assert (refused.status, refused.out, templates.asked) == (1, "", [])
+        assert refused.err.startswith(f"tinkbox: there is nothing {where}, where the ")
+
+
 def verdict(machine: str, *problems: str, template: str = "") -> dict[str, object]:
     listed = [{"line": 7, "key": "tasks", "text": each} for each in problems]
     return {"template": template, "id": "x", "machine": machine, "devices": {}, "problems": listed}

@@ -19,6 +19,7 @@ from tests.unit.cli.documents import (
     MACHINE,
     MACHINE_ID,
     MACHINE_NAMED,
+    STATE,
     TEMPLATE_ID,
     WORKFLOW,
     WORKFLOW_ID,
@@ -29,30 +30,6 @@ from tinkbox.cli.output import formats, printable
 from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
-STATE = {
-    "workflow_id": WORKFLOW_ID,
-    "state": "RUNNING",
-    "name": "hello",
-    "template_name": "hello-world",
-    "machines": [MACHINE_NAMED],
-    "actions_done": 2,
-    "actions_total": 3,
-    "progress": 66,
-    "current_task": "hello world",
-    "current_action": "reboot",
-    "current_worker": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
-    "current_action_state": "RUNNING",
-    "failures": 0,
-    "retries": 0,
-    "reason": "",
-    "message": "",
-    "hint": "",
-    "exit_code": None,
-    "signal": "",
-    "last_output": [],
-    "held": None,
-    "conditions": [],
-}
 
 
 @pytest.fixture
@@ -349,6 +326,10 @@ def test_the_state_is_a_table_of_fields(tink: Tinkbox, workflows: FakeAppliance)
     assert tink("workflow", "state", WORKFLOW_ID).out.startswith(expected)
     assert tink("workflow", "state", WORKFLOW_ID, "-q").out == "RUNNING\n"
     assert json.loads(tink("workflow", "state", WORKFLOW_ID, "--format", "json").out) == STATE
+
+
+def test_of_the_state_q_prints_the_id_as_of_everything(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    assert tinkbox("workflow", "state", WORKFLOW_ID, "-q").out == f"{WORKFLOW_ID}\n"
 
 
 def test_the_state_tells_how_far_the_action_is(tink: Tinkbox, workflows: FakeAppliance) -> None:

@@ -91,6 +91,13 @@ def test_several_workflows_are_shown_one_after_the_other_and_named(
     assert printed.err == f"==> {WORKFLOW_ID}: os  / disk <==\n==> node7: os  / disk <==\n"
 
 
+def test_of_several_workflows_those_that_are_there_are_shown(tinkbox: Tinkbox, workflow: FakeAppliance) -> None:
+    workflow.answers[f"{ASKED}0"] = b"id: 0\n\n" + piece("1", b"said\n") + END
+    printed = tinkbox("workflow", "logs", "nope", WORKFLOW_ID)
+    assert (printed.status, printed.out) == (1, "said\n")
+    assert printed.err == f"tinkbox: no such thing here\n==> {WORKFLOW_ID}: os  / disk <==\n"
+
+
 def test_no_line_of_several_workflows_goes_on_where_another_may_begin(
     tinkbox: Tinkbox, workflow: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,17 +3,20 @@
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each, stay_connected
+from tinkbox.cli.connection import ask, stay_connected
 from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb, carry_out
 from tinkbox.cli.input_documents import input_file, read_input
 from tinkbox.cli.interruptions.outages import Outages
 from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.nouns.hardware.listing import LISTED
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Document, fields, for_people, names_one, show_notes
 from tinkbox.cli.output.printable import clean, logged
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.cli.output.refusals import tell_refusal
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -49,32 +52,37 @@ def push(chosen: argparse.Namespace) -> None:
         print(clean(f"{pushed['name']} ({pushed['mac']}) stored" if pushed["name"] else f"{pushed['mac']} stored"))
 
 
-def by_id(chosen: argparse.Namespace) -> None:
-    machines = ask_each(chosen, lambda operator, key: operator.hardware.get(key))
-    if not for_people(chosen):
-        LISTED.show(chosen, machines, one=names_one(chosen))
-        return
-    for machine in machines:
-        print(json.dumps(machine["document"]))
+def by_id(chosen: argparse.Namespace) -> int:
+    def show(machines: Sequence[Document]) -> None:
+        if for_people(chosen):
+            _print_documents(machines)
+        else:
+            LISTED.show(chosen, machines, one=names_one(chosen))
+
+    return show_each(chosen, lambda operator, key: operator.hardware.get(key), show)
 
 
 def all_documents(chosen: argparse.Namespace) -> None:
     """A line of JSON for each, oldest first, which 2020's `tink` printed; those out of service are left out."""
-    for machine in ask(chosen, lambda operator: operator.hardware.all()):
+    _print_documents(ask(chosen, lambda operator: operator.hardware.all()))
+
+
+def _print_documents(machines: Sequence[Document]) -> None:
+    for machine in machines:
         print(json.dumps(machine["document"]))
 
 
-def by_mac(chosen: argparse.Namespace) -> None:
+def by_mac(chosen: argparse.Namespace) -> int:
     from tinkbox.model.hardware import MacAddress
 
     try:
-        addresses = [MacAddress(key) for key in chosen.keys]
+        chosen.keys = [MacAddress(key) for key in chosen.keys]
     except Invalid as error:
         chosen.usage_error(str(error))
-    _by_address(chosen, addresses, "MAC")
+    return _by_address(chosen, "MAC")
 
 
-def by_ip(chosen: argparse.Namespace) -> None:
+def by_ip(chosen: argparse.Namespace) -> int:
     from ipaddress import AddressValueError, IPv4Address
 
     for key in chosen.keys:
@@ -82,20 +90,26 @@ def by_ip(chosen: argparse.Namespace) -> None:
             IPv4Address(key)
         except AddressValueError:
             chosen.usage_error(f"invalid ip: {key[:40]}")
-    _by_address(chosen, chosen.keys, "IP")
+    return _by_address(chosen, "IP")
 
 
-def watch(chosen: argparse.Namespace) -> None:
-    """Print the documents of these machines, and again whenever one changes."""
+def watch(chosen: argparse.Namespace) -> int:
+    """Print the documents of these machines, and again whenever one changes; 1 once each of them was refused or is gone."""
     import asyncio
 
-    async def watched(operator: "Operator") -> None:
+    async def watched(operator: "Operator") -> int:
         known: dict[str, object] = {}
+        keys = list(chosen.keys)
         outages = Outages()
-        while True:
+        while keys:
             try:
-                for key in chosen.keys:
-                    document = (await operator.hardware.get(key))["document"]
+                for key in list(keys):
+                    try:
+                        document = (await operator.hardware.get(key))["document"]
+                    except (NotFound, Conflict, Invalid) as refusal:
+                        tell_refusal(refusal)
+                        keys.remove(key)
+                        continue
                     if known.get(key) != document:
                         known[key] = document
                         print(json.dumps(document), flush=True)
@@ -105,29 +119,35 @@ def watch(chosen: argparse.Namespace) -> None:
                     raise
                 outages.tell(error)
             check_reader()
-            await asyncio.sleep(1)
+            if keys:
+                await asyncio.sleep(1)
+        return 1
 
-    stay_connected(chosen, watched)
+    return stay_connected(chosen, watched)
 
 
-def _by_address(chosen: argparse.Namespace, addresses: Sequence[str], kind: str) -> None:
-    machines = [_machine(chosen, address, kind) for address in addresses]
+def _by_address(chosen: argparse.Namespace, kind: str) -> int:
+    async def found(operator: "Operator", address: str) -> tuple[str, Document]:
+        with suppress(NotFound):
+            machine = await operator.hardware.get(address)
+            if _matching(machine, address):  # and is not only called so
+                return address, machine
+        raise NotFound(f"{kind} address not found in the database {address}")
+
+    return show_each(chosen, found, lambda machines: _show_addressed(chosen, machines))
+
+
+def _show_addressed(chosen: argparse.Namespace, found: Sequence[tuple[str, Document]]) -> None:
+    """Machines, each with the address that it was found by."""
+    machines = [machine for _, machine in found]
     if chosen.details:
-        for machine in machines:
-            print(json.dumps(machine["document"]))
+        _print_documents(machines)
     elif not for_people(chosen):
         LISTED.show(chosen, machines, one=names_one(chosen))
     else:
-        for machine, address in zip(machines, addresses, strict=True):
+        for address, machine in found:
             for interface in _matching(machine, address):
                 print(fields(chosen, _told(machine, interface)), end="")
-
-
-def _machine(chosen: argparse.Namespace, address: str, kind: str) -> Document:
-    try:
-        return ask(chosen, lambda operator: operator.hardware.get(address))
-    except NotFound:
-        raise NotFound(f"{kind} address not found in the database {address}") from None
 
 
 def _told(machine: Document, interface: Document) -> Sequence[tuple[str, object]]:

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Joined, Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
 from tinkbox.cli.nouns.hardware.discovery import inventory_table
 from tinkbox.cli.nouns.hardware.notes import noted
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import As2020, Column, Document, fields, for_people, names_one, show
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
-from tinkbox.cli.typed_words import is_key
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.cli.wording.machines import seen_standing, shown_by, standing, why
 from tinkbox.cli.wording.timelines import detail, timeline
 from tinkbox.model.errors import NotFound
@@ -45,8 +46,7 @@ def _why(machine: Document) -> str:
 
 def _key(machine: Document) -> str:
     """What commands take for it and for no other machine."""
-    key = machine.get("key", machine["name"])  # earlier releases tell none
-    return str(key if is_key(key) else machine["id"])
+    return key_for_scripts(machine.get("key", machine["name"]), machine["id"])  # earlier releases tell no key
 
 
 AS_2020 = As2020(
@@ -128,12 +128,15 @@ def show_list(chosen: argparse.Namespace) -> int:
     return show_found(chosen, lambda operator: operator.hardware, LISTED)
 
 
-def get(chosen: argparse.Namespace) -> None:
+def get(chosen: argparse.Namespace) -> int:
     """The machines and how far their boots came, also of one that nobody knows; without keys the list."""
     if not chosen.keys:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.hardware.found(LISTED.filters(chosen))))
-        return
-    machines = ask_each(chosen, _with_timeline)
+        return 0
+    return show_each(chosen, _with_timeline, lambda machines: _show_machines(chosen, machines))
+
+
+def _show_machines(chosen: argparse.Namespace, machines: Sequence[Document]) -> None:
     if not for_people(chosen):
         LISTED.show(chosen, machines, one=names_one(chosen))
         return
@@ -155,7 +158,7 @@ def get(chosen: argparse.Namespace) -> None:
 
 def _told(machine: Document) -> Sequence[tuple[str, object]]:
     """What is known of a machine, for people; what is not is left out."""
-    cards = [" ".join(each for each in (card["mac"], card["address"]) if each) for card in machine["interfaces"]]
+    cards = [_card(each) for each in machine["interfaces"]]
     known = [
         ("Name", machine["name"]),
         ("ID", machine["id"]),
@@ -168,6 +171,17 @@ def _told(machine: Document) -> Sequence[tuple[str, object]]:
         ("Created", moment(machine["created_at"])),
     ]
     return [(name, value) for name, value in known if value]
+
+
+def _card(interface: Document) -> str:
+    """An interface with what is reserved for it: `08:00:27:00:00:01 172.30.0.11/24 gateway 172.30.0.1`."""
+    from ipaddress import IPv4Network
+
+    address, gateway = interface["address"], interface.get("gateway")
+    if address and (mask := interface.get("netmask")):  # earlier releases tell neither mask nor gateway
+        address = f"{address}/{IPv4Network((0, mask)).prefixlen}"
+    parts = (interface["mac"], address, f"gateway {gateway}" if gateway else "")
+    return " ".join(each for each in parts if each)
 
 
 def _retired(machine: Document) -> str:

@@ -13,6 +13,7 @@ from tinkbox.cli.nouns.image.fetch import add_files, catalogue_folders, chosen_c
 from tinkbox.cli.nouns.image.show import PROOFS, latest_of
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
 from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.output.tables import Fit
 from tinkbox.model.errors import NotFound, Refusal, Unavailable
 from tinkbox.model.sizes import show_size
@@ -21,6 +22,7 @@ from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.entries import Entry
+    from tinkbox.catalogue.layers import Catalogue
     from tinkbox.catalogue.resolving import Found
 
 COLUMNS: Sequence[Column] = (
@@ -69,12 +71,14 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_files(add_listing(verb))
 
 
-def catalogue(chosen: argparse.Namespace) -> None:
+def catalogue(chosen: argparse.Namespace) -> int:
     if chosen.install:
         _install(chosen.install)
-        return
+        return 0
     found = chosen_catalogue(chosen)
-    entries = [found.entry(each) for each in chosen.ids] if chosen.ids else list(found.entries.values())
+    entries, refused = _entries(found, chosen.ids) if chosen.ids else (list(found.entries.values()), False)
+    if not entries and refused:
+        return 1
     try:
         kept = latest_of(ask(chosen, lambda operator: operator.images.systems()))
     except Unavailable as error:
@@ -86,6 +90,18 @@ def catalogue(chosen: argparse.Namespace) -> None:
             print(fields(chosen, _told(document), ("Field Name", "Value")), end="")
     else:
         show(chosen, documents, COLUMNS)
+    return int(refused)
+
+
+def _entries(found: "Catalogue", ids: Sequence[str]) -> "tuple[Sequence[Entry], bool]":
+    """Those of the catalogue that are named, and whether others are not in it, which are told."""
+    entries: list[Entry] = []
+    for each in ids:
+        try:
+            entries.append(found.entry(each))
+        except NotFound as refusal:
+            tell_refusal(refusal)
+    return entries, len(entries) < len(ids)
 
 
 def update(chosen: argparse.Namespace) -> int:
@@ -93,7 +109,9 @@ def update(chosen: argparse.Namespace) -> int:
 
     found = chosen_catalogue(chosen)
     kept = latest_of(ask(chosen, lambda operator: operator.images.systems()))
-    entries = [found.entry(each) for each in chosen.ids or [each for each in kept if each in found.entries]]
+    entries, refused = _entries(found, chosen.ids or [each for each in kept if each in found.entries])
+    if not entries and refused:
+        return 1
     if not entries and for_people(chosen):
         print("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched.")
         return 0
@@ -104,8 +122,8 @@ def update(chosen: argparse.Namespace) -> int:
     if changed and for_people(chosen):
         print(f"To fetch: tinkbox image fetch {' '.join(changed)}")
     for refusal in failed:
-        print(clean(f"tinkbox: {refusal}"), file=sys.stderr)
-    return 1 if failed else 0
+        tell_refusal(refusal)
+    return 1 if failed or refused else 0
 
 
 async def _newest_of(entries: "Sequence[Entry]") -> "tuple[Sequence[Found], Sequence[Refusal]]":

@@ -2,15 +2,19 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
-from tinkbox.cli.output.formats import Column, Document, fields, for_people, show
+from tinkbox.cli.output.changes import show_each
+from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, show
 from tinkbox.cli.output.printable import moment
 from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
 from tinkbox.model.system_image import LATEST, Compression, Format, Verified
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
 PROOFS: Mapping[str, str] = {
     Verified.SIGNED: "signed",
@@ -37,21 +41,30 @@ KEPT: Sequence[Column] = (
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_listing(add_verb(verbs, "show", show_kept, "a system image that is here"))
     verb.add_argument(
-        "ids",
+        "keys",
         metavar=KeyKind.SYSTEM_IMAGE,
         nargs="+",
         help="its id, which is the newest, or one version: debian-13:20261101",
     )
 
 
-def show_kept(chosen: argparse.Namespace) -> None:
-    kept = ask(chosen, lambda operator: operator.images.systems())
-    found = [_kept_one(kept, each) for each in chosen.ids]
+def show_kept(chosen: argparse.Namespace) -> int:
+    kept: Sequence[Document] = ()
+
+    async def one(operator: "Operator", key: str) -> Document:
+        nonlocal kept
+        kept = kept or await operator.images.systems()
+        return _kept_one(kept, key)
+
+    return show_each(chosen, one, lambda found: _show_images(chosen, found))
+
+
+def _show_images(chosen: argparse.Namespace, found: Sequence[Document]) -> None:
     if for_people(chosen):
         for image in found:
             print(fields(chosen, _kept_fields(image)), end="")
     else:
-        show(chosen, found, KEPT, key="id", one=len(found) == 1)
+        show(chosen, found, KEPT, key="id", one=names_one(chosen))
 
 
 def latest_of(kept: Sequence[Document]) -> Mapping[str, Document]:

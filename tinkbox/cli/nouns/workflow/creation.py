@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb, label
-from tinkbox.cli.input_documents import input_file, read_devices, read_text
+from tinkbox.cli.input_documents import Nothing, input_file, read_devices, read_text
 from tinkbox.cli.nouns.workflow import for_machines
 from tinkbox.cli.nouns.workflow.made import tell_workflows
 from tinkbox.cli.output.formats import show_notes
@@ -92,8 +92,11 @@ def create(chosen: argparse.Namespace) -> int:
         chosen.usage_error(MISSING)
     armed, confirmed, labels = _armed(chosen.breakpoints), chosen.confirm_wipe, dict(chosen.labels)
     if chosen.template is None:
-        text = read_text(chosen.file, "kind: Workflow")
-        if not text.strip():
+        try:
+            text = read_text(chosen.file, "documents of kind: Workflow")
+        except Nothing:
+            if chosen.file is not None:
+                raise
             chosen.usage_error(MISSING)
         answer = ask(
             chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed, labels=labels)

@@ -6,15 +6,20 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
-from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_verb
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import TABLES, Column, Document, json_of, names_one, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.text import counted
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
 
 
 def _kind(file: Document) -> str:
@@ -37,9 +42,8 @@ VERSIONS: Sequence[Column] = (
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    verb = add_listing(
-        add_keys(add_verb(verbs, "data", data, "a workflow's ephemeral data"), KeyKind.WORKFLOW, by_labels=False)
-    )
+    verb = add_verb(verbs, "data", data, "a workflow's ephemeral data")
+    add_listing(add_shown_keys(verb, "+", KeyKind.WORKFLOW, by_labels=False))
     verb.add_argument("-v", "--version", type=int, default=0, dest="data_version", metavar="N", help="0: the newest")
     what = verb.add_mutually_exclusive_group()
     what.add_argument("-m", "--metadata", action="store_true", help="about the data")
@@ -50,17 +54,27 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def data(chosen: argparse.Namespace) -> int:
-    """Print, list or save a workflow's ephemeral data; 1 when a file could not be saved."""
+    """Print, list or save a workflow's ephemeral data; 1 when a file could not be saved, or a key was refused."""
     if chosen.save is not None:
         return _save(chosen)
-    if chosen.list:
-        _show_versions(chosen)
-        return 0
-    versions = ask_each(chosen, lambda operator, key: operator.workflows.data(key, chosen.data_version))
+    if not chosen.list:
+        return show_each(
+            chosen,
+            lambda operator, key: operator.workflows.data(key, chosen.data_version),
+            lambda versions: _show_data(chosen, versions),
+        )
+
+    async def versions(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
+        return key, await operator.workflows.data_versions(key)
+
+    return show_each(chosen, versions, lambda found: _show_versions(chosen, found))
+
+
+def _show_data(chosen: argparse.Namespace, versions: Sequence[Document]) -> None:
     if chosen.format in ("json", "yaml") and not chosen.latest and not names_one(chosen):
         documents = [_metadata(found) if chosen.metadata else _document(found) for found in versions]
         print((json_of if chosen.format == "json" else yaml_of)(documents), end="")
-        return 0
+        return
     for found in versions:
         if chosen.latest:
             print("Latest workflow data version:", found["version"])
@@ -68,7 +82,6 @@ def data(chosen: argparse.Namespace) -> int:
             print(json.dumps(_metadata(found)))
         else:
             _print_data(found)
-    return 0
 
 
 def _metadata(found: Document) -> Document:
@@ -110,12 +123,12 @@ def _print_data(found: Document) -> None:
             print(f"tinkbox: there is also {clean(name)}, {each['size']} bytes (--save DIR saves it)", file=sys.stderr)
 
 
-def _show_versions(chosen: argparse.Namespace) -> None:
-    found = ask_each(chosen, lambda operator, key: operator.workflows.data_versions(key))
+def _show_versions(chosen: argparse.Namespace, found: Sequence[tuple[str, Sequence[Document]]]) -> None:
+    """The versions of each workflow, with its key."""
     several = not names_one(chosen)
     wanted = [
         {"workflow": key, **each} if several else each
-        for key, versions in zip(chosen.keys, found, strict=True)
+        for key, versions in found
         for each in versions
         if chosen.data_version in (0, each["version"])
     ]

@@ -6,11 +6,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask_each, stay_connected
+from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_times, add_verb
 from tinkbox.cli.interruptions.outages import Outages, tell_put_back
 from tinkbox.cli.interruptions.readers import check_reader
 from tinkbox.cli.nouns.workflow.companions import Companions
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.followed_output import Page, follow, name_of_attempt
 from tinkbox.cli.output.formats import As2020, Column, Document, names_one, short, show
 from tinkbox.cli.output.printable import moment
@@ -70,9 +71,16 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument("key", metavar="WORKFLOW")
 
 
-def events(chosen: argparse.Namespace) -> None:
+def events(chosen: argparse.Namespace) -> int:
     """Of several workflows it is one list, which names the workflow of each event."""
-    happened = list(chain.from_iterable(ask_each(chosen, lambda operator, key: operator.workflows.events(key))))
+    return show_each(
+        chosen,
+        lambda operator, key: operator.workflows.events(key),
+        lambda found: _show_events(chosen, list(chain.from_iterable(found))),
+    )
+
+
+def _show_events(chosen: argparse.Namespace, happened: Sequence[Document]) -> None:
     if names_one(chosen):
         show(chosen, happened, EVENTS, key="number", as_2020=AS_2020)
     else:
@@ -84,19 +92,21 @@ def _place(event: Document) -> str:
     return f"{event['workflow_id']}/{event['number']}"
 
 
-def logs(chosen: argparse.Namespace) -> None:
+def logs(chosen: argparse.Namespace) -> int:
     """Print what the actions of workflows printed, one workflow after the other (`output.followed_output`)."""
     if chosen.follow and len(chosen.keys) > 1:
         chosen.usage_error(f"-f follows one workflow, and these are {len(chosen.keys)}")
 
-    async def printed(operator: "Operator") -> None:
+    async def meant(operator: "Operator", key: str) -> tuple[str, str]:
+        return chosen.names.get(key, key), (await operator.workflows.get(key))["id"]
+
+    async def printed(operator: "Operator", workflows: Sequence[tuple[str, str]]) -> None:
         page = Page(name_of_attempt)
-        ids = [(await operator.workflows.get(key))["id"] for key in chosen.keys]
-        for key, workflow_id in zip(chosen.keys, ids, strict=True):
-            page.about = chosen.names.get(key, key) if len(ids) > 1 else ""
+        for name, workflow_id in workflows:
+            page.about = name if len(chosen.keys) > 1 else ""
             await follow(page, partial(operator.workflows.output, workflow_id, follow=chosen.follow))
 
-    stay_connected(chosen, printed)
+    return show_each(chosen, meant, lambda found: stay_connected(chosen, lambda operator: printed(operator, found)))
 
 
 def watch(chosen: argparse.Namespace) -> int:

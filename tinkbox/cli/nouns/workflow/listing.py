@@ -5,8 +5,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tinkbox.cli.connection import ask, ask_each
+from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import As2020, Column, Document, id_columns, names_one, show_texts
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, moment
@@ -100,9 +101,12 @@ def show_list(chosen: argparse.Namespace) -> int:
     return show_found(chosen, lambda operator: operator.workflows, LISTED)
 
 
-def get(chosen: argparse.Namespace) -> None:
+def get(chosen: argparse.Namespace) -> int:
     if not chosen.keys:
         LISTED.show(chosen, *ask(chosen, lambda operator: operator.workflows.found(LISTED.filters(chosen))))
-        return
-    found = ask_each(chosen, lambda operator, key: operator.workflows.get(key))
-    show_texts(chosen, found, ONE, "text", AS_2020, one=names_one(chosen))
+        return 0
+    return show_each(
+        chosen,
+        lambda operator, key: operator.workflows.get(key),
+        lambda found: show_texts(chosen, found, ONE, "text", AS_2020, one=names_one(chosen)),
+    )

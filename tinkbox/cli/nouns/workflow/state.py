@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinkbox.cli.called_as import called_as
-from tinkbox.cli.connection import ask_each
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
+from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import held_fields
@@ -28,13 +28,19 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_listing(add_verb(verbs, "state", state, "where a workflow stands"), keys="+", kind=KeyKind.WORKFLOW)
 
 
-def state(chosen: argparse.Namespace) -> None:
-    each_stands = ask_each(chosen, lambda operator, key: operator.workflows.state(key))
+def state(chosen: argparse.Namespace) -> int:
+    return show_each(
+        chosen, lambda operator, key: operator.workflows.state(key), lambda found: _show_states(chosen, found)
+    )
+
+
+def _show_states(chosen: argparse.Namespace, each_stands: Sequence[Document]) -> None:
     if not for_people(chosen):
         first = each_stands[0]
         plain = [name for name, value in first.items() if name != "held" and not isinstance(value, list | dict)]
         columns = [Column(name, name) for name in plain]
-        show(chosen, each_stands, columns, key="state", name="workflow_id", one=names_one(chosen))
+        quiet = "state" if chosen.as_2020 else "workflow_id"  # scripts for `tink` read the state
+        show(chosen, each_stands, columns, key=quiet, name="workflow_id", one=names_one(chosen))
         return
     for number, stands in enumerate(each_stands):
         told = (_as_2020 if chosen.as_2020 else _told)(stands, called_as(chosen))

@@ -117,7 +117,9 @@ class Parser(argparse.ArgumentParser):
         named = str(action.metavar)
         if why := why_empty(named, arg_string):
             raise argparse.ArgumentError(action, why)
-        return super()._get_value(action, key_in(named, arg_string))
+        is_other = self.get_default("is_other")  # a word among keys that is none, such as the label hardware/rack=r1
+        is_key = is_other is None or not is_other(arg_string)
+        return super()._get_value(action, key_in(named, arg_string) if is_key else arg_string)
 
     def _selects(self) -> bool:
         """Whether its --label selects by labels, and sets none."""

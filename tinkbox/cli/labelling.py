@@ -9,7 +9,7 @@ from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Invalid
 from tinkbox.model.key_kinds import KeyKind
-from tinkbox.model.labels import LabelChange, parse_change, show_labels
+from tinkbox.model.labels import LabelChange, is_change, parse_change, show_labels
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -33,7 +33,7 @@ def declare_label(
         "set, remove or show labels",
         "rack=r1 sets a label, rack- removes it. Without either the labels are shown.",
     )
-    add_keys(verb, kind, is_other=_is_change)
+    add_keys(verb, kind, is_other=is_change)
     verb.usage = f"{verb.prog} [-h] [-l SELECTOR] [{kind} ...] [KEY=VALUE ...] [KEY- ...]"
 
 
@@ -61,9 +61,5 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Keys, and changes."""
-    changes = [each for each in words if _is_change(each)]
+    changes = [each for each in words if is_change(each)]
     return [each for each in words if each not in changes], changes
-
-
-def _is_change(word: str) -> bool:
-    return "=" in word or word.endswith("-")

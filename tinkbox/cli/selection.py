@@ -82,7 +82,8 @@ def confirm_keys(chosen: argparse.Namespace, what: str, kind: KeyKind, *, carefu
         for key, each in (chosen.meant or {}).items():
             if each.document is not None:
                 chosen.names[key] = _called(kind, each.typed, each.document)
-    names = [chosen.names.get(each, each) for each in chosen.keys]
+    selected = {key: _told_apart(kind, each) for key, each in getattr(chosen, "selected", {}).items()}
+    names = [selected.get(each) or chosen.names.get(each, each) for each in chosen.keys]
     confirm(chosen, f"{what} {in_words(names, kind)}", line=clean(line))
 
 
@@ -106,6 +107,13 @@ def _called(kind: KeyKind, typed: str, document: Mapping[str, Any]) -> str:
         return _IN_WORDS[kind](document)
     name = str(document["name"] or document["id"])
     return name if name == typed else f"{name} ({typed})"
+
+
+def _told_apart(kind: KeyKind, document: Mapping[str, Any]) -> str:
+    """What people call what labels selected; beside a machine's name stands its MAC where that name means others too."""
+    name = _name(kind, document)
+    is_shared = kind is KeyKind.MACHINE and document.get("key", name) != name
+    return f"{name} ({document['mac']})" if is_shared else name
 
 
 def _rollout(document: Mapping[str, Any]) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tinkbox.model.key_kinds import TYPED, KeyKind
+from tinkbox.model.labels import is_change
+from tinkbox.model.text import can_be_shown
 
 _QUOTED: Final = re.compile(r"[\s'\"\\]")
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -19,6 +21,7 @@ _NOUNS: Final[Mapping[str, str]] = {
     KeyKind.RETIRED_MACHINE: "hardware",
     KeyKind.TEMPLATE: "template",
     KeyKind.WORKFLOW: "workflow",
+    KeyKind.ROLLOUT: "rollout",
 }
 
 
@@ -37,12 +40,21 @@ def why_empty(value_name: str, word: str) -> str:
     return f"it is empty: name {' or '.join(_BESIDE[each] for each in parts if each in _BESIDE)}"
 
 
-def is_key(word: str) -> bool:
+def key_for_scripts(name: str, identity: str) -> str:
+    """What `-o name` prints of a thing, with which `xargs` can call every command: its name, or its id where that would not do.
+
+    The name may be none that means it alone: whoever asks knows that, and gives the id for it.  One of the program has no id.
+    """
+    return name if _is_key(name) else identity or name
+
+
+def _is_key(word: str) -> bool:
     """Whether a name can be typed for what it names, and passed on by `xargs`: no flag, no quotes needed, no other's id.
 
-    Nor may it begin as a key of another noun: a machine `workflow/one` would mean a workflow to `workflow cancel`.
+    Nor may it begin as a key of another noun: a machine `workflow/one` would mean a workflow to `workflow cancel`.  To `label`
+    a machine `rack=r2` or `zone-` would be a change for the machines beside it.
     """
-    is_plain = word.isprintable() and not word.startswith("-") and not _QUOTED.search(word)
+    is_plain = can_be_shown(word) and not word.startswith("-") and not _QUOTED.search(word) and not is_change(word)
     is_own = word.partition("/")[0] not in _NOUNS.values() or "/" not in word
     return bool(word) and is_plain and is_own and not _ID.fullmatch(word)
 

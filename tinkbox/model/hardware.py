@@ -18,7 +18,7 @@ from tinkbox.model.json_text import read_document
 from tinkbox.model.kubernetes import identity
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
-from tinkbox.model.text import counted
+from tinkbox.model.text import can_be_shown, counted, spelled
 
 DEFAULT_LEASE_SECONDS = 86_400
 DEFAULT_ARCHITECTURE = "x86_64"
@@ -202,10 +202,22 @@ def declares_labels(document: Mapping[str, Any]) -> bool:
 def given_hardware(document: Mapping[str, Any]) -> Hardware:
     """As `hardware_from_document`, of one that somebody gives: its MACs are those of network cards (`check_card`).
 
-    It has MAX_INTERFACES at most.
+    It has MAX_INTERFACES at most, and host names that can be shown.
     """
     check_interfaces(document)
-    return hardware_from_document(document, lambda text: check_card(MacAddress(text)))
+    hardware = hardware_from_document(document, lambda text: check_card(MacAddress(text)))
+    holder = "spec" if document.get("kind") == "Hardware" else "network"
+    problems = [
+        Problem(
+            text=f"{spelled(each.hostname)} may only have letters that can be shown",
+            key=f"{holder}.interfaces[{place}].dhcp.hostname",
+        )
+        for place, each in enumerate(hardware.interfaces)
+        if not can_be_shown(each.hostname)
+    ]
+    if problems:
+        raise Invalid(f"hardware {hardware.id} has {counted(len(problems), 'problem')}", problems)
+    return hardware
 
 
 def hardware_from_document(document: Mapping[str, Any], read_mac: Callable[[str], MacAddress] = MacAddress) -> Hardware:

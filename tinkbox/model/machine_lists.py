@@ -11,7 +11,7 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import MacAddress, check_card, is_netmask
 from tinkbox.model.labels import Labels
 from tinkbox.model.notes import note_text
-from tinkbox.model.text import quoted
+from tinkbox.model.text import quoted, spelled
 
 MOST_LISTED: Final = 5000
 MOST_CARDS: Final = 32
@@ -126,7 +126,7 @@ def listed_machine(
         note(Invalid(f"it has {len(cards)} MACs: at most {MOST_CARDS}"))
     if name and host_name(name) != name:
         proposed = f": try {host_name(name)}" if host_name(name) else ""
-        note(Invalid(f"a name is small letters, digits and dashes, at most 63, not {quoted(name)}{proposed}"))
+        note(Invalid(f"a name is small letters, digits and dashes, at most 63, not {spelled(name)}{proposed}"))
     try:
         ip, prefix = parse_address(address) if address else (None, None)
         router = parse_address(gateway)[0] if gateway else None

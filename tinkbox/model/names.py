@@ -6,7 +6,7 @@ Every name in Kubernetes is one (RFC 1123), and so are names with spaces within 
 from typing import Final
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.text import quoted
+from tinkbox.model.text import can_be_shown, spelled
 
 MAX_NAME: Final = 253  # bytes, as in Kubernetes
 
@@ -14,19 +14,19 @@ MAX_NAME: Final = 253  # bytes, as in Kubernetes
 def check_name(name: str, what: str) -> None:
     """Raise Invalid for what is no name of a `what`."""
     if why := _why_none(name):
-        raise Invalid(f"{quoted(name)} is no name of a {what}: {why}")
+        raise Invalid(f"{spelled(name)} is no name of a {what}: {why}")
 
 
 def check_namespace(name: str) -> None:
     """Raise Invalid for what is no namespace: with a slash in it, it and a name would not be told from others."""
     if "/" in name:
-        raise Invalid(f"{quoted(name)} is no name of a namespace: it may have no slash")
+        raise Invalid(f"{spelled(name)} is no name of a namespace: it may have no slash")
     check_name(name, "namespace")
 
 
 def _why_none(name: str) -> str:
     """What is wrong with a name; empty: nothing."""
-    if not name.isprintable():
+    if not can_be_shown(name):
         return "it may only have letters that can be shown"
     if name != name.strip() or not name:
         return "it may not be empty, and have no space at its ends"

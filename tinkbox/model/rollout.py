@@ -107,6 +107,11 @@ def labels_given(labels: Labels) -> Labels:
     return labels
 
 
+def gone_before_its_turn(what: str) -> str:
+    """Why a machine that waited gets no workflow; `what` became of it: retired, deleted."""
+    return f"the machine was {what} before its turn"
+
+
 def reasons_told_once(refused: Iterable[tuple[str, str]], left: int, *, named: int = NAMED) -> list[tuple[str, str]]:
     """Each reason with the first `named` machines that it is about, of machines' names with reasons; `left` more machines have none."""
     about: dict[str, list[str]] = {}

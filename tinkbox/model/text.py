@@ -7,13 +7,38 @@ from typing import Final
 _DIGITS: Final = re.compile(r"(\d+)")
 MOST_DIGITS: Final = 15
 _NO_QUOTES = str.maketrans("'`", '""')
+# What is drawn as nothing, or as a blank, of what Python calls printable: of Unicode's Default_Ignorable_Code_Point
+# (DerivedCoreProperties.txt) joiners, fillers and variation selectors, and beside that letters whose picture is empty.
+_EMPTY: Final = frozenset(
+    chr(each)
+    for first, last in (
+        (0x034F, 0x034F),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x2800, 0x2800),  # Braille without a dot
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFFA0, 0xFFA0),
+        (0x13441, 0x13442),  # blanks among hieroglyphs
+        (0x16FE4, 0x16FE4),  # the filler of Khitan
+        (0x1D159, 0x1D159),  # a note's head that is not drawn
+        (0xE0100, 0xE01EF),
+    )
+    for each in range(first, last + 1)
+)
+
+
+def can_be_shown(text: str) -> bool:
+    """Whether all its letters are seen in one line: none steers a terminal, ends a line, or is drawn as nothing or as a blank but the space."""
+    return text.isprintable() and (text.isascii() or _EMPTY.isdisjoint(text))
 
 
 def clean(text: str) -> str:
-    """The text in one line and as long as it was: what could steer a terminal or end a line becomes a space."""
-    if text.isprintable():
+    """The text in one line and as long as it was: what could steer a terminal, end a line or not be seen becomes a space."""
+    if can_be_shown(text):
         return text  # nearly always, and a tenth of the time
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return "".join(letter if can_be_shown(letter) else " " for letter in text)
 
 
 def clean_block(text: str) -> str:
@@ -29,7 +54,7 @@ def is_clean_block(text: str) -> bool:
 
 def printable(text: str) -> str:
     """The text without what cannot be shown: for what is compared, and for what is padded."""
-    return text if text.isprintable() else "".join(filter(str.isprintable, text))
+    return text if can_be_shown(text) else "".join(filter(can_be_shown, text))
 
 
 def one_line(text: str, limit: int) -> str:
@@ -43,11 +68,11 @@ def condensed(text: str, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """The whole text in one line: what could steer a terminal, end a line or turn it around becomes a visible escape."""
-    if text.isprintable():
+    """The whole text in one line: what could steer a terminal, end a line, turn it around or not be seen becomes a visible escape."""
+    if can_be_shown(text):
         return text
     return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+        letter if can_be_shown(letter) else letter.encode("unicode_escape").decode("ascii") for letter in text
     )
 
 
@@ -75,6 +100,11 @@ def quoted(text: str, limit: int = 60) -> str:
     There is no backquote in it, in which our remedies have commands.
     """
     return f"'{shortened(condensed(text, 4 * limit).translate(_NO_QUOTES), limit)}'"
+
+
+def spelled(text: str, limit: int = 60) -> str:
+    """As `quoted`, for what is refused for its letters: what is not seen of them is a visible escape, and no space is left out."""
+    return f"'{shortened(escaped(text[: limit + 1]).translate(_NO_QUOTES), limit)}'"
 
 
 def shortened(text: str, limit: int) -> str:

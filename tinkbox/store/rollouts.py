@@ -194,6 +194,11 @@ class RolloutTable:
         ).fetchall()
         return {row["machine"]: row["rollout_id"] for row in rows}
 
+    def paused(self) -> set[str]:
+        """The ids of those that are paused."""
+        rows = self._sql.execute("SELECT id FROM rollout WHERE state = ?", (RolloutState.PAUSED,)).fetchall()
+        return {row["id"] for row in rows}
+
     def out_of_service(self, machines: Sequence[str]) -> dict[str, bool]:
         """Those of these machines that are retired or deleted, by their ids, each with whether it is deleted."""
         rows = self._sql.execute(
@@ -291,11 +296,11 @@ class RolloutTable:
         return cursor.rowcount
 
     def leave_out(self, rollout_id: str) -> int:
-        """Let those count no more that wait or did not succeed, and are not `in_service`; returns how many there are."""
+        """Let those count no more that did not succeed and are not `in_service`; returns how many there are."""
         cursor = self._sql.execute(
             "UPDATE rollout_machine SET place = 'LEFT' "  # noqa: S608
             f"WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND NOT {_IN_SERVICE}",
-            (rollout_id, json.dumps(sorted(UNSUCCESSFUL | {Place.WAITING}))),
+            (rollout_id, json.dumps(sorted(UNSUCCESSFUL))),
         )
         return cursor.rowcount
 

@@ -318,6 +318,15 @@ class WorkflowTable:
         ).fetchall()
         return [(row["id"], State(row["state"])) for row in rows]
 
+    def shared_names(self, names: Iterable[str]) -> set[str]:
+        """Those of these names that several workflows have."""
+        rows = self._sql.execute(
+            "SELECT name FROM workflow WHERE NOT deleting AND name IN (SELECT value FROM json_each(?)) GROUP BY name "
+            "HAVING COUNT(*) > 1",
+            (json.dumps(list(names)),),
+        ).fetchall()
+        return {row["name"] for row in rows}
+
     def newest_of(self, worker: str) -> list[Workflow]:
         """The newest workflow that has an action for this machine; empty when there is none."""
         return self._workflows(

@@ -48,6 +48,19 @@ async def test_each_is_answered_with_what_means_it_alone(door: Door) -> None:
     assert known.find(keys["node1"]).hardware.name == "node1"
 
 
+async def test_the_name_of_a_workflow_that_means_others_too_is_no_key(door: Door) -> None:
+    flows = [flow(1).replace("name: install-1", f"name: {each}") for each in ("node1", "hello_world_workflow", "alone")]
+    assert len(set(flows)) == 3
+    applied = await door.done("POST", "/v1/apply", asked(machine(1), template(), *flows))
+    await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    for answer in (applied, await door.done("POST", "/v1/apply", asked(*flows))):
+        told = {each["name"]: each for each in answer["results"] if each["kind"] == "workflow"}
+        assert told["node1"]["key"] == told["node1"]["id"], "a machine is called so"
+        assert told["alone"]["key"] == "alone"
+    twice = told["hello_world_workflow"]
+    assert twice["key"] == twice["id"], "another workflow is called so by its template"
+
+
 async def test_a_dry_run_shows_what_each_was_and_would_be(door: Door) -> None:
     await door.done("POST", "/v1/apply", asked(machine(1)))
     answer = await door.done("POST", "/v1/apply", asked(machine(1, rack="r2"), template(), dry_run=True, diff=True))

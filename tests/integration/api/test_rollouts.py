@@ -14,9 +14,12 @@ from tinkbox.engine.rollouts import planning
 from tinkbox.engine.rollouts.planning import Plan
 from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.turns import SLICE
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.workflow import State
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.breakpoints import Held
+from tinkbox.wire.messages.worker import Hello
 
 
 async def prepared(door: Door, machines: int = 3) -> None:
@@ -46,6 +49,8 @@ async def test_a_rollouts_life(door: Door) -> None:
     )
     (listed,) = await door.done("GET", "/v1/workflows?label=rollout%3D" + key[:8])
     assert listed["id"] == first["workflow"]
+    begun, *_ = await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert begun == first, "both say the same"
     offer = await door.box.offer(first["machine"])
     assert offer is not None
     await door.box.report(first["machine"], offer, State.FAILED, message="no\x1bdisk")
@@ -66,6 +71,29 @@ async def test_a_rollouts_life(door: Door) -> None:
     assert [each["state"] for each in members] == ["FAILED", "WAITING", "WAITING"]
     assert await door.done("DELETE", f"/v1/rollouts/{key}") == {"id": key}
     assert (await door.ask("GET", f"/v1/rollouts/{key}"))[0] == 404
+
+
+async def test_a_machine_that_is_held_is_told_so_in_both_views_with_what_means_it(door: Door) -> None:
+    await prepared(door)
+    names = ("machine-1", "machine-2", "machine-3")
+    asked = wanted(*names, max_parallel=2, breakpoints={"on_failure": True})
+    key = (await door.done("POST", "/v1/rollouts", asked))["id"]
+    await door.box.progression.look()
+    (begun, _) = (await door.done("GET", f"/v1/rollouts/{key}"))["under_way"]
+    offer = await door.box.attempts.offer(begun["machine"], Hello(boot_id="boot-1", debug=True))
+    assert offer is not None
+    broken = Outcome(state=State.FAILED, exit_code=1)
+    at = Held(workflow_id=begun["workflow"], boot_id="boot-1", sequence=1, kind=Kind.FAILURE, outcome=broken)
+    await door.breakpoints.held(begun["machine"], offer.attempt, at)
+    twin = hardware(4)
+    twin["network"]["interfaces"][0]["dhcp"]["hostname"] = "machine-2"
+    await door.done("POST", "/v1/hardware", twin)
+    rollout = await door.done("GET", f"/v1/rollouts/{key}")
+    members = await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert members == [*rollout["under_way"], *rollout["waiting"]]
+    assert [each["held"] is not None for each in members] == [True, False, False]
+    assert "retry" in members[0]["held"]["verdicts"]
+    assert [each["key"] for each in members] == ["machine-1", members[1]["machine"], "machine-3"]
 
 
 async def test_what_another_rollout_took_meanwhile_is_refused_or_skipped_and_told(door: Door) -> None:
@@ -160,7 +188,8 @@ async def test_the_list_is_filtered_and_sorted(door: Door) -> None:
         (wanted("machine-1", max_parallel=10**9), "max_parallel"),
         (wanted("machine-1", max_parallel="2"), "max_parallel"),
         (wanted("machine-1", on_failure="retry"), "on_failure is one of stop, continue"),
-        (wanted("machine-1", selector="=="), "label"),
+        (wanted(selector="=="), "label"),
+        (wanted("machine-1", selector="rack=r1"), "machines and selector are both given"),
         (wanted("machine-1", labels={"rack": "no good"}), "label"),
         (wanted("machine-1", hardware=[]), "hardware is a map"),
         (wanted("machine-1", hardware={"Hardware": "x"}), "cannot be the name of a device"),

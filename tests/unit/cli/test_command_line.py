@@ -119,6 +119,9 @@ def test_a_command_is_understood(line: str) -> None:
         ("hardware get template/ubuntu", "keys", ["template/ubuntu"]),
         ("hardware get hardware/", "keys", ["hardware/"]),
         ("hardware note node7 hardware/x", "text", ["hardware/x"]),
+        ("hardware label hardware/node7 hardware/rack=r1", "keys", ["node7", "hardware/rack=r1"]),
+        ("hardware label hardware/node7 hardware/rack-", "keys", ["node7", "hardware/rack-"]),
+        ("hardware get hardware/rack-", "keys", ["rack-"]),
     ],
 )
 def test_a_key_may_have_its_noun_before_it_as_apply_prints_it(line: str, name: str, value: object) -> None:

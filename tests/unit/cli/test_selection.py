@@ -273,6 +273,21 @@ def test_a_question_names_what_labels_select(
     assert "Retire 2 machines: node7, m2?" in tinkbox("hardware", "retire", "-l", "rack=r1", stdin=b"no\n").out
 
 
+def test_of_machines_of_one_name_the_question_has_the_macs(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one of the name may have other labels: the appliance tells with each what means it alone."""
+    monkeypatch.setattr(Questions, "can_ask", True)
+    machines = [
+        {"id": "id-1", "name": "node7", "key": "id-1", "mac": "08:00:27:00:00:01"},
+        {"id": "id-2", "name": "node8", "key": "node8", "mac": "08:00:27:00:00:02"},
+        {"id": "id-3", "name": "", "key": "id-3", "mac": "08:00:27:00:00:03"},
+    ]
+    known.answers[f"GET /v1/hardware?{RACK}&sort=name"] = machines
+    said = tinkbox("hardware", "delete", "-l", "rack=r1", stdin=b"no\n").out
+    assert "Forget 3 machines: node7 (08:00:27:00:00:01), node8, id-3?" in said
+
+
 @pytest.mark.parametrize(
     ("verb", "unknown", "known_key", "question", "done"),
     [

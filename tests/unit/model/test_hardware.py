@@ -187,6 +187,13 @@ def test_text_that_does_not_fit_a_dhcp_option_is_refused(name: str, text: str) -
     assert f"dhcp.{name}: expected at most 253 bytes of printable text" in problems_of(document(**{name: text}))[0]
 
 
+def test_a_host_name_that_is_not_seen_whole_is_refused_and_a_stored_one_is_read() -> None:
+    entry = document(hostname="node1\ufe0f")
+    (told,) = problems_of(entry)
+    assert told == r"network.interfaces[0].dhcp.hostname: 'node1\ufe0f' may only have letters that can be shown"
+    assert hardware_from_document(entry).interfaces[0].hostname == "node1\ufe0f"
+
+
 def test_a_list_of_servers_is_bounded() -> None:
     assert "at most 8 addresses" in problems_of(document(name_servers=["1.1.1.1"] * 9))[0]
 

@@ -17,6 +17,9 @@ WRONG = [
     ("a\nb", "letters that can be shown"),
     ("a\u202eb", "letters that can be shown"),
     ("a\ud800b", "letters that can be shown"),
+    ("node1\ufe0f", "letters that can be shown"),
+    ("node\u31641", "letters that can be shown"),
+    ("\u2800", "letters that can be shown"),
     ("-rf", "may not begin with a dash"),
     (".", "is a folder"),
     ("..", "is a folder"),
@@ -38,6 +41,11 @@ def test_what_is_no_name_says_why(name: str, why: str) -> None:
     assert str(refused.value).isprintable()
     with pytest.raises(Invalid, match="is no name of a namespace"):
         check_namespace(name)
+
+
+def test_what_is_not_seen_of_a_name_is_an_escape_in_its_refusal() -> None:
+    with pytest.raises(Invalid, match=r"^'node1\\ufe0f\\u200b' is no name of a Workflow: "):
+        check_name("node1\ufe0f\u200b", "Workflow")
 
 
 def test_a_slash_would_make_another_machine_of_a_namespace() -> None:

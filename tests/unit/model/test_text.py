@@ -2,6 +2,7 @@
 
 from tinkbox.model.text import (
     briefly,
+    can_be_shown,
     clean,
     clean_block,
     condensed,
@@ -12,7 +13,15 @@ from tinkbox.model.text import (
     one_line,
     printable,
     quoted,
+    spelled,
 )
+
+# Default_Ignorable_Code_Point in Unicode's DerivedCoreProperties.txt.
+IGNORABLE = [
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F),
+    (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+]  # fmt: skip
 
 
 def test_text_becomes_one_line_that_can_be_shown() -> None:
@@ -37,6 +46,24 @@ def test_a_clean_block_keeps_its_lines() -> None:
 
 def test_of_what_is_compared_only_what_can_be_shown_is_left() -> None:
     assert printable("WD-1\x00\x00\x1b2\u202e") == "WD-12"
+
+
+def test_what_is_drawn_as_nothing_or_as_a_blank_cannot_be_shown() -> None:
+    unseen = [chr(each) for first, last in IGNORABLE for each in range(first, last + 1)]
+    assert [each for each in (*unseen, "\u2800", "\u3000", "\xa0") if can_be_shown(each)] == []
+    assert all(map(can_be_shown, ("", "a b", "Zürich", "е\u0301", "東京", "한국", "नमस्ते", "⚠", "\u2801")))
+    hidden = "node1\ufe0f\u3164x"
+    assert (clean(hidden), printable(hidden), escaped(hidden)) == ("node1  x", "node1x", r"node1\ufe0f\u3164x")
+
+
+def test_a_block_keeps_the_variation_selectors_of_its_pictures() -> None:
+    assert clean_block("\u26a0\ufe0f low disk\n") == "\u26a0\ufe0f low disk\n"
+    assert is_clean_block("\u26a0\ufe0f low disk\n")
+
+
+def test_what_is_refused_for_its_letters_has_them_all() -> None:
+    assert spelled(" a\u200b'`\n") == r"""' a\u200b""\n'"""
+    assert spelled("x" * 10_000) == f"'{'x' * 59}…'"
 
 
 def test_words_have_one_space_between_them() -> None:

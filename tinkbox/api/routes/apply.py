@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -105,19 +106,26 @@ def _file(entry: Any) -> SourceFile:
 
 async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsal: bool) -> web.Response:
     """`whole` adds what each was and is."""
-    results = await encoded(applied.results, lambda each: _result(each, known, whole=whole, rehearsal=rehearsal))
+    results = await encoded(
+        applied.results, lambda each: _result(each, applied.shared, known, whole=whole, rehearsal=rehearsal)
+    )
     return json_object({"dry_run": rehearsal}, {"results": results, "notes": await encoded(applied.notes, asdict)})
 
 
-def _result(result: Result, known: KnownMachines, *, whole: bool, rehearsal: bool) -> Document:
-    """`key` is what means it and no other, as far as it is there."""
-    is_known = result.kind == Kind.HARDWARE and known.has(result.id)
+def _result(result: Result, shared: Collection[str], known: KnownMachines, *, whole: bool, rehearsal: bool) -> Document:
+    """`key` is what means it and no other, as far as it is there; `shared` are names of several workflows."""
+    # What is new in a rehearsal gets another one.
+    identity = "" if rehearsal and result.outcome is Outcome.CREATED else result.id
+    key = result.name
+    if result.kind == Kind.HARDWARE and known.has(result.id):
+        key = known.key(known.find(result.id).hardware)
+    elif result.kind == Kind.WORKFLOW and (result.name in shared or known.means_any(result.name)):
+        key = identity or result.name
     told = {
         "kind": result.kind,
         "name": result.name,
-        # What is new in a rehearsal gets another one.
-        "id": "" if rehearsal and result.outcome is Outcome.CREATED else result.id,
-        "key": known.key(known.find(result.id).hardware) if is_known else result.name,
+        "id": identity,
+        "key": key,
         "outcome": result.outcome,
         "why": result.why,
     }

@@ -15,13 +15,22 @@ from tinkbox.api.requests import devices_of, key_of, read_object, read_options, 
 from tinkbox.api.routes.breakpoints import change_from_document
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
-from tinkbox.engine.rollouts.rollouts import Rollouts, Standing
+from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right
 from tinkbox.model.breakpoint import Hold, verdicts
 from tinkbox.model.errors import Invalid
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels, parse_selector
-from tinkbox.model.rollout import MAX_MACHINES, Counts, Member, OnFailure, Place, RolloutState, labels_given
+from tinkbox.model.rollout import (
+    MAX_MACHINES,
+    UNDER_WAY,
+    Counts,
+    Member,
+    OnFailure,
+    Place,
+    RolloutState,
+    labels_given,
+)
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
 from tinkbox.wire.messages.json_fields import flag, member, number, texts
@@ -78,11 +87,13 @@ class _RolloutDoor:
     async def show(self, request: web.Request) -> web.Response:
         """A rollout, with the first of its machines that failed, are under way and wait; `to_change=delete` is refused as that is."""
         to_delete = to_change(request) is ToChange.DELETE
-        return web.json_response(standing_document(await self.rollouts.get(key_of(request), to_delete=to_delete)))
+        standing = await self.rollouts.get(key_of(request), to_delete=to_delete)
+        return web.json_response(standing_document(standing, self.rollouts.key))
 
     async def machines(self, request: web.Request) -> web.Response:
         """Every machine, in the order in which they begin."""
-        return await json_list(await self.rollouts.members(key_of(request)), member_document)
+        found = await self.rollouts.members(key_of(request))
+        return await json_list(found.members, members_documents(found, self.rollouts.key))
 
     @takes(body=ASKED)
     async def create(self, request: web.Request) -> web.Response:
@@ -98,7 +109,7 @@ class _RolloutDoor:
             return web.json_response(plan_document(plan, wanted, warnings, whole=may_look(request)))
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
         log_change(request, "rollout created", made.rollout.id)
-        return web.json_response(_told(request, made), status=201)
+        return web.json_response(self._told(request, made), status=201)
 
     async def delete(self, request: web.Request) -> web.Response:
         """Forget a rollout that is over; its workflows stay."""
@@ -108,55 +119,59 @@ class _RolloutDoor:
 
     async def pause(self, request: web.Request) -> web.Response:
         """Have no further machine begin."""
-        return await _changed(request, self.rollouts.pause, "rollout paused")
+        return await self._changed(request, self.rollouts.pause, "rollout paused")
 
     @takes(body=SKIPPING)
     async def resume(self, request: web.Request) -> web.Response:
         """Have the machines that wait begin."""
-        return await _taken_up(request, self.rollouts.resume, "rollout resumed")
+        return await self._taken_up(request, self.rollouts.resume, "rollout resumed")
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Have no further machine begin, and cancel the workflows under way."""
-        return await _changed(request, self.rollouts.cancel, "rollout canceled")
+        return await self._changed(request, self.rollouts.cancel, "rollout canceled")
 
     @takes(body=SKIPPING)
     async def retry(self, request: web.Request) -> web.Response:
         """Have every machine wait again that did not succeed."""
-        return await _taken_up(request, self.rollouts.retry, "rollout retried")
+        return await self._taken_up(request, self.rollouts.retry, "rollout retried")
 
+    async def _changed(
+        self, request: web.Request, change: Callable[[str], Awaitable[Standing]], what: str
+    ) -> web.Response:
+        standing = await change(key_of(request))
+        log_change(request, what, standing.rollout.id)
+        return web.json_response(self._told(request, standing))
 
-async def _changed(request: web.Request, change: Callable[[str], Awaitable[Standing]], what: str) -> web.Response:
-    standing = await change(key_of(request))
-    log_change(request, what, standing.rollout.id)
-    return web.json_response(_told(request, standing))
+    async def _taken_up(
+        self, request: web.Request, change: Callable[..., Awaitable[Standing]], what: str
+    ) -> web.Response:
+        """As `_changed`; with `skip_refused` it goes on without the machines that others took meanwhile, which are told."""
+        document = await read_options(request)
+        standing = await change(key_of(request), skip_refused=flag(document, "skip_refused"))
+        log_change(request, what, standing.rollout.id)
+        return web.json_response({**self._told(request, standing), "refused": refused_documents(standing.refused)})
 
-
-async def _taken_up(request: web.Request, change: Callable[..., Awaitable[Standing]], what: str) -> web.Response:
-    """As `_changed`; with `skip_refused` it goes on without the machines that others took meanwhile, which are told."""
-    document = await read_options(request)
-    standing = await change(key_of(request), skip_refused=flag(document, "skip_refused"))
-    log_change(request, what, standing.rollout.id)
-    return web.json_response({**_told(request, standing), "refused": refused_documents(standing.refused)})
-
-
-def _told(request: web.Request, standing: Standing) -> Document:
-    """What a change of a rollout is answered with: all of it for those who may look, else how far it is."""
-    document = standing_document(standing)
-    if may_look(request):
-        return document
-    left = [{name: each[name] for name in ("machine", "name", "state")} for each in document["failures"]]
-    return {**{name: document[name] for name in FAR}, "failures": left}
+    def _told(self, request: web.Request, standing: Standing) -> Document:
+        """What a change of a rollout is answered with: all of it for those who may look, else how far it is."""
+        document = standing_document(standing, self.rollouts.key)
+        if may_look(request):
+            return document
+        left = [{name: each[name] for name in ("machine", "name", "state")} for each in document["failures"]]
+        return {**{name: document[name] for name in FAR}, "failures": left}
 
 
 def wanted_of(document: Document) -> Wanted:
     """What a document asks for; raises Invalid."""
     armed, selector = document.get("breakpoints"), document.get("selector")
+    machines = texts(document, "machines")
+    if machines and selector is not None:
+        raise Invalid("machines and selector are both given: name the machines, or select them by their labels")
     max_parallel = number(document, "max_parallel", 0)
     if not 0 <= max_parallel <= MAX_MACHINES:
         raise Invalid(f"max_parallel is a number of machines up to {MAX_MACHINES}, or 0 for all at once")
     return Wanted(
         template=text_field(document, "template"),
-        machines=texts(document, "machines"),
+        machines=machines,
         selector=None if selector is None else parse_selector(text_field(document, "selector")),
         parameters=devices_of(document) if document.get("hardware") is not None else {},
         max_parallel=max_parallel,
@@ -226,17 +241,14 @@ def rollout_document(standing: Standing) -> Document:
     }
 
 
-def standing_document(standing: Standing) -> Document:
+def standing_document(standing: Standing, key: Callable[[str], str]) -> Document:
     """A rollout by itself: beside the counts the first of its machines that failed, are under way and wait."""
-    workflows = {each.id: each for each in standing.workflows}
+    document = members_documents(standing, key)
     return {
         **rollout_document(standing),
-        "failures": [member_document(each) for each in standing.unsuccessful],
-        "under_way": [
-            {**member_document(each), **_reached(workflows.get(each.workflow_id), standing.holds)}
-            for each in standing.under_way
-        ],
-        "waiting": [member_document(each) for each in standing.waiting],
+        "failures": [document(each) for each in standing.unsuccessful],
+        "under_way": [document(each) for each in standing.under_way],
+        "waiting": [document(each) for each in standing.waiting],
     }
 
 
@@ -244,7 +256,18 @@ def counts_document(counts: Counts) -> Document:
     return {place: counts.of(place) for place in Place}
 
 
-def member_document(each: Member) -> Document:
+def members_documents(found: Standing | Members, key: Callable[[str], str]) -> Callable[[Member], Document]:
+    """What makes the document of one of its machines; `key` is what means the machine of an id and no other."""
+    workflows = {each.id: each for each in found.workflows}
+
+    def document(each: Member) -> Document:
+        workflow = workflows.get(each.workflow_id) if each.place in UNDER_WAY else None
+        return {**_member_document(each), "key": key(each.machine), **_reached(workflow, found.holds)}
+
+    return document
+
+
+def _member_document(each: Member) -> Document:
     return {
         "machine": each.machine,
         "name": each.name,

@@ -13,7 +13,7 @@ from tinkbox.cli.flags import add_confirmation, add_format, add_selector, add_ye
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
-from tinkbox.cli.typed_words import is_key
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import counted, so_many
 
@@ -116,7 +116,8 @@ def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
 
     pruned = [each for each in rehearsed["results"] if each["outcome"] == "pruned"]
     for each in pruned:
-        print(f"{_named(each)} is in no file", file=sys.stderr)
+        which = "" if each.get("key", each["name"]) == each["name"] else f" ({each['id']})"
+        print(f"{_named(each)}{which} is in no file", file=sys.stderr)
     if pruned:
         confirm(chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line=clean(chosen.line))
     return [each["id"] for each in pruned]
@@ -136,9 +137,8 @@ def _keys(results: Sequence[Document]) -> list[str]:
     named = Counter(_named(each) for each in results)
 
     def key(result: Document) -> str:
-        means = result.get("key", result["name"])
-        by_id = named[_named(result)] > 1 or not is_key(means)
-        return str(result["id"] if by_id and result["id"] else means)
+        means, identity = result.get("key", result["name"]), result["id"]
+        return str(identity or means) if named[_named(result)] > 1 else key_for_scripts(means, identity)
 
     return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] != "refused"]
 

@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
@@ -28,6 +27,7 @@ from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.cli.wording.rollouts import (
     canceled_or_left,
     detail,
@@ -82,6 +82,7 @@ MACHINES: Sequence[Column] = (
     Column("Machine", "name", fit=Fit(least=8)),
     Column("State", stands),
     Column("Workflow", "workflow", short, fit=Fit(rank=1)),
+    Column("Workflow", "workflow", wide=True),
     Column("Detail", detail, fit=Fit(least=8)),
 )
 
@@ -143,10 +144,15 @@ def _show_machines(chosen: argparse.Namespace, found: Sequence[tuple[str, Sequen
     """The machines of each rollout, with its key."""
     if names_one(chosen):
         ((_, members),) = found
-        show(chosen, members, MACHINES, key="machine")  # a name may be another machine's by now
+        show(chosen, members, MACHINES, key="machine", name=_machine_key)
         return
     listed = [{"rollout": key, **one} for key, members in found for one in members]
-    show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine")
+    show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine", name=_machine_key)
+
+
+def _machine_key(member: Document) -> str:
+    """What commands take for a machine and for no other, for its name may be another one's by now."""
+    return key_for_scripts(member.get("key", ""), member["machine"])  # earlier releases tell no key
 
 
 def _show_rollouts(chosen: argparse.Namespace, found: Sequence[Document]) -> None:
@@ -196,7 +202,7 @@ async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str, 
     rollout = await operator.rollouts.get(key)
     rollout_id = rollout["id"]
     with LiveLines(out) as live:
-        live.show(watched_lines(rollout, called_as(chosen), _room()))
+        live.show(watched_lines(rollout, called_as(chosen), *live.screen))
         while not is_over(rollout):
             await asyncio.sleep(SECONDS)
             check_reader()
@@ -205,15 +211,10 @@ async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str, 
             except Unavailable as error:
                 live.say(clean(f"tinkbox: {error}; trying again"))
             else:
-                live.show(watched_lines(rollout, called_as(chosen), _room()))
+                live.show(watched_lines(rollout, called_as(chosen), *live.screen))
     for text in last_words(rollout, called_as(chosen)):
         print(clean(text), file=out, flush=True)
     return rollout
-
-
-def _room() -> int:
-    """The lines that fit on the terminal, 0 where what is printed goes elsewhere."""
-    return max(shutil.get_terminal_size().lines - 2, 3) if is_terminal() else 0
 
 
 def pause(chosen: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.output.tables import Fit, listing, pairs, table
 from tinkbox.model.errors import Problem
-from tinkbox.model.text import is_clean_block
+from tinkbox.model.text import can_be_shown, is_clean_block
 
 Document = Mapping[str, Any]
 TABLES = ("table", "wide", "tink")
@@ -222,12 +222,13 @@ def csv_of(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def json_of(document: object) -> str:
-    """JSON with letters of any language as they are, and what could steer a terminal as JSON escapes."""
-    written = json.dumps(document, indent=2, ensure_ascii=False)
-    return (
-        "".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in written)
-        + "\n"
-    )
+    """JSON with letters of any language as they are, and as JSON escapes what could steer a terminal or is not seen."""
+    lines = json.dumps(document, indent=2, ensure_ascii=False).split("\n")
+    return "".join(f"{line if can_be_shown(line) else _escaped(line)}\n" for line in lines)
+
+
+def _escaped(line: str) -> str:
+    return "".join(letter if can_be_shown(letter) else json.dumps(letter)[1:-1] for letter in line)
 
 
 def yaml_of(document: object) -> str:

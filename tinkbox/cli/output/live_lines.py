@@ -48,6 +48,12 @@ class LiveLines:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def screen(self) -> tuple[int, int]:
+        """The cells in a line and the lines of a terminal that is drawn on, where longer lines are cut; elsewhere both are 0."""
+        size = self._live.console.size if self._live is not None else None
+        return (size.width, size.height) if size else (0, 0)
+
     def show(self, lines: Sequence[Shown]) -> None:
         """Show these now; one of each machine."""
         self._said = ""

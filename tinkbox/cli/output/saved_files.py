@@ -2,6 +2,8 @@
 
 Rule 1: the folder is new or empty, so there is nothing in it to overwrite, and nothing in it to be led astray by.
 Rule 2: a link is made only when it cannot lead out of the folder, and never is anything written through one.
+Rule 3: modes and names are as a tar that no root unpacks: modes within the umask and without setuid, setgid and sticky bit,
+names as they are, whatever letters they have.
 """
 
 import os
@@ -71,14 +73,13 @@ def _write(entries: Sequence[Entry], folder: Path) -> list[str]:
             folders.append((path, entry.mode))
         else:
             _write_file(path, entry.content, entry.mode)
-    # Only now, for nothing can be written into a folder that is read-only.
+    # Only now, for nothing can be written into a folder that is read-only.  It was made within the umask.
     for path, mode in reversed(folders):
-        path.chmod(mode)
+        path.chmod(path.stat().st_mode & mode & 0o777)
     return left_out
 
 
 def _write_file(path: Path, content: bytes, mode: int) -> None:
-    new = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    new = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode & 0o777)  # within the umask
     with os.fdopen(new, "wb") as file:
         file.write(content)
-        os.fchmod(new, mode & 0o777)

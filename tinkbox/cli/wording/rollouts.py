@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Final
 
 from tinkbox.cli.output.formats import Document, short
-from tinkbox.cli.output.printable import moment
+from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.cells import cells
 from tinkbox.model.rollout import (
     FAILURES,
     HOLDING,
@@ -228,29 +230,57 @@ class Line:
         return self.text
 
 
-def watched_lines(rollout: Document, program: str, room: int = 0) -> list[Line]:
-    """How far it is, below it the machines that failed and those under way, as far as there is room; 0: all.
+def watched_lines(rollout: Document, program: str, columns: int = 0, screen: int = 0) -> list[Line]:
+    """How far it is, below it the machines that are held, those that failed and those under way.
 
-    Of what is held a line says until when, and what a person may type of `program`.
+    Of what is held a line says until when, and what a person may type of `program`.  With `columns`, the cells in a line, and
+    the lines of a `screen` no line that is to be read to its end is longer, and machines that have no room are counted.
     """
     told = f"rollout {short(rollout['id'])} {rollout['state']}: {progress(rollout)}"
-    members = [*rollout["failures"], *rollout["under_way"]]
+    members = sorted([*rollout["failures"], *rollout["under_way"]], key=lambda each: not each.get("held"))
     width = max((len(each["name"]) for each in members), default=0)
-    lines = [Line("", told, told)]
-    for each in members:
-        text = f"  {each['name']:{width}}  {stands(each):8}  {detail(each)}".rstrip()
-        lines.append(Line(each["machine"], " ".join(text.split()), text))
-        if hold := each.get("held"):
-            way = f"{program} breakpoint {'|'.join(hold['verdicts'])} {short(each['workflow'])}"
-            text = f"  {'':{width}}  until {moment(hold['deadline'])}, then {hold['on_expiry']}: {way}"
-            # Whoever works in its container moves its deadline all the time.
-            lines.append(Line(f"{each['machine']} held", hold["since"], text))
-    if not room or len(lines) <= room:
-        return lines
-    shown = lines[: room - 1]
-    machines = {each.machine for each in shown}
-    left = f"  and {sum(each['machine'] not in machines for each in members)} more machines"
-    return [*shown, Line("more", left, left)]
+    lines = [Line("", told, text) for text in _wrapped(told, columns, "")]
+    blocks = [_block_of(each, width, program, columns) for each in members]
+    room = max(screen - 2, 3) - len(lines)
+    every = amount(rollout["counts"], *UNSUCCESSFUL, Place.LEFT, *UNDER_WAY)  # of many not all are listed
+    if not screen or (every <= len(blocks) and sum(map(len, blocks)) <= room):
+        return [*lines, *chain.from_iterable(blocks)]
+    sizes = accumulate(map(len, blocks))
+    shown = sum(size < room for size in sizes)
+    left = f"  and {counted(every - shown, 'more machine')}"
+    if is_held := held(rollout) - sum(bool(each.get("held")) for each in members[:shown]):
+        left += f", {is_held} of them held"
+    return [*lines, *chain.from_iterable(blocks[:shown]), Line("more", left, left)]
+
+
+def _block_of(member: Document, width: int, program: str, columns: int) -> list[Line]:
+    """What is watched of a machine; names have the `width`."""
+    text = f"  {member['name']:{width}}  {stands(member):8}  {detail(member)}".rstrip()
+    lines = [Line(member["machine"], " ".join(text.split()), text)]
+    if hold := member.get("held"):
+        until = f"until {moment(hold['deadline'])}, then {hold['on_expiry']}:"
+        way = f"{program} breakpoint {'|'.join(hold['verdicts'])} {short(member['workflow'])}"
+        texts = [f"  {'':{width}}  {until} {way}"]
+        if columns and cells(texts[0]) > columns:
+            texts = [*_wrapped(until, columns, "    "), *_wrapped(way, columns, "    ")]
+        # Whoever works in its container moves its deadline all the time.
+        lines += [Line(f"{member['machine']} held", hold["since"], each) for each in texts]
+    return lines
+
+
+def _wrapped(text: str, columns: int, indent: str) -> list[str]:
+    """A text in lines of so many cells, 0: in one."""
+    import textwrap
+
+    if not columns:
+        return [indent + text]
+    return textwrap.wrap(
+        clean(text),
+        max(columns, 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_on_hyphens=False,
+    )
 
 
 def last_words(rollout: Document, program: str) -> list[str]:

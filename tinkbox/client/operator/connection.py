@@ -5,17 +5,19 @@ Over a `quick_connection` one question is asked after the other, a `lasting_conn
 
 import errno
 import json
+import re
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode
 
 from tinkbox.client.refusals import Unanswered, Unreachable, raise_refusal
 from tinkbox.host_users import group_name, user_name
 from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.text import spelled
 
 if TYPE_CHECKING:
     from tinkbox.client.shell import ShellConnection
@@ -26,6 +28,7 @@ SECONDS = 60.0  # for a question and its answer
 MOST_ANSWERED = 64 * 1024 * 1024
 LASTING = "only a lasting connection does that"
 LOOK_FIRST = "it may be done all the same, so look before you type it again"
+_JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 NO_APPLIANCE = "is that an appliance of this version?"
 
 
@@ -124,9 +127,7 @@ class Connection(ABC):
 
     async def send(self, method: str, path: str, body: Document | bytes | None = None) -> bytes:
         """The answer's bytes; a `body` that is a dict is sent as JSON, bytes as they are."""
-        return (
-            await self.exchange(method, path, json.dumps(body).encode() if isinstance(body, dict) else body)
-        ).content
+        return (await self.exchange(method, path, encoded(body) if isinstance(body, dict) else body)).content
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""
@@ -232,6 +233,18 @@ class Connection(ABC):
 def part(key: str) -> str:
     """A key as one part of a path, or one value of a query, whatever letters it has."""
     return quote(key, safe=":")
+
+
+def encoded(body: Document) -> bytes:
+    """A body as JSON; raises Invalid for a text with bytes that are none, such as an argument that was typed in Latin-1."""
+    written = json.dumps(body, ensure_ascii=False)
+    try:
+        return written.encode()
+    except UnicodeEncodeError as error:
+        text = json.loads(next(each[0] for each in _JSON_TEXT.finditer(written) if each.end() > error.start))
+        # Python keeps a byte that is no UTF-8 as half of a character, \udc80 to \udcff.
+        told = spelled(text).replace("\\udc", "\\x")
+        raise Invalid(f"{told} is not UTF-8 text, so it was not sent") from None
 
 
 def decoded(answer: bytes) -> object:

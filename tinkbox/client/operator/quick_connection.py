@@ -3,7 +3,6 @@
 A command of a person asks one question mostly; an event loop and aiohttp take twice as long to load as all the rest of it.
 """
 
-import json
 from collections.abc import Coroutine
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -14,7 +13,7 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work
+from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work, encoded
 from tinkbox.wire.list_total import HEADER, total_of
 
 T = TypeVar("T")
@@ -53,7 +52,7 @@ class QuickConnection(Connection):
         return self._exchange(method, path, body)
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
-        return self.object_of(path, self._exchange("POST", path, json.dumps(body).encode(), work).content)
+        return self.object_of(path, self._exchange("POST", path, encoded(body), work).content)
 
     def _exchange(self, method: str, path: str, body: bytes | None, work: Work | None = None) -> Reply:
         try:

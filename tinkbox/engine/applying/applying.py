@@ -87,9 +87,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What became of every document, machines first, then templates, workflows and what was pruned."""
+    """What became of every document, machines first, then templates, workflows and what was pruned.
+
+    `shared` are the names of workflows among them that other workflows have too.
+    """
 
     results: Sequence[Result]
+    shared: Collection[str] = ()
     notes: Sequence[Problem] = ()
 
 
@@ -266,10 +270,14 @@ class Applying:
         self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish
     ) -> Applied:
         """What would become of the documents; raises Invalid as `_carry_out`."""
-        if prepared:
-            ask = self._store.read_long if wish.rehearsal else self._store.read
-            await ask(lambda tables: self._try_flows(tables, prospect, prepared, wish))
-        return _applied(documents, [*prospect.pruned, *_results(prospect.decisions)])
+
+        def foretold(tables: Tables) -> Applied:
+            if prepared:
+                self._try_flows(tables, prospect, prepared, wish)
+            return _applied(tables, documents, [*prospect.pruned, *_results(prospect.decisions)])
+
+        ask = self._store.read_long if wish.rehearsal else self._store.read
+        return await ask(foretold)
 
     def _try_flows(self, tables: Tables, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish) -> None:
         """Raise what stands in the way of new workflows, with the machines as they will be."""
@@ -376,7 +384,7 @@ class Applying:
             decisions = self._decide(tables, documents)
             refuse(decisions.problems)
             template_ids = self._take_in(tables, decisions, prepared, followed, who)
-            return _applied(documents, [*pruned, *_results(decisions, template_ids, prepared)])
+            return _applied(tables, documents, [*pruned, *_results(decisions, template_ids, prepared)])
 
         applied = await self._store.write(use_case)
         await self._follow(followed)
@@ -600,9 +608,10 @@ def refuse(problems: Sequence[Problem]) -> None:
         )
 
 
-def _applied(documents: Documents, results: Iterable[Result]) -> Applied:
+def _applied(tables: Tables, documents: Documents, results: Iterable[Result]) -> Applied:
     ordered = sorted(results, key=lambda each: (each.outcome in _PRUNING, _KINDS.index(each.kind)))
-    return Applied(results=ordered, notes=documents.notes)
+    shared = tables.workflows.shared_names({each.name for each in documents.flows}) if documents.flows else ()
+    return Applied(results=ordered, shared=shared, notes=documents.notes)
 
 
 def _results(

@@ -11,6 +11,7 @@ from tinkbox.model.hardware import Hardware, MacAddress, check_card, hardware_fr
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.kubernetes import GROUP, VERSION
 from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.text import spelled
 
 _NO_HOSTS: Final[Mapping[IPv4Network, str]] = {
     IPv4Network("0.0.0.0/8"): "an address of 0.0.0.0/8",
@@ -102,7 +103,7 @@ def free_addresses(network: IPv4Network, taken: Collection[IPv4Address]) -> Iter
 def check_name(name: str) -> str:
     """The same name; raises Invalid for one that no host can have."""
     if host_name(name) != name:
-        raise Invalid(f"a name is small letters, digits and dashes, at most 63, not {name[:80]!r}")
+        raise Invalid(f"a name is small letters, digits and dashes, at most 63, not {spelled(name)}")
     return name
 
 

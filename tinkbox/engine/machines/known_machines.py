@@ -55,6 +55,10 @@ class KnownMachines:
         name = name_of(hardware)
         return name if name and list(exactly(self, name)) == [hardware.id] else hardware.id
 
+    def means_any(self, key: str) -> bool:
+        """Whether a key is the whole id, an address or a name of any machine."""
+        return bool(exactly(self, key))
+
     def has(self, hardware_id: str) -> bool:
         """Whether there is a machine with exactly this id."""
         return hardware_id in self._records

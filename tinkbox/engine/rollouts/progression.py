@@ -22,7 +22,16 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
 from tinkbox.model.hardware import Hardware, primary
-from tinkbox.model.rollout import LABEL, UNDER_WAY, Counts, Member, Place, Rollout, RolloutState
+from tinkbox.model.rollout import (
+    LABEL,
+    UNDER_WAY,
+    Counts,
+    Member,
+    Place,
+    Rollout,
+    RolloutState,
+    gone_before_its_turn,
+)
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
@@ -139,7 +148,7 @@ class Progression:
         record = self._machines.known.get(member.machine)
         if record is None or record.retired is not None:
             what = "deleted" if record is None else "retired"
-            await self._end_unbegun(rollout, member, Place.CANCELED, f"the machine was {what} before its turn")
+            await self._end_unbegun(rollout, member, Place.CANCELED, gone_before_its_turn(what))
             return False
         try:
             if not (member.workflow_id and await self._retried(rollout, member)):
@@ -175,7 +184,7 @@ class Progression:
 
         def first(tables: Tables) -> None:
             if tables.hardware.left(member.workflow_id, [member.machine]):
-                raise _Departed("the machine was deleted and registered anew before its turn")
+                raise _Departed(gone_before_its_turn("deleted and registered anew"))
             mark(tables)
 
         try:

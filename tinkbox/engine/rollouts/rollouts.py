@@ -46,6 +46,7 @@ from tinkbox.model.rollout import (
     Place,
     Rollout,
     RolloutState,
+    gone_before_its_turn,
     reasons_told_once,
 )
 from tinkbox.model.text import counted
@@ -72,6 +73,15 @@ class Standing:
     refused: Sequence[Refused] = ()
     held: int = 0
     holds: Mapping[str, Hold] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Every machine of a rollout, in the order in which they begin; `workflows` and `holds` are as in `Standing`."""
+
+    members: Sequence[Member]
+    workflows: Sequence[ListedWorkflow]
+    holds: Mapping[str, Hold]
 
 
 class Rollouts:
@@ -227,7 +237,7 @@ class Rollouts:
             if to_delete:
                 _refuse_deletion(rollout)
             under_way = tables.rollouts.members(rollout.id, UNDER_WAY, SHOWN)
-            workflows = tables.workflows.listed([each.workflow_id for each in under_way])
+            workflows, holds = _reached(tables, under_way)
             return Standing(
                 rollout=rollout,
                 counts=tables.rollouts.counts([rollout.id])[rollout.id],
@@ -236,16 +246,25 @@ class Rollouts:
                 waiting=tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN),
                 workflows=workflows,
                 held=tables.rollouts.held([rollout.id]).get(rollout.id, 0),
-                holds=tables.holds.awaiting([each.id for each in workflows if each.state is State.RUNNING]),
+                holds=holds,
             )
 
         return await self._store.read(question)
 
-    async def members(self, key: str) -> list[Member]:
-        """Every machine of a rollout, in the order in which they begin; raises as `get`."""
-        return await self._store.read(
-            lambda tables: explained(tables, tables.rollouts.members(find_rollout(tables, key).id))
-        )
+    async def members(self, key: str) -> Members:
+        """Every machine of a rollout, and where it stands; raises as `get`."""
+
+        def question(tables: Tables) -> Members:
+            members = explained(tables, tables.rollouts.members(find_rollout(tables, key).id))
+            workflows, holds = _reached(tables, [each for each in members if each.place in UNDER_WAY])
+            return Members(members=members, workflows=workflows, holds=holds)
+
+        return await self._store.read(question)
+
+    def key(self, machine: str) -> str:
+        """What means the machine of exactly this id and no other: its name now, or the id where that would not do."""
+        record = self._machines.known.get(machine)
+        return self._machines.known.key(record.hardware) if record else machine
 
     async def pause(self, key: str) -> Standing:
         """Have no further machine begin; those under way go on.  Raises Conflict for one that is over or stops."""
@@ -284,7 +303,7 @@ class Rollouts:
         def check(tables: Tables, rollout: Rollout) -> Sequence[Refused]:
             note(tables, rollout)
             # There is nothing left to resume of what was stopped behind its last action.
-            concerned = tables.rollouts.take_as_done(rollout.id) + tables.rollouts.leave_out(rollout.id)
+            concerned = tables.rollouts.take_as_done(rollout.id) + _leave_out(tables, rollout)
             again = tables.rollouts.in_service(rollout.id, UNSUCCESSFUL | {Place.LEFT})
             if not again and not concerned:
                 raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
@@ -333,6 +352,28 @@ class Rollouts:
 def find_rollout(tables: Tables, key: str) -> Rollout:
     """The one rollout that `key` means; raises NotFound or Conflict."""
     return only(meant(tables.rollouts, key), "rollout", key)
+
+
+def _reached(tables: Tables, under_way: Sequence[Member]) -> tuple[list[ListedWorkflow], dict[str, Hold]]:
+    """The workflows of these machines, and by their ids the holds of those that wait for a person's verdict."""
+    workflows = tables.workflows.listed([each.workflow_id for each in under_way])
+    return workflows, tables.holds.awaiting([each.id for each in workflows if each.state is State.RUNNING])
+
+
+def _leave_out(tables: Tables, rollout: Rollout) -> int:
+    """Let those count no more that are out of service, and did not succeed or wait; returns how many there are.
+
+    One that waits has no reason yet, and gets one.
+    """
+    stays = {each.position for each in tables.rollouts.in_service(rollout.id, {Place.WAITING})}
+    waiting = [each for each in tables.rollouts.members(rollout.id, {Place.WAITING}) if each.position not in stays]
+    is_deleted = tables.rollouts.out_of_service([each.machine for each in waiting])
+    for each in waiting:
+        what = "retired" if is_deleted.get(each.machine) is False else "deleted"
+        if each.machine not in is_deleted:
+            what = "deleted and registered anew"
+        tables.rollouts.end_unbegun(rollout.id, each.position, Place.LEFT, gone_before_its_turn(what))
+    return len(waiting) + tables.rollouts.leave_out(rollout.id)
 
 
 def _refuse_deletion(rollout: Rollout) -> None:

@@ -15,6 +15,7 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.notes import MAX_NOTE, MAX_NOTES, Retirement, note_text
+from tinkbox.model.rollout import gone_before_its_turn
 from tinkbox.model.text import shortened
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, Tables
@@ -194,7 +195,7 @@ def _refuse_retired(tables: Tables, hardware: Hardware) -> None:
 
 def _end_waiting(tables: Tables, hardware: Hardware, what: str) -> None:
     """Have the rollouts in which a machine waits go on without it, also where it comes back before its turn."""
-    tables.rollouts.end_waiting(hardware.id, f"the machine was {what} before its turn")
+    tables.rollouts.end_waiting(hardware.id, gone_before_its_turn(what))
 
 
 def _refuse_awaited(tables: Tables, hardware: Hardware, what: str) -> None:

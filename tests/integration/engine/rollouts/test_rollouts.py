@@ -95,7 +95,7 @@ async def standing(box: Appliance, key: str) -> Standing:
 
 
 async def places(box: Appliance, key: str) -> dict[str, Place]:
-    return {each.name: each.place for each in await box.rollouts.members(key)}
+    return {each.name: each.place for each in (await box.rollouts.members(key)).members}
 
 
 async def each_machine_once(box: Appliance, machines: Sequence[str]) -> None:
@@ -561,6 +561,44 @@ async def test_a_retry_with_nothing_but_machines_out_of_service_ends_the_rollout
     assert (end.rollout.state, end.unsuccessful[0].message) == (RolloutState.SUCCESS, "install/write: no disk")
 
 
+async def test_a_machine_that_is_left_out_before_it_began_has_a_reason(box: Appliance) -> None:
+    ids = await prepared(box, 5)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await box.rollouts.retry(key)
+    await box.workflow(device_1=1)  # for which the first waits
+    await to_its_end(box, failing=ids[1:2])
+    await box.rollouts.retry(key)
+    await to_its_end(box, failing=ids[1:2])
+    await retire(box, ids[3])
+    await box.machines.delete(ids[4])
+    await box.rollouts.retry(key)
+    told = {each.name: each.message for each in (await box.rollouts.members(key)).members if each.place is Place.LEFT}
+    assert told == {
+        "machine-4": "the machine was retired before its turn",
+        "machine-5": "the machine was deleted before its turn",
+    }
+    await to_its_end(box)
+    end = await standing(box, key)
+    assert (end.rollout.state, end.counts.succeeded, end.counts.left) == (RolloutState.SUCCESS, 3, 2)
+    assert [each.message for each in end.unsuccessful] == list(told.values())
+    assert not await box.progression.look()
+
+
+async def test_a_retry_of_a_rollout_that_goes_on_without_failures_says_so(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    made = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout
+    with pytest.raises(Conflict, match="is WAITING"):
+        await box.rollouts.retry(made.id)
+    await go_on(box)
+    with pytest.raises(Conflict, match=f"rollout {made.short} is RUNNING: no machine of it has failed"):
+        await box.rollouts.retry(made.id)
+    await box.rollouts.pause(made.id)
+    with pytest.raises(Conflict, match="no machine of it has failed"):
+        await box.rollouts.retry(made.id)
+    assert (await standing(box, made.id)).rollout.state is RolloutState.PAUSED
+
+
 async def test_a_machine_that_is_back_in_service_is_retried_with_the_others(box: Appliance) -> None:
     ids = await prepared(box, 2)
     key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
@@ -924,7 +962,7 @@ async def test_a_look_at_which_nothing_happened_needs_no_writer(
 async def test_members_are_told_with_their_places(box: Appliance) -> None:
     await prepared(box, 2)
     key = (await box.rollouts.create(wanted([str(UUID(int=2)), str(UUID(int=1))]), "ann")).rollout.id
-    assert await box.rollouts.members(key) == [
+    assert (await box.rollouts.members(key)).members == [
         Member(position=0, machine=str(UUID(int=2)), name="machine-2"),
         Member(position=1, machine=str(UUID(int=1)), name="machine-1"),
     ]
@@ -987,7 +1025,7 @@ async def test_a_rollout_that_goes_on_again_takes_no_machine_of_another(box: App
         "machine-2": Place.CANCELED,
         "machine-3": Place.SUCCESS,
     }
-    told = {each.name: each.message for each in await box.rollouts.members(first.id)}
+    told = {each.name: each.message for each in (await box.rollouts.members(first.id)).members}
     assert told["machine-2"].startswith(f"left out: it waits in rollout {second.short}")
     done = [worker for each in await box.workflows.all() if each.state is State.SUCCESS for worker in each.workers()]
     assert sorted(done) == sorted(ids)

@@ -170,7 +170,7 @@ async def test_a_machine_that_comes_back_before_its_turn_stays_out_of_the_rollou
         pass
     await box.departures.retire("machine-2", "ann", force=True)
     await box.departures.delete("machine-3", "ann", force=True)
-    assert [(each.name, each.place, each.message) for each in await box.rollouts.members(rollout)][1:] == [
+    assert [(each.name, each.place, each.message) for each in (await box.rollouts.members(rollout)).members][1:] == [
         ("machine-2", Place.CANCELED, "the machine was retired before its turn"),
         ("machine-3", Place.CANCELED, "the machine was deleted before its turn"),
     ]
@@ -184,7 +184,7 @@ async def test_a_machine_that_comes_back_before_its_turn_stays_out_of_the_rollou
     await box.rollouts.retry(rollout)
     while await box.progression.look():
         pass
-    places = {each.name: each.place for each in await box.rollouts.members(rollout)}
+    places = {each.name: each.place for each in (await box.rollouts.members(rollout)).members}
     assert places == {"machine-1": Place.PENDING, "machine-2": Place.WAITING, "machine-3": Place.LEFT}
 
 

@@ -326,4 +326,4 @@ async def test_a_rollout_that_ended_long_ago_goes_when_none_of_its_workflows_is_
     newest = await rolled_out(ids[:1])
     assert await retainer(box, newest=1).look() == 1
     assert await left() == [paused, newest]
-    assert [each.place for each in await box.rollouts.members(newest)] == ["SUCCESS"]
+    assert [each.place for each in (await box.rollouts.members(newest)).members] == ["SUCCESS"]

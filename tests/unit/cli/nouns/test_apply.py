@@ -59,7 +59,7 @@ def test_of_several_of_one_name_the_ids_are_printed(tinkbox: Tinkbox, appliance:
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-a\nhardware/id-b\nhardware/node7\n"
     appliance.answers["POST /v1/apply"] = answer({**result("created", "anvil"), "key": "id-c"})
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-c\n"
-    for name in ("x m4", "q'x", "x hardware/m4", "workflow/one"):
+    for name in ("x m4", "q'x", "x hardware/m4", "workflow/one", "rack=r2", "zone-"):
         appliance.answers["POST /v1/apply"] = answer({**result("created", name), "id": "id-d"})
         assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-d\n", "xargs would pass on others"
 
@@ -145,6 +145,16 @@ def test_pruning_asks_and_deletes_what_was_shown(
         assert done.err.startswith("hardware/node7 is in no file\n"), "what is not done yet is no result"
         assert ("is in no file" in done.out) is False
     assert sent(appliance)[-1]["agreed"] == ["id-node7"]
+
+
+def test_of_machines_of_one_name_it_is_told_which_would_be_pruned(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appliance.answers["POST /v1/apply"] = answer({**result("pruned"), "key": "id-node7"}, dry_run=True)
+    monkeypatch.setattr(questions.Questions, "can_ask", True)
+    monkeypatch.setattr("builtins.input", lambda _: "no")
+    done = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
+    assert done.err.startswith("hardware/node7 (id-node7) is in no file\n")
 
 
 @pytest.mark.parametrize("flags", [["--prune"], ["-l", "rack=r1"], ["--prune", "-l", "rack=%"]])

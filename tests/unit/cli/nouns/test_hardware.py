@@ -176,7 +176,8 @@ def test_the_list_has_a_line_for_each_interface(tink: Tinkbox, machines: FakeApp
 
 def test_names_are_keys_and_each_machine_has_a_line(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     """The appliance tells the id as the key of what its name does not mean alone; some names cannot be typed as they are."""
-    keys = ["node7", "id-1", "id-2", "-rf", "a b", "it's", "hardware/x", MACHINE_ID]
+    odd = ["-rf", "a b", "it's", "hardware/x", "rack=r2", "zone-", "a\ufe0f", MACHINE_ID]
+    keys = ["node7", "id-1", "id-2", *odd]
     listed = [{**MACHINE, "id": f"id-{number}", "key": key} for number, key in enumerate(keys)]
     machines.answers["GET /v1/hardware?sort=name"] = listed
     printed = tinkbox("hardware", "list", "-o", "name").out

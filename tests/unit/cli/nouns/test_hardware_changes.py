@@ -338,12 +338,28 @@ def test_delete_says_what_it_did_and_needs_no_terminal(tinkbox: Tinkbox, machine
     assert tinkbox("hardware", "delete", "node7").out == f"Deleted Hardware:  {MACHINE_ID} node7\n"
 
 
+def test_a_note_that_is_no_text_is_refused_before_it_is_sent(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    refused = tinkbox("hardware", "note", "node7", 'caf\udce9 "fan" is loud')
+    assert (refused.status, refused.out, machine.asked) == (1, "", [])
+    assert refused.err == "tinkbox: 'caf\\xe9 \"fan\" is loud' is not UTF-8 text, so it was not sent\n"
+
+
 def test_several_machines_get_the_same_note(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
     found = [{"id": "node7", "name": "node7"}, {"id": "m8", "name": "node8"}]
     machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = found
     done = tinkbox("hardware", "note", "-l", "rack=r1", "the", "fan", "is loud")
     assert (done.status, done.out, done.err.count("tinkbox: ")) == (1, "node7: noted (1)\n", 1)  # m8 is gone by now
     assert sent(machine, "POST /v1/hardware/node7/notes") == {"text": "the fan is loud"}
+
+
+def test_the_names_of_what_got_a_note_are_keys(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    named = [("id-1", "node7", "node7"), ("id-2", "node8", "id-2"), ("id-3", "rack=r2", "rack=r2")]
+    found = [{"id": identity, "name": name, "key": key} for identity, name, key in named]
+    machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = found
+    for identity, _, _ in named:
+        machine.answers[f"POST /v1/hardware/{identity}/notes"] = {"notes": [NOTE]}
+    done = tinkbox("hardware", "note", "-l", "rack=r1", "loud", "-o", "name")
+    assert (done.status, done.out) == (0, "node7\nid-2\nid-3\n")
 
 
 @pytest.mark.parametrize("words", [[], ["-l", "rack=r1"], ["-l", "rack=r1", "x", "--remove", "1"]])

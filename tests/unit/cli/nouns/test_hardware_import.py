@@ -327,18 +327,19 @@ def test_names_are_of_what_is_stored_and_mean_nothing_else(
         done("different", 4, means="node4", changes=["ip 172.30.0.4 -> 172.30.0.14"]),
         done("retired", 5, means="node5", why="it is retired"),
         done("updated", 6, means="node6"),
+        done("unchanged", 7, id="id-7", means="rack=r2"),  # to `hardware label` it would be a change
     ]
     appliance.answers = {ROUTE: {"machines": machines}}
     for how in ([], ["--dry-run"]):
         ended = tinkbox("hardware", "import", listed, "--skip-invalid", "-o", "name", *how)
-        assert (ended.status, ended.out.split()) == (0, ["node1", "the-id-of-one-of-two", "node6"])
+        assert (ended.status, ended.out.split()) == (0, ["node1", "the-id-of-one-of-two", "node6", "id-7"])
         assert ended.err.splitlines() == [
             f"tinkbox: refused: line 4: {MAC}: the name node3 belongs to node3 already",
             f"tinkbox: left alone: line 5: {MAC}: ip 172.30.0.4 -> 172.30.0.14 (--update changes it)",
             f"tinkbox: left alone: line 6: {MAC}: it is retired",
         ]
     stops = tinkbox("hardware", "import", listed, "-o", "name", "--dry-run")
-    assert (stops.status, stops.out) == (1, "the-id-of-one-of-two\n"), "nothing would be made or updated"
+    assert (stops.status, stops.out) == (1, "the-id-of-one-of-two\nid-7\n"), "nothing would be made or updated"
 
 
 @pytest.mark.parametrize("format_", ["json", "yaml", "csv", "table", "wide", "tink"])

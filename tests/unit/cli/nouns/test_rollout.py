@@ -427,6 +427,21 @@ def test_what_is_held_is_told_with_how_to_go_on(
     ], "not anew when somebody works in its container"
 
 
+def test_what_is_to_be_typed_is_shown_whole_on_a_terminal(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = {"since": AT, "deadline": AT, "on_expiry": "fail", "verdicts": ["continue", "fail", "retry"]}
+    on = {"action": "os/image", "progress": 33, "held": hold}
+    held = {**member("node7", "RUNNING", workflow="a" * 36), **on}
+    steps = iter([standing(counts={"RUNNING": 1}, held=1, under_way=[held])])
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps, standing("SUCCESS", counts={"SUCCESS": 1}))
+    for name, value in (("TERM", "xterm"), ("COLUMNS", "80"), ("LINES", "24")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "tinkbox breakpoint continue|fail|retry aaaaaaaa" in tinkbox("rollout", "watch", ID).out
+
+
 def test_watching_ends_when_nothing_reads_it_any_more(
     tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,6 +538,49 @@ def test_a_dry_run_tells_what_is_refused_on_standard_error_in_every_format(
         assert (dry.out, skipped.out) == ("", "id-of-node7\n"), "without --skip-refused nothing begins"
     if format_ != "table":  # which shows it
         assert skipped.err == "Left out node8: it is  [31mretired\n"
+
+
+def test_every_machine_is_shown_as_where_the_rollout_stands(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    hold = {"since": AT, "deadline": AT, "on_expiry": "fail", "verdicts": ["fail"]}
+    on = {"action": "os/wipe", "progress": 50}
+    members = [
+        {**member("node7", "RUNNING", workflow="a" * 36), **on, "held": hold},
+        {**member("node8", "PENDING", workflow="b" * 36), **on, "held": None},
+    ]
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = standing(counts={"RUNNING": 1, "PENDING": 1}, under_way=members)
+    appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = members
+    table = tinkbox("rollout", "get", ID, "--machines").out
+    assert tinkbox("rollout", "get", ID).out.endswith(f"\n\n{table}")
+    assert [line.split() for line in table.splitlines()[1:]] == [
+        ["node7", "HELD", "aaaaaaaa", "os/wipe", "50%"],
+        ["node8", "PENDING", "bbbbbbbb", "os/wipe", "50%"],
+    ]
+    rows = csv.DictReader(io.StringIO(tinkbox("rollout", "get", ID, "--machines", "-o", "csv").out))
+    assert [(each["state"], each["workflow"]) for each in rows] == [("HELD", "a" * 36), ("PENDING", "b" * 36)]
+    assert "a" * 36 in tinkbox("rollout", "get", ID, "--machines", "-o", "wide").out
+
+
+def test_scripts_get_what_means_each_machine_and_no_other(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    members = [
+        member("node7", key="node7"),
+        member("node8", key="id-of-node8"),
+        member("a b", key="a b"),
+        member("old"),
+    ]
+    appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = members
+    named = tinkbox("rollout", "get", ID, "--machines", "-o", "name").out.splitlines()
+    assert named == ["node7", "id-of-node8", "id-of-a b", "id-of-old"], "an earlier release tells no key"
+    assert tinkbox("rollout", "get", ID, "--machines", "-q").out.splitlines()[0] == "id-of-node7"
+
+
+@pytest.mark.parametrize("words", [("get",), ("watch",), ("get", "--machines"), ("cancel", "--yes")])
+def test_the_noun_may_stand_before_a_rollouts_name(
+    tinkbox: Tinkbox, appliance: FakeAppliance, words: tuple[str, ...]
+) -> None:
+    end = standing("SUCCESS", counts={"SUCCESS": 1})
+    appliance.answers |= {"GET /v1/rollouts/ubuntu": end, "GET /v1/rollouts/ubuntu/machines": []}
+    appliance.answers["POST /v1/rollouts/ubuntu/cancel"] = end
+    assert tinkbox("rollout", *words, "rollout/ubuntu").status == 0
 
 
 def test_the_machines_of_several_rollouts_are_one_list_that_says_whose_they_are(

@@ -49,11 +49,11 @@ def test_the_list_has_names_and_ages(
 
 
 def test_a_name_that_is_no_key_is_printed_as_the_id(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
-    odd = [{**TEMPLATE, "name": each} for each in ("-rf", "a b", TEMPLATE_ID.upper())]
+    odd = [{**TEMPLATE, "name": each} for each in ("-rf", "a b", "x-", TEMPLATE_ID.upper())]
     templates.answers["GET /v1/templates?sort=name"] = odd
     assert tinkbox("template", "list", "-o", "name").out == f"{TEMPLATE_ID}\n"
     templates.answers["GET /v1/templates?sort=name"] = [{**each, "id": str(at)} for at, each in enumerate(odd)]
-    assert tinkbox("template", "list", "-o", "name").out == "0\n1\n2\n"
+    assert tinkbox("template", "list", "-o", "name").out == "0\n1\n2\n3\n"
 
 
 def test_json_is_2021s_object_for_scripts_of_its_time(tink: Tinkbox, templates: FakeAppliance) -> None:

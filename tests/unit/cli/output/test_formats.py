@@ -166,6 +166,13 @@ def test_quiet_prints_each_id_once(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_json_shows_what_is_not_seen_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    named = [{"id": "1", "name": "node1\ufe0f\U000e0100 Zürich", "size": 1}]
+    printed = shown(capsys, named, format="json")
+    assert '"node1\\ufe0f\\udb40\\udd00 Zürich"' in printed
+    assert json.loads(printed) == named
+
+
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1+1", "@SUM(1)"])
 def test_csv_has_no_text_that_a_spreadsheet_calculates(capsys: pytest.CaptureFixture[str], text: str) -> None:
     documents = [{"id": "1", "name": text, "size": -4}]

@@ -3,6 +3,7 @@
 import errno
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,13 @@ from tinkbox.cli.output.saved_files import leads_out, save
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.wire.ephemeral_data import Entry
 from tinkbox.wire.ephemeral_limits import MAX_DEPTH
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
 
 
 def file(path: str, content: bytes = b"x", mode: int = 0o644) -> Entry:
@@ -35,6 +43,23 @@ def test_files_folders_and_links_are_written_with_their_modes(tmp_path: Path) ->
     assert (saved / "a").stat().st_mode & 0o777 == 0o555
     assert (saved / "a" / "up").read_bytes() == b"through a link"
     assert list((saved / "empty").iterdir()) == []
+
+
+@pytest.mark.parametrize(("umask", "modes"), [(0o077, [0o700, 0o700, 0o400]), (0o002, [0o775, 0o775, 0o440])])
+def test_modes_are_within_the_umask_and_give_nobody_elses_rights(
+    tmp_path: Path, umask: int, modes: Sequence[int]
+) -> None:
+    entries = [Entry(path="d", mode=0o7777), file("d/tool", mode=0o6777), file("secret", mode=0o440)]
+    os.umask(umask)
+    assert save(entries, tmp_path / "new") == []
+    saved = [tmp_path / "new" / each for each in ("d", "d/tool", "secret")]
+    assert [each.stat().st_mode & 0o7777 for each in saved] == modes
+
+
+def test_names_are_written_as_they_are_as_tar_writes_them(tmp_path: Path) -> None:
+    names = ["a\x1b[2Jb", "line\nline", "back\\slash", "\u200bhidden"]
+    assert save([file(each) for each in names], tmp_path / "new") == []
+    assert sorted(each.name for each in (tmp_path / "new").iterdir()) == sorted(names)
 
 
 def test_an_empty_folder_will_do_and_one_with_anything_in_it_will_not(tmp_path: Path) -> None:

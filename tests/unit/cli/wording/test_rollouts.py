@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.unit.cli.rollout_documents import member, plan, standing
 from tinkbox.cli.wording.rollouts import (
     REFUSED,
@@ -77,9 +79,54 @@ def test_a_reason_is_told_once_for_all_its_machines() -> None:
 def test_what_is_watched_fits_into_the_room_there_is() -> None:
     rollout = standing(counts={"FAILED": 30}, failures=failed(30))
     assert len(watched_lines(rollout, "tinkbox")) == 31
-    shown = watched_lines(rollout, "tinkbox", 10)
+    shown = watched_lines(rollout, "tinkbox", 80, 12)
     assert len(shown) == 10
     assert str(shown[-1]) == "  and 22 more machines"
+    many = standing(counts={"FAILED": 130}, failures=failed(100))
+    assert str(watched_lines(many, "tinkbox", 80, 300)[-1]) == "  and 30 more machines", "not all are listed"
+
+
+def held(name: str) -> dict[str, Any]:
+    hold = {
+        "since": "2026-11-27T16:00:00+00:00",
+        "deadline": "2026-11-27T16:30:00+00:00",
+        "on_expiry": "fail",
+        "verdicts": ["continue", "fail", "retry"],
+    }
+    return {**member(name, "RUNNING", workflow="a" * 36), "action": "os/image", "progress": 33, "held": hold}
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+@pytest.mark.parametrize("program", ["tinkbox", "tinkbox --data '/var/lib/tinkbox of the laboratory/second floor'"])
+def test_what_is_to_be_typed_is_never_cut(program: str, columns: int) -> None:
+    rollout = standing(counts={"RUNNING": 1}, held=1, under_way=[held("node7")])
+    lines = [str(each) for each in watched_lines(rollout, program, columns, 24)]
+    typed = f"{program} breakpoint continue|fail|retry aaaaaaaa"
+    assert max(len(each) for each in lines) <= columns
+    assert typed in " ".join(" ".join(lines).split())
+    assert "until 2026-11-27 16:30:00 UTC, then fail:" in " ".join(" ".join(lines).split())
+    assert str(watched_lines(rollout, program)[-1]).endswith(typed), "nothing is wrapped into a pipe"
+
+
+def test_a_machine_that_is_held_is_shown_with_its_command_before_others_or_counted() -> None:
+    rollout = standing(
+        counts={"FAILED": 5, "RUNNING": 4},
+        held=3,
+        failures=failed(5),
+        under_way=[member("busy", "RUNNING"), held("node7"), held("node8"), held("node9")],
+    )
+    lines = [str(each) for each in watched_lines(rollout, "tinkbox", 80, 10)]
+    assert [each.split()[0] for each in lines] == [
+        "rollout",
+        *["node7", "until", "tinkbox"],
+        *["node8", "until", "tinkbox"],
+        "and",
+    ]
+    assert lines[-1] == "  and 7 more machines, 1 of them held"
+    assert [str(each) for each in watched_lines(rollout, "tinkbox", 80, 4)][1:] == [
+        "  and 9 more machines, 3 of them held"
+    ]
+    assert len(watched_lines(rollout, "tinkbox", 80, 40)) == 1 + 5 + 1 + 3 * 3
 
 
 def test_the_last_words_say_what_to_type() -> None:

@@ -183,7 +183,7 @@ def test_the_namespaces_of_today_beat_the_pid_of_before(text: str, pid: str) -> 
     ("change", "expected"),
     [
         (("name: small", "nme: small"), ["line 2, nme: unknown key nme; did you mean name?", "line 1, name: name cannot be empty"]),
-        (("name: small", 'name: "a\\0b"'), ["line 2, name: 'a b' is no name of a workflow: it may only have letters that can be shown"]),
+        (("name: small", 'name: "a\\0b"'), ["line 2, name: 'a\\x00b' is no name of a workflow: it may only have letters that can be shown"]),
         (("name: small", "name: -rf"), ["line 2, name: '-rf' is no name of a workflow: it may not begin with a dash"]),
         (("image: x", "imag: x"), ["line 7, tasks[0].actions[0].imag: unknown key imag; did you mean image?"]),
         (("image: x", "image: x, args: [a]"), ["line 7, tasks[0].actions[0].args: unknown key args; here it is command"]),

@@ -137,6 +137,12 @@ def test_every_problem_of_a_csv_is_told_with_its_line() -> None:
     assert len(found) == 10
 
 
+@pytest.mark.parametrize(("letter", "escape"), [("\u200b", r"\u200b"), ("\ufe0f", r"\ufe0f")])
+def test_a_letter_of_a_name_that_is_not_seen_is_told_as_an_escape(letter: str, escape: str) -> None:
+    (told,) = problems(read(f"mac,name\n{mac(1)},node1{letter}\n"))
+    assert told.endswith(f"not 'node1{escape}': try node1")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

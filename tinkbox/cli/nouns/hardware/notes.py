@@ -10,6 +10,7 @@ from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, for_people, show
 from tinkbox.cli.output.printable import age, clean, moment
 from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -81,9 +82,13 @@ def _note_each(chosen: argparse.Namespace, text: str) -> int:
         if for_people(chosen):
             print(clean(f"{note['machine']}: noted ({note['number']})"), flush=True)
 
+    def machine_key(note: Document) -> str:
+        identity = note["hardware_id"]
+        return key_for_scripts(chosen.selected[identity].get("key", note["machine"]), identity)
+
     status = change_each(chosen, noted, told, "name the others to note it about these")
     if not for_people(chosen):
-        show(chosen, made, [Column("Machine", "machine"), *COLUMNS], key="hardware_id", name="machine")
+        show(chosen, made, [Column("Machine", "machine"), *COLUMNS], key="hardware_id", name=machine_key)
     return status
 
 

@@ -10,8 +10,8 @@ from tinkbox.model.breakpoint import Verb
 from tinkbox.model.cells import cells
 from tinkbox.model.workflow import State
 from tinkbox.view.lines import Line, Piece, age, clean, fitted
-from tinkbox.view.rows import Row
-from tinkbox.view.standing import Standing, held_where, is_being_carried_out
+from tinkbox.view.row import Row
+from tinkbox.view.standing import Standing, held_where, is_being_carried_out, rollout_of
 from tinkbox.wire.messages.status import StrangerLine, WorkLine
 
 GAP: Final = 2
@@ -21,7 +21,8 @@ BY_ITSELF: Final = {
     Verb.FAIL: "fails", Verb.CONTINUE: "continues", Verb.ABORT: "aborts", Verb.RETRY: "retries", Verb.SKIP: "is skipped",
 }  # fmt: skip
 
-Cell = Callable[[Row, datetime], Piece]
+# What stands in a row at a time; without one, what does not change as time goes by.
+Cell = Callable[[Row, datetime | None], Piece]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,16 @@ def row_line(laid: Sequence[tuple[Column, int]], row: Row, now: datetime, *, is_
     return tuple(pieces)
 
 
-def why(row: Row, now: datetime) -> str:
-    """What there is to say of it in one line: the reason of a problem, how far what runs is, else where the machine is."""
+def shown_text(row: Row) -> str:
+    """All that the row shows in the widest terminal and on paper, but times: what a filter looks into."""
+    return " ".join(each.cell(row, None)[0] for each in ALL_COLUMNS)
+
+
+def why(row: Row, now: datetime | None) -> str:
+    """What there is to say of it in one line: the reason of a problem, how far what runs is, else where the machine is.
+
+    Without `now` it does not say how long something lasts.
+    """
     machine, work, stage = row.machine, row.work, clean(row.machine.stage)
     if isinstance(row.line, StrangerLine):
         return _sentence(stage, clean(row.line.stalled), clean(row.line.detail))
@@ -88,16 +97,16 @@ def why(row: Row, now: datetime) -> str:
     if row.standing is Standing.PARKED:
         return f"is parked: {clean(machine.parked)}"
     if row.standing is Standing.STALLED:
-        since = f" for {age(machine.stage_at, now)}" if machine.stage_at else ""
+        since = f" for {age(machine.stage_at, now)}" if machine.stage_at and now else ""
         return f"{stage or 'not seen yet'}: {clean(machine.stalled)}{since}"
     if row.standing is Standing.WAITING:
-        return f"waits in rollout {clean(machine.rollout)[:8]}"
+        return f"waits in {rollout_of(machine)}"
     if work is None:
         return stage or "not seen yet"
     if row.standing is Standing.HELD:
-        return f"{_reason(work) or held_where(work)}; {_until(work, now)}"
+        return f"{_held(work)}; {_until(work, now)}"
     if is_being_carried_out(work):
-        return f"{DECIDED}; {_reason(work) or held_where(work)}"
+        return f"{DECIDED}; {_held(work)}"
     if work.state is State.SUCCESS:
         return stage
     return _reason(work) or _under_way(row, work) or stage or "not seen yet"
@@ -117,11 +126,16 @@ def _under_way(row: Row, work: WorkLine) -> str:
     return _sentence(progress, tried) if progress or tried else ""
 
 
-def _until(work: WorkLine, now: datetime) -> str:
+def _until(work: WorkLine, now: datetime | None) -> str:
     """What becomes of a hold by itself, and when."""
     if work.deadline is None or work.on_expiry is None:
         return "waits for a verdict"
-    return f"{BY_ITSELF[work.on_expiry]} by itself in {age(now, work.deadline)}"
+    return f"{BY_ITSELF[work.on_expiry]} by itself" + (f" in {age(now, work.deadline)}" if now else "")
+
+
+def _held(work: WorkLine) -> str:
+    """Why it is held, or where."""
+    return ": ".join(part for part in (clean(work.reason) or held_where(work), clean(work.message)) if part)
 
 
 def _reason(work: WorkLine) -> str:
@@ -132,63 +146,63 @@ def _sentence(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _name(row: Row, _: datetime) -> Piece:
+def _name(row: Row, _: datetime | None) -> Piece:
     return f"{row.standing.mark} {row.name}", row.standing.style if row.standing.is_problem else "bold"
 
 
-def _state(row: Row, _: datetime) -> Piece:
+def _state(row: Row, _: datetime | None) -> Piece:
     return row.standing.word, row.standing.style
 
 
-def _progress(row: Row, _: datetime) -> Piece:
+def _progress(row: Row, _: datetime | None) -> Piece:
     """As in lists of workflows: how many of its actions are over well."""
     work = row.work
     return (f"{work.done}/{work.total}" if work is not None and work.total else ""), ""
 
 
-def _action(row: Row, _: datetime) -> Piece:
+def _action(row: Row, _: datetime | None) -> Piece:
     work = row.work
     return (clean(work.action) if work is not None and work.state is not State.SUCCESS else ""), ""
 
 
-def _why(row: Row, now: datetime) -> Piece:
+def _why(row: Row, now: datetime | None) -> Piece:
     style = row.standing.style if row.standing.is_problem else "" if row.standing is Standing.RUNNING else "dim"
     return why(row, now), style
 
 
-def _why_uncut(row: Row, now: datetime) -> Piece:
+def _why_uncut(row: Row, now: datetime | None) -> Piece:
     """Beside the stage, which is not said twice."""
     text, style = _why(row, now)
     return ("" if text == _stage(row, now)[0] else text), style
 
 
-def _since(row: Row, now: datetime) -> Piece:
-    return (age(row.since, now) if row.since else ""), "dim"
+def _since(row: Row, now: datetime | None) -> Piece:
+    return (age(row.since, now) if row.since and now else ""), "dim"
 
 
-def _workflow(row: Row, _: datetime) -> Piece:
+def _workflow(row: Row, _: datetime | None) -> Piece:
     work = row.work
     return (f"{clean(work.name)} {work.id[:8]}" if work is not None else ""), ""
 
 
-def _template(row: Row, _: datetime) -> Piece:
+def _template(row: Row, _: datetime | None) -> Piece:
     work = row.work
     return (clean(work.template) if work is not None else ""), "dim"
 
 
-def _stage(row: Row, _: datetime) -> Piece:
+def _stage(row: Row, _: datetime | None) -> Piece:
     return clean(row.machine.stage) or "not seen yet", "dim"
 
 
-def _address(row: Row, _: datetime) -> Piece:
+def _address(row: Row, _: datetime | None) -> Piece:
     return clean(row.machine.address), ""
 
 
-def _mac(row: Row, _: datetime) -> Piece:
+def _mac(row: Row, _: datetime | None) -> Piece:
     return clean(row.machine.mac), "dim"
 
 
-def _labels(row: Row, _: datetime) -> Piece:
+def _labels(row: Row, _: datetime | None) -> Piece:
     return ",".join(f"{clean(key)}={clean(value)}" for key, value in row.machine.labels.items()), "dim"
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from tinkbox.view.columns import why
-from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
+from tinkbox.view.row import Row
+from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine
 
@@ -57,6 +58,7 @@ def _machine(row: Row, now: datetime) -> Document:
         "stage": machine.stage,
         "stage_at": _time(machine.stage_at),
         "rollout": machine.rollout,
+        "rollout_paused": machine.rollout_paused,
         "workflow": _work(row.work) if row.work is not None else None,
     }
 

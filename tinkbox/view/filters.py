@@ -1,14 +1,17 @@
 """What a person filters the list by: words, and requirements of labels, which mean these exactly.
 
 What is a requirement is told by the grammar of selectors.  A word alone is one only where it is the key of a label that a
-machine has, and no word of the column STATE.
+machine has, and no word of the column STATE.  Such a word means what stands in that column, and nothing else that a row has.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.labels import Labels, Operator, Requirement, requirements_among
+from tinkbox.view.row import Row
 from tinkbox.view.standing import ROW_WORDS
 
 _SET_WORDS: Final = (Operator.IN, Operator.NOT_IN)
@@ -16,14 +19,33 @@ _SET_WORDS: Final = (Operator.IN, Operator.NOT_IN)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """All of its words, in small letters, must be found, and all of its requirements be met; without any it keeps all."""
+    """All of its words must be found, and all of its requirements be met; without any it keeps all.
 
-    words: tuple[str, ...] = ()
+    A word has several spellings where it is a MAC, all in small letters; one of them must be found.  Of `states`, words of the
+    column STATE that are among the words, one must be that of the row: `held timeout` is what is held because of a timeout; none
+    of `other_states` may be.
+    """
+
+    words: tuple[tuple[str, ...], ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    states: frozenset[str] = frozenset()
+    other_states: frozenset[str] = frozenset()
 
-    def keeps(self, searched: str, labels: Labels) -> bool:
-        """Whether it keeps what has these labels and, in small letters, is searched in there."""
-        return all(each in searched for each in self.words) and all(each.matches(labels) for each in self.requirements)
+    def keeps(self, row: Row) -> bool:
+        """Whether it keeps this row."""
+        state = row.standing.word.lower()
+        return (
+            (state in self.states or not self.states)
+            and state not in self.other_states
+            and all(any(each in row.searched for each in spellings) for spellings in self.words)
+            and all(each.matches(row.machine.labels) for each in self.requirements)
+        )
+
+    def names(self, row: Row) -> bool:
+        """Whether one of its words is all of the machine's name, host name, MAC or address."""
+        machine = row.machine
+        names = {each.lower() for each in (row.name, machine.hostname, machine.mac, machine.address)}
+        return any(not names.isdisjoint(spellings) for spellings in self.words)
 
 
 def parse_filter(text: str, machines: Sequence[Labels], *, is_typed: bool = False) -> Filter:
@@ -39,10 +61,27 @@ def parse_filter(text: str, machines: Sequence[Labels], *, is_typed: bool = Fals
     told = [(word, requirement if _is_meant(requirement, keys) else None) for word, requirement in pieces]
     if is_typed and told and _is_begun(told, machines):
         told.pop()
+    requirements = [requirement for _, requirement in told if requirement is not None]
+    other_states = {each.key.lower() for each in requirements if each.operator is Operator.MISSING} & ROW_WORDS
+    words = [word.lower() for word, requirement in told if requirement is None]
     return Filter(
-        words=tuple(word.lower() for word, requirement in told if requirement is None),
-        requirements=tuple(requirement for _, requirement in told if requirement is not None),
+        words=tuple(map(_spellings, words)),
+        requirements=tuple(
+            each
+            for each in requirements
+            if each.operator is not Operator.MISSING or each.key.lower() not in other_states
+        ),
+        states=ROW_WORDS.intersection(words),
+        other_states=frozenset(other_states),
     )
+
+
+def _spellings(word: str) -> tuple[str, ...]:
+    """The word, and where it is a whole MAC that as rows have it."""
+    try:
+        return word, MacAddress(word)
+    except Invalid:
+        return (word,)
 
 
 def _closed(text: str) -> str:

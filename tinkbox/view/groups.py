@@ -8,7 +8,7 @@ from typing import Final
 
 from tinkbox.model.cells import cells
 from tinkbox.view.lines import clean
-from tinkbox.view.rows import Row, natural_key
+from tinkbox.view.row import Row, natural_key
 from tinkbox.view.standing import Standing, held_where
 
 LONGEST_RANGE: Final = 30  # letters of its numbers

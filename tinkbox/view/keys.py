@@ -25,6 +25,7 @@ class Key(StrEnum):
     TAB = "tab"
     BACKSPACE = "backspace"
     CLEAR = "clear"  # Ctrl-U
+    CLEAR_WORD = "clear word"  # Ctrl-W
     INTERRUPT = "interrupt"  # Ctrl-C
     UNKNOWN = "unknown"
 
@@ -48,6 +49,7 @@ _CONTROL: Final = {
     "\x7f": Key.BACKSPACE,
     "\x08": Key.BACKSPACE,
     "\x15": Key.CLEAR,
+    "\x17": Key.CLEAR_WORD,
     "\x03": Key.INTERRUPT,
     "\x02": Key.PAGE_UP,
     "\x06": Key.PAGE_DOWN,

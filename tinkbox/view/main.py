@@ -31,6 +31,7 @@ from tinkbox.view.state import (
     Several,
     Shell,
     View,
+    asked_again,
     begun,
     carried_out,
     disconnected,
@@ -42,6 +43,7 @@ from tinkbox.view.state import (
     resized,
     row_of,
     unanswered,
+    work_shown,
 )
 from tinkbox.wire.messages.status import Snapshot, StrangerLine
 
@@ -216,10 +218,13 @@ class _Live:
             await asyncio.sleep(self._interval)
             try:
                 change = await self._asked()
-                self._show(looked(self._view, change))
             except Refusal as error:
                 self._show(disconnected(self._view, str(error)))
                 continue
+            view, again = asked_again(looked(self._view, change))
+            self._show(view)
+            for load in again:
+                self._begin(load)
             looks += 1
             page = self._view.page
             if page is not None and page.load.kind in RELOADED and looks % RELOADED_EVERY == 0:
@@ -285,8 +290,10 @@ class _Live:
                 done = await self._answer_to(effect)
                 self._show(noticed(self._view, done))
         except Refusal as error:
-            view, said = self._view, _said(error)
-            self._show(unanswered(view, effect, said) if isinstance(effect, Load) else noticed(view, said))
+            view, said, is_lost = self._view, _said(error), isinstance(error, Unreachable)
+            self._show(
+                unanswered(view, effect, said, is_lost=is_lost) if isinstance(effect, Load) else noticed(view, said)
+            )
         finally:
             self._under_way.discard(effect)
 
@@ -375,11 +382,12 @@ class _Live:
             return lambda width, _: (doctor_page(diagnosed, width), ())
         if load.kind is PageKind.OLDER:
             asked = {"limit": str(OLDER), "sort": "-created_at", **({"machine": load.machine} if load.machine else {})}
-            older = (await operator.workflows.found(asked)).documents
-            return lambda width, _: older_page(older, now, width, of_all=not load.machine)
+            older, total = await operator.workflows.found(asked)
+            return lambda width, _: older_page(older, total, now, width, of_all=not load.machine)
         if load.kind is PageKind.WORKFLOW:
             shown, end = await operator.workflows.get(load.workflow), await self._log_of(load.workflow)
-            return lambda width, _: (workflow_page(shown, end, now, width), ())
+            work = work_shown(self._view, load.workflow)
+            return lambda width, _: (workflow_page(shown, work, end, now, width), ())
         if load.kind is PageKind.LOG:
             printed = await self._log_of(load.workflow)
             return lambda width, _: (log_page(printed, width), ())

@@ -9,14 +9,14 @@ from tinkbox.model.action_progress import in_words
 from tinkbox.model.cells import cells
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
-from tinkbox.view.columns import why
+from tinkbox.view.columns import DECIDED, why
 from tinkbox.view.groups import groups_of, in_ranges
 from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded, followed, wrapped
 from tinkbox.view.log_end import LONGEST
-from tinkbox.view.rows import Row, natural_key
-from tinkbox.view.standing import Standing, is_being_carried_out
-from tinkbox.wire.messages.named_machines import machines_of
-from tinkbox.wire.messages.status import StrangerLine, progress_of
+from tinkbox.view.row import Row, natural_key
+from tinkbox.view.standing import Standing, is_being_carried_out, rollout_of
+from tinkbox.wire.messages.named_machines import machine_name, machines_of
+from tinkbox.wire.messages.status import StrangerLine, WorkLine, progress_of
 
 Document = Mapping[str, Any]
 SHOWN_SIGHTINGS: Final = 12
@@ -32,7 +32,7 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("u", "unmark all"),
     (
         "/",
-        "a new filter as you type: every word must be in name, state, reason, action, workflow, address, MAC or a label",
+        "a new filter: every word must be in its line, address, MAC or labels; a state is that state alone; Ctrl-W clears a word",
     ),
     ("", "labels exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), !rack"),
     ("Esc", "back from a page; on the list, unmark all, then clear the filter"),
@@ -97,7 +97,8 @@ def machine_page(
     is_boot_first = row.standing in (Standing.PARKED, Standing.STALLED)
     lines += boot if is_boot_first else []
     if workflow is not None:
-        lines += _work(workflow, now, width, title="WORKFLOW" if is_of_work else EARLIER)
+        work = row.work if is_of_work else None
+        lines += _work(workflow, work, now, width, title="WORKFLOW" if is_of_work else EARLIER)
         lines += _end_of_log(log, width, max(LEAST_LOG, height - len(lines) - len(_titled("LOG"))))
     return lines if is_boot_first else [*lines, *boot]
 
@@ -118,9 +119,14 @@ def gone_page(name: str, machine: Document | None, now: datetime, width: int) ->
     ]
 
 
-def workflow_page(workflow: Document, log: Sequence[str], now: datetime, width: int) -> list[Line]:
-    """The actions of a workflow, its services, and the end of its log."""
-    lines = _work(workflow, now, width, "WORKFLOW")
+def workflow_page(
+    workflow: Document, work: WorkLine | None, log: Sequence[str], now: datetime, width: int
+) -> list[Line]:
+    """The machines of a workflow, its actions, its services, and the end of its log; `work` is what a row shows of it, if one does."""
+    # An earlier appliance does not tell them.
+    machines = in_ranges(sorted(map(machine_name, workflow.get("machines", ())), key=natural_key))
+    lines = wrapped(clean(f"on {' '.join(machines)}", 10_000), width, style="bold") if machines else []
+    lines += _work(workflow, work, now, width, "WORKFLOW")
     return [*lines, *_titled("LOG", _log(log, width))] if log else lines
 
 
@@ -129,15 +135,15 @@ def log_page(log: Sequence[str], width: int) -> list[Line]:
     return _log(log, width) or [(("nothing was printed", "dim"),)]
 
 
-def _work(workflow: Document, now: datetime, width: int, title: str) -> list[Line]:
-    """The actions of a workflow, and its services."""
+def _work(workflow: Document, work: WorkLine | None, now: datetime, width: int, title: str) -> list[Line]:
+    """The actions of a workflow, and its services; `work` is what a row shows of it, if one does."""
     state = _standing(workflow.get("state"))
     head = (
         (f"{state.mark} {clean(str(workflow.get('name', '')))}", state.style),
         (clean(str(workflow.get("id", ""))), "dim"),
         (clean(str(workflow.get("state", ""))), state.style),
     )
-    lines: list[Line] = [*_titled(title, flowed(head, width)), *_actions(workflow, now, width)]
+    lines: list[Line] = [*_titled(title, flowed(head, width)), *_actions(workflow, work, now, width)]
     services = workflow.get("services") or ()
     if services:
         lines += _titled("SERVICES", [line for each in services for line in _service(each, width)])
@@ -176,9 +182,9 @@ def doctor_page(found: Document, width: int) -> list[Line]:
 
 
 def older_page(
-    workflows: Sequence[Document], now: datetime, width: int, *, of_all: bool = False
+    workflows: Sequence[Document], total: int, now: datetime, width: int, *, of_all: bool = False
 ) -> tuple[list[Line], list[str]]:
-    """A line for each workflow, with their ids; those who come are the newest first.  Those `of_all` machines name these."""
+    """A line for each workflow, with their ids; those who come are the newest first, of a `total`.  Those `of_all` machines name these."""
     if not workflows:
         return [(("there is none", "dim"),)], [""]
     lines: list[Line] = []
@@ -197,7 +203,11 @@ def older_page(
                 (reason, state.style if reason else ""),
             )
         )
-    return lines, [str(each.get("id", "")) for each in workflows]
+    ids = [str(each.get("id", "")) for each in workflows]
+    if total > len(workflows):
+        lines.append(((f"… {len(workflows)} of {total} shown: tinkbox workflow list has all", "dim"),))
+        ids.append("")
+    return lines, ids
 
 
 def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str]]:
@@ -268,8 +278,8 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
     if standing.is_problem or is_decided:
         yield from wrapped(why(row, now), width, "  ", standing.style)
     if machine.rollout:
-        rollout = clean(machine.rollout)[:8]
-        turn = f"waits for its turn in rollout {rollout}: tinkbox rollout get {rollout}"
+        verb = "resume" if machine.rollout_paused else "get"
+        turn = f"waits for its turn in {rollout_of(machine)}: tinkbox rollout {verb} {clean(machine.rollout)[:8]}"
         yield from wrapped(turn, width, "  ", "yellow")
     hint = machine.lost_hint or (work.hint if work is not None else "")
     if hint:
@@ -308,21 +318,27 @@ def _sightings(row: Row, sightings: Sequence[Document], since: datetime | None, 
         yield from followed(line, detail, width, "dim")
 
 
-def _actions(workflow: Document, now: datetime, width: int) -> Iterator[Line]:
+def _actions(workflow: Document, work: WorkLine | None, now: datetime, width: int) -> Iterator[Line]:
     actions = workflow.get("actions") or ()
     for number, each in enumerate(actions, 1):
-        state = _standing(each.get("state"))
+        word, how = clean(str(each.get("state", ""))), _how(each)
         began, ended = _time(each.get("started_at")), _time(each.get("ended_at"))
+        if word == State.HELD and work is not None and work.held is not None:
+            # As the row of its machine: since when it is held, and held no more once a verdict was given.
+            began, ended = work.since, None
+            if is_being_carried_out(work):
+                word, how = Standing.RUNNING.word, DECIDED + (f"; {how}" if how else "")
+        state = _standing(word)
         line = (
             (f"{state.mark} ", state.style),
             (fitted(str(number), 4), "dim"),
             (fitted(clean(str(each.get("name", ""))), min(28, max(12, width // 4))), "bold"),
             ("  ", ""),
-            (fitted(clean(str(each.get("state", ""))), 8), state.style),
+            (fitted(word, 8), state.style),
             (fitted(elapsed(began, ended or now) if began else "", 8, right=True), "dim"),
             ("  ", ""),
         )
-        yield from followed(line, _how(each), width, state.style if state.is_problem else "dim")
+        yield from followed(line, how, width, state.style if state.is_problem else "dim")
 
 
 def _how(action: Document) -> str:

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tinkbox.model.cells import cells
+from tinkbox.model.cells import ELLIPSIS, cells
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
-from tinkbox.view.groups import in_room
+from tinkbox.view.groups import in_ranges, in_room
 from tinkbox.view.lines import Line, clean, cut, joined, line_width, plain
-from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
+from tinkbox.view.row import Row
+from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View, row_of
 from tinkbox.wire.messages.status import DiskLine, HeldBackLine, LimitLine, Snapshot
@@ -31,10 +32,11 @@ def picture(view: View) -> list[Shown]:
     """Exactly as many lines as the terminal has, none of them wider than it is."""
     lines = [(cut(line, view.width), False) for line in _headline(view)]
     body = list(_page(view, view.page) if view.page is not None else _list(view))
-    room = max(0, view.height - len(lines) - 1)
+    last = [(cut(line, view.width), False) for line in _last_lines(view)]
+    room = max(0, view.height - len(lines) - len(last))
     lines += [(cut(line, view.width), selected) for line, selected in body[:room]]
-    lines += [((), False)] * (view.height - len(lines) - 1)
-    return [*lines, (cut(_last_line(view), view.width), False)][-view.height :]
+    lines += [((), False)] * (view.height - len(lines) - len(last))
+    return [*lines, *last][-view.height :]
 
 
 def waiting_picture(height: int, width: int) -> list[Shown]:
@@ -69,6 +71,8 @@ def _headline(view: View) -> Iterator[Line]:
     clock = ((view.snapshot.now.astimezone().strftime("%H:%M:%S"), "dim"),)
     # Where it is narrow, the program's name gives way to the numbers, and then the gaps between them.
     tries = [joined([program, *counts]), joined(counts), joined(counts, " ")]
+    # And then the last ones, of machines that need nobody: whole ones, so that no number is read without its word.
+    tries += [(*joined(counts[:left], " "), (f" {ELLIPSIS}", "")) for left in range(len(counts) - 1, 0, -1)]
     yield _spread(next((each for each in tries if line_width(each) <= view.width), tries[-1]), clock, view.width)
     place = ((_place(view), "dim"),)
     # What is known of its health is old once it does not answer.
@@ -164,9 +168,11 @@ def _page(view: View, page: Page) -> Iterator[Shown]:
         yield line, bool(page.items) and place == page.selected
 
 
+def _last_lines(view: View) -> Sequence[Line]:
+    return _asked(view.question, view.width) if view.question is not None else [_last_line(view)]
+
+
 def _last_line(view: View) -> Line:
-    if view.question is not None:
-        return _asked(view.question, view.width)
     if view.is_typing:
         found = counted(len(view.shown), "machine")
         return (("/", "bold"), (view.filtered_by, ""), ("█", ""), (f"  {found}; Enter keeps it, Esc clears it", "dim"))
@@ -188,13 +194,18 @@ def _more_below(view: View) -> str:
     return f"… {counted(more, 'more line')}" if more > 0 else ""
 
 
-def _asked(question: Question, width: int) -> Line:
-    """The question gives way to what may be answered, and to the end of what was typed, and names as many as fit behind it."""
+def _asked(question: Question, width: int) -> Sequence[Line]:
+    """The question gives way to what may be answered, and to the end of what was typed.
+
+    Where not all names fit behind it, as many as fit stand in a line of their own.
+    """
     answer = f" {question.typed[-(width // 2) :]}█" if question.explains else " (y/n)"
     room = max(0, width - cells(answer))
     text = clean(question.text)
-    names = in_room(question.names, room - cells(text) - 1)
-    return (*cut(((f"{text} {names}" if names else text, "bold yellow"),), room), (answer, "bold"))
+    names = " ".join(in_ranges(question.names))
+    if not names or cells(text) + 1 + cells(names) <= room:
+        return [(*cut(((f"{text} {names}".rstrip(), "bold yellow"),), room), (answer, "bold"))]
+    return [((text, "bold yellow"),), ((in_room(question.names, room), "bold yellow"), (answer, "bold"))]
 
 
 def _keys(view: View, width: int) -> str:

@@ -1,24 +1,20 @@
 """The rows of the list: machines with how they stand, filtered and sorted."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from tinkbox.model.labels import Selector
-from tinkbox.view.filters import parse_filter
+from tinkbox.view.columns import shown_text
+from tinkbox.view.filters import Filter, parse_filter
 from tinkbox.view.lines import clean
-from tinkbox.view.standing import Standing, held_where, standing_of, words_of, work_of
-from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine, WorkLine
+from tinkbox.view.row import Row, natural_key
+from tinkbox.view.standing import Standing, standing_of, words_of, work_of
+from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine
 
 LONGEST_NAME: Final = 63
-_NUMBERS: Final = re.compile(r"([0-9]{1,18})")
-_NEVER: Final = float("inf")
-
-NaturalKey = tuple[tuple[int, int, str], ...]
 
 
 class Order(Enum):
@@ -34,32 +30,6 @@ class Order(Enum):
         """The next one, the first after the last."""
         orders = list(Order)
         return orders[(orders.index(self) + 1) % len(orders)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A machine, known or not: `line` is what was told of it, `since` when what it is at began.
-
-    `searched` is what a filter looks into, `by_name` what sorts node9 before node10.
-    """
-
-    line: MachineLine | StrangerLine
-    machine: MachineLine
-    name: str
-    standing: Standing
-    since: datetime | None
-    searched: str
-    by_name: NaturalKey
-
-    @property
-    def work(self) -> WorkLine | None:
-        """What the row shows of its work, and what keys act on."""
-        return work_of(self.machine)
-
-    @property
-    def age_key(self) -> float:
-        """Sorts what began last first."""
-        return -self.since.timestamp() if self.since else _NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +83,17 @@ def rows_of(snapshot: Snapshot, before: Mapping[str, Row], scope: Scope = EVERYT
     return rows
 
 
+def filter_of(rows: Iterable[Row], filtered_by: str, *, is_typed: bool = False) -> Filter:
+    """The filter that a text is for these rows, which `is_typed` where it may go on."""
+    return parse_filter(filtered_by, [each.machine.labels for each in rows], is_typed=is_typed)
+
+
 def chosen(rows: Iterable[Row], filtered_by: str, order: Order, *, is_typed: bool = False) -> tuple[Row, ...]:
     """Those that the filter keeps, which `is_typed` where it may go on, in this order."""
     found = list(rows)
     if filtered_by:
-        kept_by = parse_filter(filtered_by, [each.machine.labels for each in found], is_typed=is_typed)
-        found = [each for each in found if kept_by.keeps(each.searched, each.machine.labels)]
+        kept_by = filter_of(found, filtered_by, is_typed=is_typed)
+        found = [each for each in found if kept_by.keeps(each)]
     # Sorting keeps the order of what is equal.
     found.sort(key=lambda each: each.by_name)
     if order is Order.PROBLEM:
@@ -157,35 +132,17 @@ def _machine(stranger: StrangerLine) -> MachineLine:
 def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Standing) -> Row:
     work = work_of(machine)
     name = clean(machine.name or machine.hostname or (machine.mac if machine.id == machine.mac else machine.id[:8]))
-    told = [name, machine.hostname, machine.id, machine.mac, machine.address, machine.stage, standing.word]
-    told += [machine.lost, machine.parked, machine.stalled, machine.rollout]
-    told += [f"{key}={value}" for key, value in machine.labels.items()]
-    if work is not None:
-        told += [
-            work.id,
-            work.name,
-            work.template,
-            work.action,
-            work.reason,
-            work.message,
-            work.state,
-            held_where(work),
-        ]
     is_boot = work is None or standing in (Standing.PARKED, Standing.STALLED)
     since = machine.stage_at if is_boot or work is None else work.since
     is_at_something = standing not in (Standing.WAITING, Standing.IDLE)
-    return Row(
+    row = Row(
         line=line,
         machine=machine,
         name=name[:LONGEST_NAME],
         standing=standing,
         since=since if is_at_something else None,
-        searched=" ".join(told).lower(),
         by_name=natural_key(name),
     )
-
-
-def natural_key(name: str) -> NaturalKey:
-    """Sorts numbers in a name by their value."""
-    parts = _NUMBERS.split(name.lower())
-    return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))
+    # Beside what it shows only what names the machine and its work.
+    ids = [machine.hostname, machine.id, machine.rollout, work.id if work is not None else ""]
+    return replace(row, searched=" ".join([shown_text(row), *ids]).lower())

@@ -6,6 +6,7 @@ from typing import Final
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.workflow import FINAL, State
+from tinkbox.view.lines import clean
 from tinkbox.wire.messages.status import MachineLine, WorkLine
 
 _HELD: Final = {Kind.BEFORE: "before it begins", Kind.FAILURE: "on failure", Kind.AFTER: "after its end"}
@@ -53,6 +54,11 @@ STATE_WORDS: Final = tuple(
     )
 )
 _BY_STATE = {each: Standing[each.value] for each in State if each.value in Standing.__members__}
+
+
+def rollout_of(machine: MachineLine) -> str:
+    """In which rollout it waits: `rollout 18c4ffa8, which is paused`."""
+    return f"rollout {clean(machine.rollout)[:8]}" + (", which is paused" if machine.rollout_paused else "")
 
 
 def held_where(work: WorkLine) -> str:

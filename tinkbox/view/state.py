@@ -3,12 +3,14 @@
 Rule 1: `pressed` is the only place that says what a key does; what it cannot do itself it returns as an effect.
 Rule 2: what begins, stops or repeats work, and may overwrite a disk, is asked about first.
 Rule 3: the selection is a machine and not a place: it stays on its machine when others come and go.  Only until a person
-moves it or acts it is the first of the list, whichever that is.
+moves it, types a filter or acts it is the first of the list, whichever that is.  A filter that is typed moves it to what it
+finds.
 Rule 4: a key is for the machine that its person saw selected, and never for one that has just taken its place.
 Rule 5: marks are of machines as well.  While there are any, what acts on work is for the marked ones alone, and one question
 names them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,8 +24,9 @@ from tinkbox.model.workflow import State as WorkState
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, clean, wrapped
 from tinkbox.view.pages import NotDone, help_page, problems_page, refused_page
-from tinkbox.view.rows import EVERYTHING, Order, Row, Scope, chosen, counted_by_standing, rows_of
-from tinkbox.view.standing import Standing, waits_for_verdict
+from tinkbox.view.row import Row
+from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, filter_of, rows_of
+from tinkbox.view.standing import Standing, rollout_of, waits_for_verdict
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine, merged
 
 LONGEST_TYPED: Final = 200
@@ -115,7 +118,8 @@ Draw = Callable[[int, int], tuple[Sequence[Line], Sequence[str]]]
 class Page:
     """Lines that are read, from `top` on; where there are `items`, one for each line, one of them is selected.
 
-    A page that is `at_end` stays there as lines are added.  `draw` makes the lines of a page that was asked for.
+    A page that is `at_end` stays there as lines are added.  `draw` makes the lines of a page that was asked for; one that
+    `is_lost` says in them that the appliance could not be asked.
     """
 
     load: Load
@@ -126,6 +130,7 @@ class Page:
     selected: int = 0
     at_end: bool = False
     is_loaded: bool = False
+    is_lost: bool = False
     draw: Draw | None = field(default=None, compare=False)
 
 
@@ -267,7 +272,13 @@ def resized(view: View, height: int, width: int) -> View:
 
 def loaded(view: View, load: Load, draw: Draw) -> View:
     """What a page shows has come; a page that was left meanwhile is not opened again."""
-    pages = tuple(replace(each, draw=draw, is_loaded=True) if each.load == load else each for each in view.pages)
+    return _loaded(view, load, draw)
+
+
+def _loaded(view: View, load: Load, draw: Draw, *, is_lost: bool = False) -> View:
+    pages = tuple(
+        replace(each, draw=draw, is_loaded=True, is_lost=is_lost) if each.load == load else each for each in view.pages
+    )
     return _scrolled(_drawn_anew(replace(view, pages=pages)))
 
 
@@ -281,14 +292,21 @@ def _drawn(view: View, page: Page, draw: Draw) -> Page:
     return replace(page, lines=lines, items=items)
 
 
-def unanswered(view: View, load: Load, why: str) -> View:
-    """What a page shows could not be had; of a page that was left meanwhile nothing is said."""
+def unanswered(view: View, load: Load, why: str, *, is_lost: bool = False) -> View:
+    """What a page shows could not be had, with `is_lost` for want of a connection; of a page that was left meanwhile nothing is said."""
     page = next((each for each in view.pages if each.load == load), None)
     if page is None:
         return view
     if page.is_loaded:
         return noticed(view, why)
-    return loaded(view, load, lambda width, _: (wrapped(clean(why), width, style="yellow"), ()))
+    return _loaded(view, load, lambda width, _: (wrapped(clean(why), width, style="yellow"), ()), is_lost=is_lost)
+
+
+def asked_again(view: View) -> tuple[View, Sequence[Load]]:
+    """The appliance answers again: what pages show that could not be asked for is asked for now."""
+    lost = [each.load for each in view.pages if each.is_lost]
+    pages = tuple(replace(each, is_loaded=False, is_lost=False) if each.is_lost else each for each in view.pages)
+    return replace(view, pages=pages), lost
 
 
 def pressed(view: View, key: str) -> tuple[View, Effect | None]:
@@ -330,13 +348,13 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
     if key in ("q", "Q"):
         return view, Quit()
     if key == "/":
-        return _listed(replace(view, is_typing=True, filtered_by="")), None
+        return _unfiltered(replace(view, is_typing=True)), None
     if key == "*":
         return replace(view, marked=view.marked | {each.machine.id for each in view.shown}), None
     if key == "u" or (key == Key.ESCAPE and view.marked):
         return replace(view, marked=frozenset()), None
     if key == Key.ESCAPE:
-        return _listed(replace(view, filtered_by="")), None
+        return _unfiltered(view), None
     if key in ("S", Key.TAB):
         return _listed(replace(view, order=view.order.following)), None
     return _common(view, view.row, key, "")
@@ -390,7 +408,10 @@ def _common(view: View, row: Row | None, key: str, machine: str) -> tuple[View, 
             return replace(
                 view, notice="the machine is gone: nothing was done" if gone else "there is no workflow here"
             ), None
-        return _shell(view, row) if key == "s" else _asked(view, _proposed(row, _PROPOSING[key]))
+        if key == "s":
+            return _shell(view, row)
+        (told,) = _told_apart(view, [row])
+        return _asked(view, _proposed(told, _PROPOSING[key]))
     return view, None
 
 
@@ -404,7 +425,8 @@ def _opened_log(view: View, row: Row | None) -> tuple[View, Effect | None]:
         workflow = page.load.workflow
     if not workflow:
         return replace(
-            view, notice=f"{row.name} has no workflow" if row is not None else "there is no workflow here"
+            view,
+            notice=f"{row.name} has no workflow" if row is not None and work is None else "there is no workflow here",
         ), None
     machine = row.machine.id if row is not None else ""
     load = Load(kind=PageKind.LOG, machine=machine, workflow=workflow)
@@ -425,6 +447,12 @@ def _shell(view: View, row: Row) -> tuple[View, Effect | None]:
     return view, Shell(workflow=work.id)
 
 
+def _told_apart(view: View, rows: Sequence[Row]) -> list[Row]:
+    """These rows as a question names them: with its MAC a machine whose name others have too."""
+    names = Counter(each.name for each in view.rows.values())
+    return [replace(each, name=f"{each.name} ({each.machine.mac})") if names[each.name] > 1 else each for each in rows]
+
+
 def _proposed(row: Row, doing: "_Proposing") -> Proposal | str:
     """What a key would do to the work that a row shows, or why there is none of it to do."""
     work = row.work
@@ -434,7 +462,7 @@ def _proposed(row: Row, doing: "_Proposing") -> Proposal | str:
 def _without_work(row: Row, verb: str) -> str:
     """Why nothing can be done to the work of a row that shows none."""
     if row.machine.rollout:
-        return f"{row.name} waits in rollout {row.machine.rollout[:8]}: nothing to {verb}"
+        return f"{row.name} waits in {rollout_of(row.machine)}: nothing to {verb}"
     return f"{row.name} has no workflow: nothing to {verb}"
 
 
@@ -513,7 +541,7 @@ def _asked_of_marked(view: View, key: str) -> tuple[View, None]:
     doing = _PROPOSING[key]
     # Rows are in an order that is quickly sorted, and marks in none.
     marked = sorted((row for each, row in view.rows.items() if each in view.marked), key=lambda row: row.by_name)
-    proposed = [_proposed(row, doing) for row in marked]
+    proposed = [_proposed(row, doing) for row in _told_apart(view, marked)]
     proposals = tuple(each for each in proposed if isinstance(each, Proposal))
     cannot = [each for each in proposed if isinstance(each, str)]
     if not proposals:
@@ -593,13 +621,31 @@ def _hold_of(work: WorkLine) -> tuple[object, ...]:
 
 def _typed(view: View, key: str) -> View:
     """A key that belongs to the filter, which counts as it is typed."""
+    view = replace(view, moved=None)
     if key == Key.ENTER:
-        return _listed(replace(view, is_typing=False))
+        kept = _listed(replace(view, is_typing=False))
+        is_left = view.filtered_by.strip() and kept.row is not None and kept.row.machine.id != kept.selected
+        return _at_match(kept) if is_left else kept
     if key == Key.ESCAPE:
-        return _listed(replace(view, is_typing=False, filtered_by=""))
+        return _unfiltered(replace(view, is_typing=False))
     if key in (Key.DOWN, Key.UP):
         return _selected(view, view.index + (1 if key == Key.DOWN else -1))
-    return _listed(replace(view, filtered_by=_edited(view.filtered_by, key)))
+    filtered_by = _edited(view.filtered_by, key)
+    if not filtered_by.strip():
+        return replace(_unfiltered(view), filtered_by=filtered_by)
+    return view if filtered_by == view.filtered_by else _at_match(_listed(replace(view, filtered_by=filtered_by)))
+
+
+def _unfiltered(view: View) -> View:
+    """With all machines again; the selection stays on its machine, which may have been the first match and no person's choice."""
+    selected = view.row.machine.id if view.row is not None and view.filtered_by else view.selected
+    return _listed(replace(view, filtered_by="", selected=selected))
+
+
+def _at_match(view: View) -> View:
+    """With the machine selected that a word of the filter names, else the first that is shown."""
+    kept_by = filter_of(view.rows.values(), view.filtered_by, is_typed=view.is_typing)
+    return _selected(view, next((place for place, row in enumerate(view.shown) if kept_by.names(row)), 0))
 
 
 def _edited(text: str, key: str) -> str:
@@ -607,6 +653,8 @@ def _edited(text: str, key: str) -> str:
         return text[:-1]
     if key == Key.CLEAR:
         return ""
+    if key == Key.CLEAR_WORD:
+        return "".join(text.rstrip().rpartition(" ")[:2])
     return (text + key)[:LONGEST_TYPED] if len(key) == 1 and key.isprintable() else text
 
 
@@ -647,7 +695,8 @@ def _pressed_on_page(view: View, page: Page, key: str) -> tuple[View, Effect | N
     if key == Key.ENTER and page.items:
         workflow = page.items[page.selected]
         load = Load(kind=PageKind.WORKFLOW, machine=page.load.machine, workflow=workflow)
-        return _opened(view, Page(load=load, title=f"workflow {workflow[:8]}")) if workflow else (view, None)
+        on = f" on {name_of(view, page.load.machine)}" if page.load.machine else ""
+        return _opened(view, Page(load=load, title=f"workflow {workflow[:8]}{on}")) if workflow else (view, None)
     row = row_of(view, page.load.machine)
     if key in _WORK_KEYS and not _is_about(page.load, row):
         return replace(view, notice="this key is for a machine's page: Esc goes back"), None
@@ -665,6 +714,11 @@ def name_of(view: View, machine: str) -> str:
     row = row_of(view, machine)
     opened = (each.title for each in view.pages if each.load == Load(kind=PageKind.MACHINE, machine=machine))
     return row.name if row is not None else next(opened, machine)
+
+
+def work_shown(view: View, workflow: str) -> WorkLine | None:
+    """What a row shows of a workflow, by its id; None where none shows it."""
+    return next((work for row in view.rows.values() if (work := row.work) is not None and work.id == workflow), None)
 
 
 def row_of(view: View, machine: str) -> Row | None:
@@ -719,7 +773,7 @@ def _listed(view: View) -> View:
     index = next((index for index, row in enumerate(shown) if row.machine.id == view.selected), -1)
     if index < 0 or view.selected == "":
         index = min(view.index, max(0, len(shown) - 1))
-    return _scrolled(replace(view, shown=shown, index=index, selected=view.selected if shown else ""))
+    return _scrolled(replace(view, shown=shown, index=index))
 
 
 def _selected(view: View, index: int, *, by_page: bool = False) -> View:

@@ -144,6 +144,8 @@ async def test_what_is_held_is_seen_everywhere(door: Door, path: str) -> None:
     assert (held["verdicts"], held["verdict"]) == (["continue", "fail", "retry", "abort"], None)
     shown = await door.done("GET", path)
     assert (shown["held"], shown["holds"]) == (held, [held])
+    for told in (shown, await door.done("GET", path.removesuffix("/breakpoints"))):
+        assert [(each["id"], each["hostname"]) for each in told["machines"]] == [(held["worker"], "machine-1")]
     assert [each["held"] for each in await door.done("GET", "/v1/breakpoints")] == [held]
     event = await newest_event(door, path)
     assert (event["kind"], event["breakpoint"], event["deadline"]) == ("action.held", "failure", held["deadline"])

@@ -18,7 +18,7 @@ def test_a_program_that_fills_the_screen_is_left_and_found_again(shells: ShellLa
         anna.type("Owritten in vi")
         anna.sees("written in vi")
         anna.type("\r~.")
-        after = anna.sees("left: the shell goes on")
+        after = anna.sees("left: the shell on machine-1 goes on")
         assert b"\x1b[?1049l" in after
         assert after.index(b"\x1b[?1049l") < after.index(b"\x1b[!p") < after.index(b"left:")
         assert anna.ends() == 0
@@ -97,7 +97,7 @@ def test_one_types_and_the_others_look_on(shells: ShellLab) -> None:
                 cleo.sees("from 2")
                 cleo.type("exit\r")
                 for each in (anna, ben, cleo):
-                    each.sees("the shell ended with status 0")
+                    each.sees("the shell on machine-1 ended with status 0")
                     assert each.ends() == 0
 
 

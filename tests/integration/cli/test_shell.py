@@ -13,7 +13,9 @@ from tests.integration.worker.machine import until
 
 def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
     with shells.person() as anna:
-        banner = anna.sees("hello world/hello_world", "held because it failed", "exit 7, DiskTooSmall", "$ ")
+        banner = anna.sees(
+            "hello world/hello_world", "on machine-1 is held because it failed", "exit 7, DiskTooSmall", "$ "
+        )
         assert b"| too small" in banner
         assert b"it has 8 GB [2J" in banner  # what a machine said steers nothing
         assert f"{shells.called()} breakpoint continue|fail|retry|abort {shells.workflow[:8]}".encode() in banner
@@ -33,7 +35,9 @@ def test_a_terminal_in_the_held_container(shells: ShellLab) -> None:
         anna.sees("status 130")
         anna.type("exit 3\r")
         anna.sees(
-            "the shell ended with status 3", f"{shells.called()} breakpoint replay {shells.session()[:8]}", "until"
+            "the shell on machine-1 ended with status 3",
+            f"{shells.called()} breakpoint replay {shells.session()[:8]}",
+            "until",
         )
         assert anna.ends() == 0
         assert anna.settings() == anna.before

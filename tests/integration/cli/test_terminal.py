@@ -27,7 +27,7 @@ def test_a_terminal_that_shows_nothing_any_more_is_given_back_too(shells: ShellL
         # Nobody reads what it shows, as when a window is frozen: what is typed still counts.
         anna.type("\r~.")
         until(lambda: anna.settings() == anna.before, "the terminal to be given back")
-        anna.sees("left: the shell goes on")
+        anna.sees("left: the shell on machine-1 goes on")
         assert anna.ends() == 0
 
 

@@ -6,7 +6,9 @@ from tinkbox.view.rows import Scope
 
 
 def test_a_machine_that_waits_in_a_rollout_has_no_workflow_but_one_under_way() -> None:
-    told = snapshot(failed(1), failed(2, rollout="1a2b3c4d-00"), machine(3, work=work(), rollout="1a2b3c4d-00"))
+    told = snapshot(
+        failed(1), failed(2, rollout="1a2b3c4d-00", rollout_paused=True), machine(3, work=work(), rollout="1a2b3c4d-00")
+    )
     by_name = {each["name"]: each for each in document_of(told)["machines"]}
     assert {name: each["state"] for name, each in by_name.items()} == {
         "node1": "FAILED",
@@ -15,6 +17,8 @@ def test_a_machine_that_waits_in_a_rollout_has_no_workflow_but_one_under_way() -
     }
     assert [name for name, each in by_name.items() if each["workflow"] is None] == ["node2"]
     assert by_name["node2"]["rollout"] == "1a2b3c4d-00"
+    assert [name for name, each in by_name.items() if each["rollout_paused"]] == ["node2"]
+    assert by_name["node2"]["why"] == "waits in rollout 1a2b3c4d, which is paused"
 
 
 def test_what_a_state_selects_is_what_the_counts_count() -> None:

@@ -14,6 +14,7 @@ from tinkbox.view.keys import Key, KeyReader
         (b"\x1b[H\x1bOF\x1b[1~\x1b[4~", [Key.HOME, Key.END, Key.HOME, Key.END]),
         (b"\x1b[1;5B", [Key.DOWN]),
         (b"\r\n\x7f\x15\x03\t", [Key.ENTER, Key.ENTER, Key.BACKSPACE, Key.CLEAR, Key.INTERRUPT, Key.TAB]),
+        (b"\x17", [Key.CLEAR_WORD]),
         ("ü€".encode(), ["ü", "€"]),
         (b"\x1bq", [Key.ESCAPE, "q"]),
         (b"\x1b\x1b[A", [Key.ESCAPE, Key.UP]),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
+from tinkbox.client.operator.connection import Found
 from tinkbox.client.refusals import Unanswered, Unreachable
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
 from tinkbox.model.workflow import State
@@ -84,7 +85,7 @@ class FakeAppliance:
             retry=self._doing("retry", {"state": "PENDING"}),
             cancel=self._doing("cancel", {"state": "STOPPING"}),
             get=self._doing("workflow", WORKFLOW),
-            found=self._doing("found", SimpleNamespace(documents=[OLDER])),
+            found=self._doing("found", Found([OLDER], 1)),
             output=self._output,
         )
         self.hardware = SimpleNamespace(timeline=self._doing("timeline", [SIGHTING]))
@@ -140,6 +141,11 @@ SIGHTING = {"at": NOW.isoformat(), "stage": "fetched the kernel", "detail": "vml
 DIAGNOSIS = {
     "gravity": "fault", "rule": "NoOsie", "machine": "", "cause": "there is none", "evidence": ["none"], "remedy": "build it",
 }  # fmt: skip
+
+
+def uncoded(text: str) -> str:
+    """What was written, without the codes of the terminal."""
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
 
 
 def told(first: Snapshot) -> asyncio.Future[Snapshot]:
@@ -200,6 +206,12 @@ async def test_the_page_of_a_machine_has_its_boot_its_actions_and_its_log() -> N
     ):
         assert part in text, part
     assert ("timeline", failed(1).id) in appliance.asked
+
+
+async def test_the_page_of_a_machine_that_waits_in_a_paused_rollout_says_how_it_goes_on() -> None:
+    async with viewing(snapshot(machine(1, rollout="1a2b3c4d-0000", rollout_paused=True)), FakeAppliance()) as terminal:
+        turn = "waits for its turn in rollout 1a2b3c4d, which is paused: tinkbox rollout resume 1a2b3c4d"
+        await terminal.type("\r", turn)
 
 
 async def test_the_page_of_a_machine_that_waits_names_its_rollout_and_marks_an_earlier_workflow() -> None:
@@ -273,6 +285,78 @@ async def test_workflows_of_all_machines_name_these_and_those_of_one_do_not() ->
         assert "rack9-node9" in await terminal.type("o", "first_try")
 
 
+async def test_the_page_of_a_workflow_names_its_machines_wherever_it_was_opened() -> None:
+    appliance = FakeAppliance()
+    machines = [{"id": str(each), "name": f"r1-n{each}", "hostname": "", "mac": ""} for each in (1, 2, 10)]
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        await terminal.type("o", "first_try")
+        # Also where an earlier appliance names none.
+        assert "workflow 0ld on node1 " in await terminal.type("\r", "wipe")
+        await terminal.type("qq", "q leave")
+        appliance.workflows.get = appliance._doing("workflow", {**WORKFLOW, "machines": machines})
+        await terminal.type("/nomatch\r", "no machine has")
+        await terminal.type("o", "first_try")
+        assert "on r1-n[1-2,10]" in await terminal.type("\r", "wipe")
+
+
+@pytest.mark.parametrize("of_all", [True, False])
+async def test_a_list_of_workflows_says_how_many_there_are_beside_those_it_shows(of_all: bool) -> None:
+    appliance = FakeAppliance()
+    appliance.workflows.found = appliance._doing("found", Found([OLDER], 221))
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        if of_all:
+            await terminal.type("/nomatch\r", "no machine has")
+        await terminal.type("o", "… 1 of 221 shown: tinkbox workflow list has all")
+        await terminal.type("j\r", "1 of 221")
+        await terminal.type("l", "there is no workflow here")
+        await terminal.type("k\r", "wipe")
+
+
+@pytest.mark.parametrize(("key", "shows"), [("d", "What to do: build it"), ("o", "first_try")])
+async def test_a_page_that_had_no_connection_is_asked_for_again_when_there_is_one(key: str, shows: str) -> None:
+    appliance, goes_on = FakeAppliance(), asyncio.Event()
+    found, doctor, status = appliance.workflows.found, appliance.doctor, appliance.status
+
+    async def gone(*_: object) -> None:
+        raise Unreachable("no appliance answers")
+
+    async def late(after: str = "") -> Snapshot:
+        await goes_on.wait()
+        return await status(after)
+
+    appliance.workflows.found, appliance.doctor, appliance.status = gone, gone, late  # type: ignore[assignment,method-assign]
+    async with viewing(snapshot(failed(1)), appliance, interval=0) as terminal:
+        await terminal.type(key, "no appliance answers")
+        appliance.workflows.found, appliance.doctor = found, doctor  # type: ignore[method-assign]
+        goes_on.set()
+        assert "no appliance answers" not in (await terminal.sees(shows)).split("asking")[-1].split("listens")[-1]
+
+
+async def test_the_doctor_is_not_asked_again_for_what_it_refused() -> None:
+    appliance = FakeAppliance()
+    appliance.refusal = Conflict("not now")
+    appliance.doctor = appliance._doing("doctor", {})  # type: ignore[method-assign]
+    async with viewing(snapshot(failed(1)), appliance, interval=0) as terminal:
+        await terminal.type("d", "not now")
+        for _ in range(3):
+            appliance.looks.clear()
+            await appliance.looks.wait()
+    assert [asked[0] for asked in appliance.asked].count("doctor") == 1
+
+
+async def test_the_page_of_what_is_held_says_since_when_and_whether_it_is_decided_as_its_row() -> None:
+    appliance = FakeAppliance()
+    action = {"name": "image", "state": "HELD", "started_at": (NOW - timedelta(hours=3)).isoformat()}
+    appliance.workflows.get = appliance._doing("workflow", {**WORKFLOW, "state": "RUNNING", "actions": [action]})
+    line = held(1, since=NOW - timedelta(minutes=6))
+    async with viewing(snapshot(line, replace(held(2, decided=True), hostname="node2")), appliance) as terminal:
+        assert re.search(r"image +HELD +6:00", uncoded(await terminal.type("/node1\r\r", "two")))
+        await terminal.type("q", "q leave")
+        decided = uncoded(await terminal.type("/node2\r\r", "two"))
+        assert re.search(r"image +RUNNING +2:14  decided, being carried out", decided)
+        assert "HELD" not in decided.rpartition("WORKFLOW")[2]
+
+
 async def test_what_failed_its_actions_and_the_end_of_the_log_are_on_the_first_screen() -> None:
     appliance = FakeAppliance()
     appliance.printed = [f"line {number}\n" for number in range(99)]
@@ -323,9 +407,7 @@ async def test_two_pages_of_one_workflow_read_its_log_once() -> None:
             await goes_on.wait()
 
     appliance.workflows.output = slow
-    appliance.workflows.found = appliance._doing(
-        "found", SimpleNamespace(documents=[{**OLDER, "id": failed(1).work.id}])
-    )  # type: ignore[union-attr]
+    appliance.workflows.found = appliance._doing("found", Found([{**OLDER, "id": failed(1).work.id}], 1))  # type: ignore[union-attr]
     async with viewing(snapshot(failed(1)), appliance) as terminal:
         await terminal.type("\r", "asking")
         await terminal.type("o", "first_try")

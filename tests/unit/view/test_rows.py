@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.view.snapshots import ALL_KINDS, failed, held, machine, snapshot, work
+from tests.unit.view.snapshots import ALL_KINDS, FAR, failed, held, machine, snapshot, work
+from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import FINAL, State
+from tinkbox.view.columns import ALL_COLUMNS
 from tinkbox.view.rows import Order, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, standing_of
-from tinkbox.wire.messages.status import Snapshot
+from tinkbox.wire.messages.status import MachineLine, Snapshot
 
 
 def names(told: Snapshot, filtered_by: str = "", order: Order = Order.PROBLEM) -> list[str]:
@@ -154,8 +156,64 @@ def test_while_it_is_typed_what_is_finished_of_a_filter_counts(text: str, found:
 
 def test_a_word_of_the_column_state_means_that_also_where_it_is_the_key_of_a_label() -> None:
     told = snapshot(held(1), machine(2, labels={"held": "yes"}))
-    assert names(told, "held") == ["node1", "node2"], "both have the word"
-    assert names(told, "held !held") == ["node1"]
+    assert names(told, "held") == ["node1"]
+    assert names(told, "held=yes") == ["node2"]
+    assert names(told, "!held") == names(told, "!HELD idle") == ["node2"]
+
+
+@pytest.mark.parametrize("standing", Standing)
+def test_a_word_of_the_column_state_finds_exactly_the_rows_that_show_it(standing: Standing) -> None:
+    lines = [replace(each, stage=" ".join(word.word for word in Standing)) for each in ALL_KINDS.machines]
+    told = replace(
+        ALL_KINDS, machines=(*lines, machine(13, rollout="1a"), replace(held(14, decided=True), state="held"))
+    )
+    rows = rows_of(told, {}).values()
+    shown = {each.name for each in chosen(rows, standing.word.lower(), Order.NAME)}
+    assert shown == {each.name for each in rows if each.standing is standing} != set()
+
+
+def test_of_two_words_of_the_column_state_one_is_the_state_and_the_other_stands_anywhere() -> None:
+    told = snapshot(held(1, reason="Timeout"), held(2), machine(3, work=work(State.TIMEOUT, message="was held")))
+    assert names(told, "held timeout") == ["node1", "node3"]
+    assert names(told, "held running") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (held(decided=True), "decided, being carried out"),
+        (held(), "fails by itself"),
+        (held(kind=Kind.BEFORE), "before it begins"),
+        (held(deadline=None), "waits for a verdict"),
+        (machine(rollout="18c4ffa8-00", rollout_paused=True), "waits in rollout 18c4ffa8, which is paused"),
+        (machine(stage="", stage_at=None), "not seen yet"),
+        (machine(stalled="no kernel", ticket=True, stage=""), "not seen yet: no kernel"),
+        (machine(work=work(leaving=True, attempt=2, attempts=3)), "goes away by intention, and is waited for, attempt 2 of 3"),
+        (machine(work=work(elsewhere="node9")), "waits for node9"),
+        (machine(work=work(State.PENDING, awaited=("nfs",)), stage=""), "waits for its services: nfs"),
+        (machine(work=work(progress=FAR)), "41 %"),
+        (machine(work=work(done=2)), "2/5 ubuntu_provisioning a8984b09"),
+    ],
+)  # fmt: skip
+def test_a_filter_finds_all_that_a_row_shows(line: MachineLine, words: str) -> None:
+    assert names(snapshot(line, machine(99, work=work(State.SUCCESS, done=5, name="x", id="y"))), words) == ["node1"]
+
+
+def test_a_filter_finds_every_text_of_every_column_but_times() -> None:
+    for row in rows_of(ALL_KINDS, {}).values():
+        for column in ALL_COLUMNS:
+            assert column.cell(row, None)[0].lower() in row.searched, column.title
+
+
+@pytest.mark.parametrize(
+    "spelling", ["08-00-27-00-00-0A", "08002700000a", "0800.2700.000a", "08:00:27:00:00:0A"],
+)  # fmt: skip
+def test_a_whole_mac_is_found_in_every_spelling(spelling: str) -> None:
+    assert names(ALL_KINDS, spelling) == ["node10"]
+
+
+def test_what_looks_like_a_mac_is_found_as_it_is_as_well() -> None:
+    assert names(snapshot(machine(1)), "6ebe93b90a94") == ["node1"], "the end of its id"
 
 
 def test_an_idle_machine_has_no_age_and_one_whose_boot_is_told_of_has_that_of_its_last_step() -> None:

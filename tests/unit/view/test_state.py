@@ -197,6 +197,74 @@ def test_a_slash_begins_a_new_filter_and_what_leads_out_of_it_is_on_the_screen()
     assert "Esc clear filter" not in plain(picture(view)[-1][0])
 
 
+def test_while_a_filter_is_typed_the_cursor_is_on_the_first_match_of_the_list() -> None:
+    told = snapshot(*(failed(each) for each in (3, 30, 39, 39)), machine(31, work=None))
+    for begins in ("g", "G"):
+        view, _ = typed(of(told), begins, "/", *"node3")
+        assert view.shown[0].name == name(view) == "node3"
+        view, _ = typed(view, Key.BACKSPACE, *"31", Key.ENTER)
+        assert name(view) == "node31"
+    view, effects = typed(of(told), "G", "/", *"node", Key.ENTER, Key.ENTER)
+    assert effects == [Load(kind=PageKind.MACHINE, machine=failed(3).id)]
+
+
+@pytest.mark.parametrize(
+    "words", ["node3", "NODE3", "failed node3", "172.30.0.3", "08:00:27:00:00:03", "08-00-27-00-00-03"]
+)
+def test_a_word_that_is_all_of_a_machines_name_mac_or_address_selects_that_machine(words: str) -> None:
+    # Of problems the newest comes first.
+    others = (replace(failed(each), hostname=f"node3{each}", address=f"172.30.0.3{each}") for each in (1, 2))
+    view, _ = typed(of(snapshot(*others, failed(3))), "/", *words)
+    assert name(view) == "node3"
+    view, effects = typed(view, Key.ENTER, Key.ENTER)
+    assert effects == [Load(kind=PageKind.MACHINE, machine=failed(3).id)]
+    assert [each.title for each in view.pages] == ["node3"]
+
+
+def test_a_machine_that_one_moves_to_while_one_types_stays_selected() -> None:
+    told = snapshot(*(failed(each) for each in (1, 2, 3)))
+    view, _ = typed(of(told), "/", *"node", Key.DOWN, Key.ENTER)
+    assert name(view) == "node2"
+    view, _ = typed(of(told), "/", Key.ENTER)
+    assert (name(view), view.selected) == ("node1", ""), "nothing was typed"
+
+
+@pytest.mark.parametrize("keys", [[Key.ENTER, Key.ESCAPE], [Key.ESCAPE], [Key.CLEAR], [Key.ENTER, "/"]])
+def test_when_a_filter_is_cleared_the_cursor_stays_on_its_machine(keys: list[str]) -> None:
+    view, _ = typed(of(ALL_KINDS), "/", *"node10", *keys)
+    assert (name(view), len(view.shown)) == ("node10", 13)
+    view, _ = typed(of(ALL_KINDS), "/", *"node10", "x", *keys)
+    assert (name(view), len(view.shown)) == ("node10", 13), "also when what came behind it matched nothing"
+
+
+def test_also_when_the_filter_came_from_the_page_of_problems() -> None:
+    told = snapshot(failed(1), failed(2, "OutOfMemory"), failed(3))
+    view, _ = typed(of(told), "p", "j", "j", Key.ENTER)
+    assert (name(view), view.selected) == ("node2", "")
+    view, _ = typed(view, Key.ESCAPE)
+    assert (name(view), len(view.shown)) == ("node2", 3)
+
+
+def test_a_key_behind_a_filter_is_for_its_match_and_not_for_one_that_was_selected_before() -> None:
+    told = snapshot(held_too(1), held_too(2), failed(3))
+    view, _ = typed(of(told), "j", "/", *"held")
+    view = looked(view, changed(machine(2, work=work())))
+    view, _ = typed(view, Key.BACKSPACE, Key.BACKSPACE, Key.BACKSPACE, Key.BACKSPACE, *"failed", Key.ENTER, "r")
+    assert [each.machine for each in would_do(view)] == ["node3"]
+
+
+def test_ctrl_w_takes_the_last_word_away() -> None:
+    view, _ = typed(of(ALL_KINDS), "/", *"failed node5 ", Key.CLEAR_WORD)
+    assert (view.filtered_by, [each.name for each in view.shown]) == ("failed ", ["node5"])
+    view, _ = typed(view, Key.CLEAR_WORD, Key.CLEAR_WORD)
+    assert (view.filtered_by, len(view.shown)) == ("", 13)
+
+
+def test_a_word_of_the_column_state_acts_on_no_machine_in_another_state() -> None:
+    view, _ = typed(of(snapshot(held(1), machine(2, work=work(id="2")))), "/", *"running", Key.ENTER, "*", "a")
+    assert would_do(view) == [Cancel(workflow="2", machine="node2")]
+
+
 def test_a_requirement_that_is_not_whole_counts_from_enter_on() -> None:
     racks = snapshot(machine(1, labels={"rack": "r1"}), machine(2))
     view, _ = typed(of(racks), "/", *"rack=r")
@@ -667,6 +735,21 @@ def test_the_question_names_the_only_one_of_marked_machines_for_which_the_key_do
     ]
 
 
+@pytest.mark.parametrize(
+    ("key", "asked"), [("a", "Cancel workflow ubuntu_provisioning on "), ("r", "Resume workflow ")]
+)
+def test_of_machines_of_one_name_a_question_has_the_mac(key: str, asked: str) -> None:
+    state = State.RUNNING if key == "a" else State.FAILED
+    alike = [machine(each, name="node1", work=work(state)) for each in (1, 2)]
+    view, _ = typed(of(snapshot(*alike, machine(3, work=work(state)))), key)
+    assert view.question is not None
+    assert view.question.text.startswith(asked)
+    assert " on node1 (08:00:27:00:00:01)" in view.question.text
+    view, _ = typed(of(snapshot(*alike, machine(3, work=work(state)))), "*", key)
+    assert view.question is not None
+    assert view.question.names == ["node1 (08:00:27:00:00:01)", "node1 (08:00:27:00:00:02)", "node3"]
+
+
 @pytest.mark.parametrize("key", ["u", Key.ESCAPE])
 def test_marks_are_taken_away(key: str) -> None:
     view, _ = typed(three_failed(), "/", *"failed", Key.ENTER, "*", key)
@@ -803,6 +886,7 @@ def test_a_scope_leaves_out_all_other_machines_and_says_so() -> None:
         ("unknown", ["52:54:00:00:00:09"]),
         ("waiting", ["node5"]),
         ("working", ["node3"]),
+        ("running", []),
     ],
 )
 def test_a_scope_takes_states_as_lists_of_machines_and_as_the_view_have_them(states: str, names: list[str]) -> None:

@@ -112,7 +112,8 @@ class _BreakpointDoor:
         """What is armed of a workflow, and every hold; `to_change` as for its state."""
         standing = await self._breakpoints.standing(key_of(request), changed_states(request))
         made = await self._workflows.attempts(standing.workflow.id)
-        return web.json_response({**breakpoints_document(standing), "holds": hold_documents(standing, made)})
+        named = {"machines": self._machines_of(standing.workflow)}
+        return web.json_response({**breakpoints_document(standing), **named, "holds": hold_documents(standing, made)})
 
     @takes(body=CHANGE)
     async def arm(self, request: web.Request) -> web.Response:

@@ -201,6 +201,7 @@ class _WorkflowDoor:
         return web.json_response(
             {
                 **document,
+                "machines": self._machines(workflow),
                 "labels": await self.workflows.labels(workflow.id),
                 "attempts": attempt_documents(workflow, made),
                 **lost_fields(lost),
@@ -253,12 +254,11 @@ class _WorkflowDoor:
 
     def _named(self, flow: Workflow) -> Document:
         """What people call a workflow, its template and its machines."""
+        return {"name": flow.name, "template_name": flow.template_name, "machines": self._machines(flow)}
+
+    def _machines(self, flow: Workflow) -> list[Document]:
         workers = dict.fromkeys(each.action.worker for each in flow.actions)
-        return {
-            "name": flow.name,
-            "template_name": flow.template_name,
-            "machines": [named_machine(self.machines, each) for each in workers],
-        }
+        return [named_machine(self.machines, each) for each in workers]
 
     @takes("after")
     async def events(self, request: web.Request) -> web.Response:

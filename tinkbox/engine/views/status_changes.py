@@ -81,8 +81,8 @@ class _Work:
 class _Found:
     """What the store says now: of which `machines` (None: of all) which workflow is `shown`, and which of these changed.
 
-    `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait,
-    `templates` are the names of templates by their ids.
+    `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait and
+    whether that is paused, `templates` are the names of templates by their ids.
     """
 
     sequence: int
@@ -92,7 +92,7 @@ class _Found:
     changed: Collection[str]
     untold: Mapping[str, LostWork]
     waiting: Mapping[str, Sequence[LostWork]]
-    in_rollouts: Mapping[str, str]
+    in_rollouts: Mapping[str, tuple[str, bool]]
     templates: Mapping[str, str]
 
 
@@ -150,7 +150,7 @@ class StatusChanges:
         self._work: dict[str, _Work] = {}
         self._untold: Mapping[str, LostWork] = {}
         self._waiting: Mapping[str, Sequence[LostWork]] = {}
-        self._in_rollouts: Mapping[str, str] = {}
+        self._in_rollouts: Mapping[str, tuple[str, bool]] = {}
         self._templates: Mapping[str, str] = {}
         self._sent: _Sent | None = None
 
@@ -297,7 +297,7 @@ class StatusChanges:
             changed=changed,
             untold=untold(tables),
             waiting=waiting(tables),
-            in_rollouts=tables.rollouts.waiting_in([*self._kept]) if tables.rollouts.unfinished() else {},
+            in_rollouts=_in_rollouts(tables, [*self._kept]),
             templates=work.templates(),
         )
 
@@ -361,6 +361,7 @@ class StatusChanges:
         work = self._work.get(self._shown.get(hardware.id, ""))
         is_begun = work is not None and work.current is not None and work.current.state in BEGUN
         (self._under_way.add if is_begun else self._under_way.discard)(hardware.id)
+        rollout, is_paused = self._in_rollouts.get(hardware.id, ("", False))
         stuck = STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else ""
         return replace(
             machine_line(kept.status, self._untold.get(hardware.id)),
@@ -369,7 +370,8 @@ class StatusChanges:
             name=hardware.name,
             labels=dict(hardware.labels),
             work=self._work_line(hardware.id, work) if work is not None else None,
-            rollout=self._in_rollouts.get(hardware.id, ""),
+            rollout=rollout,
+            rollout_paused=is_paused,
         )
 
     def _work_line(self, machine: str, work: _Work) -> WorkLine:
@@ -391,6 +393,14 @@ class StatusChanges:
         elif now - before.at >= SHORTEST_RATE:
             self._sent = _Sent(at=now, octets=octets, rate=(octets - before.octets) / (now - before.at))
         return self._sent.rate if self._sent else None
+
+
+def _in_rollouts(tables: Tables, machines: Sequence[str]) -> Mapping[str, tuple[str, bool]]:
+    """In which rollout those of these machines wait that do, and whether that is paused."""
+    if not tables.rollouts.unfinished():
+        return {}
+    paused = tables.rollouts.paused()
+    return {machine: (rollout, rollout in paused) for machine, rollout in tables.rollouts.waiting_in(machines).items()}
 
 
 def _failure(work: _Work | None) -> Failure | None:

@@ -64,7 +64,8 @@ class MachineLine:
 
     `stalled` says for how long it got no further, or nothing; `lost` what it did that the store does not know, where no
     unfinished workflow waits for a decision about that, and `lost_hint` what to do then.  `name` is that of its document,
-    `work` what is done with it, `rollout` the id of one in which it waits for its turn, `state` its word in lists of machines
+    `work` what is done with it, `rollout` the id of one in which it waits for its turn, `rollout_paused` whether that is
+    paused, which appliances of before do not tell, `state` its word in lists of machines
     (`model.machine_state`); these for those who ask for changes.
     """
 
@@ -85,6 +86,7 @@ class MachineLine:
     labels: Labels = field(default_factory=dict)
     work: WorkLine | None = None
     rollout: str = ""
+    rollout_paused: bool = False
     state: str = ""
 
 
@@ -305,7 +307,7 @@ class Snapshot:
 
 # What a view of an earlier release does not know, and would refuse.
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
-_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout", "state")
+_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout", "rollout_paused", "state")
 T = TypeVar("T")
 
 

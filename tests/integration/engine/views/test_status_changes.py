@@ -404,6 +404,11 @@ async def test_machines_that_wait_for_their_turn_in_a_rollout_say_so(box: Applia
     await box.progression.look()
     assert await view.look() == ["machine-1"]
     assert (view.line(1).rollout, view.work(1).state, view.line(2).rollout) == ("", State.PENDING, rollout.id)
+    for change, is_paused in ((box.rollouts.pause, True), (box.rollouts.resume, False)):
+        assert view.line(2).rollout_paused is not is_paused
+        await change(rollout.id)
+        assert await view.look() == ["machine-2"]
+        assert view.line(2).rollout_paused is is_paused
     await box.rollouts.cancel(rollout.id)
     await box.progression.look()
     await view.look()

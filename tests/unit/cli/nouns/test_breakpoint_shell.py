@@ -5,12 +5,13 @@ import copy
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance
-from tinkbox.cli.nouns.breakpoint.shell import banner, farewell
+from tinkbox.cli.nouns.breakpoint.shell import banner, farewell, held_machine
 from tinkbox.model.shells import ShellEnd
 
 HOLD = {
     "task": "disk",
     "action": "wipe",
+    "worker": "0eba0bf8-3772",
     "kind": "failure",
     "deadline": "2026-11-21T03:30:00+00:00",
     "on_expiry": "fail",
@@ -21,12 +22,16 @@ HOLD = {
     "verdicts": ["continue", "fail", "retry", "abort"],
     "verdict": None,
 }  # fmt: skip
-STANDING = {"id": "1f2e3d4c-0000", "name": "install", "state": "RUNNING", "held": HOLD}
+MACHINES = [
+    {"id": "5c", "name": "r1-n2", "hostname": "h", "mac": "m"},
+    {"id": "0eba0bf8-3772", "name": "r1-n3", "hostname": "h", "mac": "m"},
+]
+STANDING = {"id": "1f2e3d4c-0000", "name": "install", "state": "RUNNING", "held": HOLD, "machines": MACHINES}
 
 
 def test_whoever_opens_a_shell_is_told_what_is_held_and_how_it_came_there() -> None:
-    assert list(banner(STANDING, "tinkbox")) == [
-        "disk/wipe of install (1f2e3d4c) is held because it failed",
+    assert list(banner(STANDING, "r1-n3", "tinkbox")) == [
+        "disk/wipe of install (1f2e3d4c) on r1-n3 is held because it failed",
         "  ended   exit 3, DiskTooSmall",
         "          8 GB",
         "          of 16",
@@ -38,26 +43,33 @@ def test_whoever_opens_a_shell_is_told_what_is_held_and_how_it_came_there() -> N
     ]
 
 
+def test_the_machine_of_a_held_action_is_named_or_told_by_its_id() -> None:
+    assert held_machine(STANDING) == "r1-n3"
+    earlier = {name: value for name, value in STANDING.items() if name != "machines"}
+    assert held_machine(earlier) == "0eba0bf8", "an earlier appliance names none"
+    assert held_machine({**STANDING, "held": None}) == ""
+
+
 def test_what_did_not_begin_has_no_end_to_tell() -> None:
     before = {**STANDING, "held": {**HOLD, "kind": "before", "outcome": None}}
-    assert list(banner(before, "tinkbox"))[:2] == [
-        "disk/wipe of install (1f2e3d4c) is held before it starts",
+    assert list(banner(before, "r1-n3", "tinkbox"))[:2] == [
+        "disk/wipe of install (1f2e3d4c) on r1-n3 is held before it starts",
         "  ended   not started yet",
     ]
-    assert list(banner({**STANDING, "held": None}, "tinkbox")) == []
+    assert list(banner({**STANDING, "held": None}, "", "tinkbox")) == []
 
 
 @pytest.mark.parametrize(
     ("end", "line"),
     [
-        (None, "left: the shell goes on, and tinkbox breakpoint shell 1f2e3d4c comes back to it"),
-        (ShellEnd(3), "the shell ended with status 3"),
-        (ShellEnd(None, "Idle", "nobody was there to type"), "the shell is over: nobody was there to type"),
-        (ShellEnd(None, "ShellLost"), "the shell is over: ShellLost"),
+        (None, "left: the shell on r1-n3 goes on, and tinkbox breakpoint shell 1f2e3d4c comes back to it"),
+        (ShellEnd(3), "the shell on r1-n3 ended with status 3"),
+        (ShellEnd(None, "Idle", "nobody was there to type"), "the shell on r1-n3 is over: nobody was there to type"),
+        (ShellEnd(None, "ShellLost"), "the shell on r1-n3 is over: ShellLost"),
     ],
 )
 def test_afterwards_it_says_what_became_of_it_and_what_is_left_to_do(end: ShellEnd | None, line: str) -> None:
-    assert list(farewell(STANDING, "5e551011-9", end, "tinkbox")) == [
+    assert list(farewell(STANDING, "r1-n3", "5e551011-9", end, "tinkbox")) == [
         line,
         "  recorded  tinkbox breakpoint replay 5e551011",
         "  held      disk/wipe until 2026-11-21 03:30:00 UTC, then fail",
@@ -68,14 +80,17 @@ def test_afterwards_it_says_what_became_of_it_and_what_is_left_to_do(end: ShellE
 def test_afterwards_it_says_who_decided_meanwhile() -> None:
     decided = copy.deepcopy(STANDING)
     decided["held"] |= {"verdicts": [], "verdict": {"verb": "retry", "who": "ben"}}  # type: ignore[operator]
-    assert list(farewell(decided, "5", ShellEnd(0), "tinkbox"))[2:] == [
+    assert list(farewell(decided, "r1-n3", "5", ShellEnd(0), "tinkbox"))[2:] == [
         "  held      disk/wipe until decided: retry (ben)"
     ]
     over = {**STANDING, "held": None, "state": "SUCCESS"}
-    went_on = "the shell ended with its container: the action is not held any more"
-    assert next(iter(farewell(over, "5", ShellEnd(137), "tinkbox"))) == went_on
-    assert next(iter(farewell(STANDING, "5", ShellEnd(137), "tinkbox"))) == "the shell ended with status 137"
-    assert list(farewell(over, "5", ShellEnd(0), "tinkbox"))[2:] == [
+    went_on = "the shell on r1-n3 ended with its container: the action is not held any more"
+    assert next(iter(farewell(over, "r1-n3", "5", ShellEnd(137), "tinkbox"))) == went_on
+    assert (
+        next(iter(farewell(STANDING, "r1-n3", "5", ShellEnd(137), "tinkbox")))
+        == "the shell on r1-n3 ended with status 137"
+    )
+    assert list(farewell(over, "r1-n3", "5", ShellEnd(0), "tinkbox"))[2:] == [
         "  workflow  SUCCESS, nothing of it is held any more"
     ]
 

@@ -171,7 +171,15 @@ WORK = WorkLine(
     elsewhere="node9",
     awaited=("files",),
 )
-WORKING = replace(FULL.machines[0], name="node1", labels={"rack": "r1"}, work=WORK, rollout="5", state="working")
+WORKING = replace(
+    FULL.machines[0],
+    name="node1",
+    labels={"rack": "r1"},
+    work=WORK,
+    rollout="5",
+    rollout_paused=True,
+    state="working",
+)
 CHANGES = Snapshot(
     now=NOW,
     version="1",
@@ -203,7 +211,13 @@ def test_what_is_as_always_is_not_told() -> None:
 def test_a_view_of_an_earlier_release_is_told_of_nothing_that_it_does_not_know() -> None:
     told = json.loads(whole(replace(FULL, machines=(WORKING,), place="x", gone=("1",), part=True)))
     assert set(told) == {"now", "version", "machines", "workflows", "strangers", "limits", "disk"}
-    assert not {"name", "labels", "work", "rollout", "state"} & set(told["machines"][0])
+    assert not {"name", "labels", "work", "rollout", "rollout_paused", "state"} & set(told["machines"][0])
+
+
+def test_an_earlier_appliance_that_does_not_tell_whether_a_rollout_is_paused_is_read() -> None:
+    earlier = json.loads(encoded(CHANGES))
+    del earlier["machines"][0]["rollout_paused"]
+    assert decode_snapshot(json.dumps(earlier)).machines[0] == replace(WORKING, rollout_paused=False)
 
 
 def test_what_a_newer_appliance_tells_beside_is_ignored() -> None:

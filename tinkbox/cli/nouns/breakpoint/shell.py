@@ -16,6 +16,7 @@ from tinkbox.cli.wording.holds import HELD, ended, full_name, until
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.key_kinds import TYPED, KeyKind, ToChange
 from tinkbox.model.shells import ShellEnd
+from tinkbox.wire.messages.named_machines import SHORT_ID, machine_name
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -95,7 +96,8 @@ async def open_shell(
     rows, columns = terminal.size
     asked = {"tty": True, "term": terminal_kind() or "xterm", "rows": rows, "columns": columns, "mode": mode}
     opened = await operator.shells.open(workflow_id, {**(wish or {}), **asked})
-    _say(banner(standing, program))
+    machine = held_machine(standing)
+    _say(banner(standing, machine, program))
     end, refusal = None, None
     async with terminal:
         try:
@@ -104,19 +106,32 @@ async def open_shell(
             refusal = error
     with suppress(Unavailable):
         standing = await operator.breakpoints.get(workflow_id)
-    _say(["", *farewell(standing, opened["id"], end, program)])  # whatever line the cursor was left in
+    _say(["", *farewell(standing, machine, opened["id"], end, program)])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
     return LOST if end is not None and end.exit_code is None else 0
 
 
-def banner(standing: Document, program: str) -> Iterator[str]:
+def held_machine(standing: Document) -> str:
+    """What people call the machine on which a workflow is held; empty where nothing is held.
+
+    An earlier appliance names no machines there: it is the beginning of the id then.
+    """
+    hold = standing["held"]
+    if hold is None:
+        return ""
+    named = {str(each["id"]): machine_name(each) for each in standing.get("machines", ())}
+    worker = str(hold["worker"])
+    return named.get(worker, worker[:SHORT_ID])
+
+
+def banner(standing: Document, machine: str, program: str) -> Iterator[str]:
     """What is held and how it came there, for somebody who is about to look into it; `program` is as in `open_shell`."""
     hold, workflow = standing["held"], standing["id"][:8]
     if hold is None:
         return
     outcome = hold["outcome"] or {"message": "", "hint": "", "tail": ()}
-    yield f"{full_name(hold)} of {standing['name']} ({workflow}) is held {HELD[hold['kind']]}"
+    yield f"{full_name(hold)} of {standing['name']} ({workflow}) on {machine} is held {HELD[hold['kind']]}"
     yield f"  ended   {ended(hold['outcome'])}"
     yield from (f"          {line}" for text in (outcome["message"], outcome["hint"]) for line in text.splitlines())
     yield from (f"        | {line}" for line in outcome["tail"][-TAIL:])
@@ -126,17 +141,17 @@ def banner(standing: Document, program: str) -> Iterator[str]:
     yield "  keys    Enter ~. leaves the shell, which goes on; Enter ~? tells more"
 
 
-def farewell(standing: Document, session: str, end: "ShellEnd | None", program: str) -> Iterator[str]:
-    """What has become of the shell, and what is left to do; `end` is None when it goes on."""
+def farewell(standing: Document, machine: str, session: str, end: "ShellEnd | None", program: str) -> Iterator[str]:
+    """What has become of the shell on a machine, and what is left to do; `end` is None when it goes on."""
     hold, workflow = standing["held"], standing["id"][:8]
     if end is None:
-        yield f"left: the shell goes on, and {program} breakpoint shell {workflow} comes back to it"
+        yield f"left: the shell on {machine} goes on, and {program} breakpoint shell {workflow} comes back to it"
     elif hold is None and end.exit_code in WITH_ITS_CONTAINER:
-        yield "the shell ended with its container: the action is not held any more"
+        yield f"the shell on {machine} ended with its container: the action is not held any more"
     elif end.exit_code is None:
-        yield f"the shell is over: {end.message or end.reason}"
+        yield f"the shell on {machine} is over: {end.message or end.reason}"
     else:
-        yield f"the shell ended with status {end.exit_code}"
+        yield f"the shell on {machine} ended with status {end.exit_code}"
     yield f"  recorded  {program} breakpoint replay {session[:8]}"
     if hold is None:
         yield f"  workflow  {standing['state']}, nothing of it is held any more"

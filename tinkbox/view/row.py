@@ -1,0 +1,46 @@
+"""One row of the list: a machine with how it stands."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tinkbox.view.standing import Standing, work_of
+from tinkbox.wire.messages.status import MachineLine, StrangerLine, WorkLine
+
+_NUMBERS: Final = re.compile(r"([0-9]{1,18})")
+_NEVER: Final = float("inf")
+
+NaturalKey = tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A machine, known or not: `line` is what was told of it, `since` when what it is at began.
+
+    `searched` is what a filter looks into, in small letters; `by_name` sorts node9 before node10.
+    """
+
+    line: MachineLine | StrangerLine
+    machine: MachineLine
+    name: str
+    standing: Standing
+    since: datetime | None
+    by_name: NaturalKey
+    searched: str = ""
+
+    @property
+    def work(self) -> WorkLine | None:
+        """What the row shows of its work, and what keys act on."""
+        return work_of(self.machine)
+
+    @property
+    def age_key(self) -> float:
+        """Sorts what began last first."""
+        return -self.since.timestamp() if self.since else _NEVER
+
+
+def natural_key(name: str) -> NaturalKey:
+    """Sorts numbers in a name by their value."""
+    parts = _NUMBERS.split(name.lower())
+    return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))

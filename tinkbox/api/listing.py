@@ -62,9 +62,9 @@ class Query:
         return tuple(by_folded[each.casefold()] for each in wanted)
 
     def selector(self) -> Selector:
-        """`label`: all that are given must hold."""
+        """`label`: all that are given must hold, and together they are bounded as one."""
         given = self.request.query.getall("label", ())
-        return Selector(tuple(each for text in given for each in parse_selector(text).requirements))
+        return parse_selector(",".join(given)) if given else ALL
 
     def since(self, now: datetime) -> datetime | None:
         """`since`: how long ago, such as 2h, or a time in ISO 8601 with its zone."""

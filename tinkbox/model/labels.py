@@ -18,6 +18,7 @@ Labels = Mapping[str, str]
 NO_LABELS: Final[Labels] = MappingProxyType({})
 MAX_LABELS: Final = 64
 MAX_SELECTOR: Final = 4096  # letters
+MAX_REQUIREMENTS: Final = 32  # of a selector: each is asked of every machine or workflow
 _WORD: Final = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 _KEY: Final = re.compile(rf"(?:(?=[^/]{{1,253}}/)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?{_WORD}")
 _VALUE: Final = re.compile(rf"(?:{_WORD})?")
@@ -89,9 +90,16 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All of its requirements; without any it selects everything."""
+    """All of its requirements; without any it selects everything.  Raises Invalid for more than MAX_REQUIREMENTS."""
 
     requirements: tuple[Requirement, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.requirements) > MAX_REQUIREMENTS:
+            raise Invalid(
+                f"a label selector has at most {MAX_REQUIREMENTS} requirements, this one {len(self.requirements)}: "
+                "name several values of a key as in rack in (r1,r2)"
+            )
 
     def matches(self, labels: Labels) -> bool:
         return all(each.matches(labels) for each in self.requirements)
@@ -191,6 +199,8 @@ def _parts(text: str) -> Sequence[str]:
 
 def _requirement(part: str, text: str) -> Requirement:
     if (found := _SET.fullmatch(part)) is not None:
+        if not found["values"].strip():
+            raise Invalid(f"{quoted(text)}: the parentheses are empty: {_SELECTOR_RULE}")
         values = tuple(dict.fromkeys(_value(each.strip(), text) for each in found["values"].split(",")))
         return Requirement(_key(found["key"], text), Operator(found["operator"]), values)
     if (found := _EQUAL.fullmatch(part)) is not None:

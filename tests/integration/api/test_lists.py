@@ -302,6 +302,11 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
         ("/v1/services?machine=", "machine is empty"),
         ("/v1/rollouts?state=", "state is empty"),
         ("/v1/workflows?label=", "the label selector is empty"),
+        (
+            "/v1/workflows?" + "&".join(f"label=rack!=r{each}" for each in range(33)),
+            "at most 32 requirements, this one 33",
+        ),
+        ("/v1/hardware?label=" + "&label=".join(["rack!=" + "r" * 60] * 80), "at most 4096 letters"),
         ("/v1/hardware?labels=rack", "'labels' means nothing here: did you mean label?"),
         ("/v1/templates?state=x", "'state' means nothing here"),
         ("/v1/services?workflows=x", "did you mean workflow?"),

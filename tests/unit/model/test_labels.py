@@ -3,7 +3,15 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.labels import MAX_LABELS, parse_change, parse_labels, parse_selector, requirements_among, show_labels
+from tinkbox.model.labels import (
+    MAX_LABELS,
+    MAX_REQUIREMENTS,
+    parse_change,
+    parse_labels,
+    parse_selector,
+    requirements_among,
+    show_labels,
+)
 
 MACHINE = {"rack": "r1", "gpu": "yes", "example.org/owner": "", "slot": "7"}
 
@@ -42,11 +50,20 @@ def test_a_selector_selects_by_all_of_its_requirements(text: str, selects: bool)
 
 @pytest.mark.parametrize(
     "text", ["", " ", ",", "rack=r1,", "=r1", "rack in r1", "rack in (", "a b", "rack=r 1", "/a=b", "rack=r1=r2", "-a",
-             "A.B/c=d", "!!rack", "rack<3", "a" * 64 + "=b", "a=" + "b" * 64, "rack=" + "r" * 5000]
+             "A.B/c=d", "!!rack", "rack<3", "rack in ()", "rack notin ( )", "a" * 64 + "=b", "a=" + "b" * 64, "rack=" + "r" * 5000]
 )  # fmt: skip
 def test_what_is_no_selector_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(Invalid):
         parse_selector(text)
+
+
+def test_a_selector_has_few_requirements() -> None:
+    text = ",".join(f"rack!=r{number}" for number in range(MAX_REQUIREMENTS))
+    assert len(parse_selector(text).requirements) == MAX_REQUIREMENTS
+    with pytest.raises(
+        Invalid, match=r"at most 32 requirements, this one 33: name several values .* rack in \(r1,r2\)"
+    ):
+        parse_selector(f"{text},gpu")
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,14 @@ class Machines:
     async def listed(self, selector: Selector = ALL) -> list[MachineStatus]:
         """Every machine with such labels, oldest first, also with what becomes of its workflow."""
         work = await self._work()
-        wanted = [record for record in self.known.all() if selector.matches(record.hardware.labels)]
-        return await in_slices(lambda record: self._status(record, *work.get(record.hardware.id, ())), wanted)
+
+        def selected(record: MachineRecord) -> MachineStatus | None:
+            if not selector.matches(record.hardware.labels):
+                return None
+            return self._status(record, *work.get(record.hardware.id, ()))
+
+        found = await in_slices(selected, list(self.known.all()))
+        return [each for each in found if each is not None]
 
     async def standing(self, key: str) -> MachineStatus:
         """As `get`, also with what becomes of its workflow."""

@@ -166,10 +166,11 @@ def parse_selector(text: str) -> Selector:
     return Selector(tuple(_requirement(part.strip(), text) for part in _parts(text)))
 
 
-def requirements_among(text: str) -> Iterator[tuple[str, Requirement | None]]:
+def requirements_among(text: str) -> Iterator[tuple[str, Requirement | None, bool]]:
     """The words of a text, each with the requirement that it is as in a selector, or None: `held rack in (r1,r2)` has two.
 
-    Blanks and commas stand between them.  A word alone is a requirement as well where it may be a key.
+    Blanks and commas stand between them; with each it is told whether a comma stands before it.  A word alone is a requirement
+    as well where it may be a key.
     """
     place = 0
     while (begins := _WORDS.search(text, place)) is not None:
@@ -178,13 +179,14 @@ def requirements_among(text: str) -> Iterator[tuple[str, Requirement | None]]:
             for shape in _SHAPES
             if (match := shape.match(text, begins.start())) is not None and _BETWEEN.match(text, match.end())
         )
+        follows_comma = "," in text[place : begins.start()]
         place = found.end()
         try:
             (requirement,) = parse_selector(found[0]).requirements
         except Invalid:
-            yield found[0], None
+            yield found[0], None, follows_comma
         else:
-            yield found[0], requirement
+            yield found[0], requirement, follows_comma
 
 
 def show_labels(labels: Labels) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from tinkbox.model.cells import ELLIPSIS, beginning, cells
 from tinkbox.model.cells import cut as cut_text
 from tinkbox.model.duration import show_age
-from tinkbox.model.text import one_line, shortened
+from tinkbox.model.text import one_line
 
 # A piece of text and its style, one of STYLES.
 Piece = tuple[str, str]
@@ -33,8 +33,11 @@ SELECTED: Final = "7"  # reverse, over whatever styles the line has
 
 
 def clean(text: str, limit: int = 400) -> str:
-    """One line without control characters, cut to `limit`."""
-    return shortened(one_line(text, limit + 1), limit)
+    """One line without control characters, cut to `limit`, and an ellipsis for what is cut away."""
+    text = text.strip()
+    line = one_line(text, limit)
+    # A blank at the end of what is kept is not told, and does not count as all that there was.
+    return line if len(text) <= limit else line[: limit - 1] + ELLIPSIS
 
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:

@@ -31,6 +31,7 @@ from tinkbox.view.state import (
     Several,
     Shell,
     View,
+    alone,
     asked_again,
     begun,
     carried_out,
@@ -265,16 +266,16 @@ class _Live:
 
     async def _lend(self, effect: Shell) -> bool:
         """Let a shell have the terminal; whether the view goes on behind it."""
-        self._is_lent, goes_on = True, True
+        self._is_lent, goes_on, is_lost = True, True, False
         try:
             async with self._terminal.lent():
                 goes_on = await self._open_shell(effect.workflow)
             notice = "the shell was left: what is held stays held; c continues, r retries, a aborts"
         except Refusal as error:
-            notice = str(error)
+            notice, is_lost = str(error), isinstance(error, Unreachable)
         finally:
             self._is_lent, self._shown = False, ()
-        self._show(noticed(resized(self._view, *self._terminal.size), notice))
+        self._show(noticed(resized(self._view, *self._terminal.size), notice, is_passing=is_lost))
         return goes_on
 
     async def _carry_out(self, effect: Effect) -> None:
@@ -287,46 +288,39 @@ class _Live:
                 await self._carry_out_several(effect)
             else:
                 assert isinstance(effect, Decide | Retry | Cancel)
-                done = await self._answer_to(effect)
-                self._show(noticed(self._view, done))
+                done, not_done = await self._answer_to(effect)
+                view = self._view
+                self._show(carried_out(view, alone(effect), not_done) if not_done else noticed(view, done))
         except Refusal as error:
-            view, said, is_lost = self._view, _said(error), isinstance(error, Unreachable)
-            self._show(
-                unanswered(view, effect, said, is_lost=is_lost) if isinstance(effect, Load) else noticed(view, said)
-            )
+            assert isinstance(effect, Load)
+            self._show(unanswered(self._view, effect, _said(error), is_lost=isinstance(error, Unreachable)))
         finally:
             self._under_way.discard(effect)
 
     async def _carry_out_several(self, several: Several) -> None:
-        refused: list[tuple[Act, str]] = []
-        uncertain: list[tuple[Act, str]] = []
-        unsent: list[tuple[Act, str]] = []
+        not_done = NotDone()
+        uncertain: list[Act] = []
         waiting = list(several.acts)
         self._unsent += len(waiting)
 
         async def take_turns() -> None:
+            nonlocal not_done
             while waiting:
                 act = waiting.pop(0)
                 self._unsent -= 1
-                try:
-                    with self._told_as_sent(act):
-                        await self._done(act)
-                except Unanswered as error:
-                    uncertain.append((act, _said(error)))
+                _, failed = await self._tried(act)
+                not_done += failed
+                self._unsent += len(failed.unsent)
+                if failed.uncertain:
+                    uncertain.append(act)
                     self._acted.append(act)  # who leaves before the end was not told of it yet
-                except Unreachable as error:
-                    unsent.append((act, _said(error)))
-                    self._unsent += 1
-                except Refusal as error:
-                    refused.append((act, _said(error)))
 
         async with asyncio.TaskGroup() as group:
             for _ in range(ACTS_AT_ONCE):
                 group.create_task(take_turns())
-        for act, _ in uncertain:
+        for act in uncertain:
             self._acted.remove(act)
-        self._unsent -= len(unsent)
-        not_done = NotDone(refused=_named(refused), uncertain=_named(uncertain), unsent=_named(unsent))
+        self._unsent -= len(not_done.unsent)
         self._show(carried_out(self._view, several, not_done))
 
     @contextmanager
@@ -340,16 +334,27 @@ class _Live:
             raise
         self._acted.remove(act)
 
-    async def _answer_to(self, effect: Act) -> str:
-        """As `_done`; while no answer comes, that is told."""
+    async def _answer_to(self, effect: Act) -> tuple[str, NotDone]:
+        """As `_tried`; while no answer comes, that is told."""
         later = asyncio.get_running_loop().call_later(
             SILENCE, lambda: self._show(noticed(self._view, f"{_sent(effect)}: sent, no answer yet"))
         )
         try:
-            with self._told_as_sent(effect):
-                return await self._done(effect)
+            return await self._tried(effect)
         finally:
             later.cancel()
+
+    async def _tried(self, act: Act) -> tuple[str, NotDone]:
+        """Have it done; what to say about it, and nothing, or that it was not done, or may not be."""
+        try:
+            with self._told_as_sent(act):
+                return await self._done(act), NotDone()
+        except Unanswered as error:
+            return "", NotDone(uncertain=((act.machine, _said(error)),))
+        except Unreachable as error:
+            return "", NotDone(unsent=((act.machine, _said(error)),))
+        except Refusal as error:
+            return "", NotDone(refused=((act.machine, _said(error)),))
 
     async def _done(self, effect: Act) -> str:
         """Have it done; returns what to say about it."""
@@ -431,11 +436,6 @@ def _said(error: Refusal) -> str:
     """A refusal with its problems."""
     problems = [each.text for each in error.problems] if isinstance(error, Invalid) else []
     return ": ".join([str(error), *problems])
-
-
-def _named(acts: Sequence[tuple[Act, str]]) -> tuple[tuple[str, str], ...]:
-    """Reasons with the names of the machines."""
-    return tuple((act.machine, why) for act, why in acts)
 
 
 def _sent(effect: Act) -> str:

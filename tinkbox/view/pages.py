@@ -32,9 +32,9 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("u", "unmark all"),
     (
         "/",
-        "a new filter: every word must be in its line, address, MAC or labels; a state is that state alone; Ctrl-W clears a word",
+        "a new filter: each word is in its line, address, MAC or labels; a state is that alone, failed,held either; Ctrl-W clears a word",
     ),
-    ("", "labels exactly: rack=r1, rack!=r1,gpu=yes, rack in (r1,r2), !rack"),
+    ("", "exact labels: rack!=r1,gpu=yes, rack in (r1,r2), !rack; not: !word"),
     ("Esc", "back from a page; on the list, unmark all, then clear the filter"),
     ("S Tab", "sort by problem, name, state or age"),
     ("p", "problems by reason, with all machines that have each; Enter lists those"),
@@ -47,7 +47,8 @@ HELP: Final[Sequence[tuple[str, str]]] = (
     ("r", "retry: run a held action again, or resume a workflow that failed"),
     ("a", "abort what is held; cancel a workflow that is not over"),
     ("", "on the list c, r and a are for all marked machines, if there are any, after one question"),
-    ("!", "what was refused of that, is uncertain or was not sent, by reason"),
+    ("", "one that was canceled is resumed only where r is for that machine alone"),
+    ("!", "what of that was refused, is uncertain, was not sent, or went on meanwhile, by reason"),
     ("q", "back from a page; on the list, leave"),
     ("Ctrl-C", "leave from everywhere"),
 )
@@ -227,21 +228,33 @@ def problems_page(rows: Iterable[Row], width: int) -> tuple[list[Line], list[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotDone:
-    """Of what was asked of several machines, what was not done, or may not be: names and reasons.
+    """Of what was asked of machines, what was not done, or may not be: names and reasons.
 
-    `refused` is what the appliance refused, `uncertain` what was sent and has no answer, `unsent` what was not sent at all.
+    `refused` is what the appliance refused, `uncertain` what was sent and has no answer, `unsent` what was not sent at all.  While
+    a person was asked, machines that are `late` went on, and the workflow of those that are `gone` was deleted.
     """
 
     refused: tuple[tuple[str, str], ...] = ()
     uncertain: tuple[tuple[str, str], ...] = ()
     unsent: tuple[tuple[str, str], ...] = ()
+    late: tuple[tuple[str, str], ...] = ()
+    gone: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.refused) + len(self.uncertain) + len(self.unsent)
+        return len(self.refused) + len(self.uncertain) + len(self.unsent) + len(self.late) + len(self.gone)
+
+    def __add__(self, other: "NotDone") -> "NotDone":
+        return NotDone(
+            refused=self.refused + other.refused,
+            uncertain=self.uncertain + other.uncertain,
+            unsent=self.unsent + other.unsent,
+            late=self.late + other.late,
+            gone=self.gone + other.gone,
+        )
 
 
 def refused_page(not_done: NotDone, unanswered: int, width: int) -> list[Line]:
-    """Of what was asked of several machines, who refused, and what else was not done: each reason with the names that have it.
+    """Of what was asked of machines, what was refused, and what else was not done: each reason with the names that have it.
 
     So many were asked for and are `unanswered`: nothing is known of them yet.
     """
@@ -252,7 +265,8 @@ def refused_page(not_done: NotDone, unanswered: int, width: int) -> list[Line]:
     # Why there is no answer has in it what was asked of each machine, so that no two would have the same reason.
     named = [(name, UNCERTAIN) for name, _ in not_done.uncertain]
     named += [(name, f"not sent: {reason}") for name, reason in not_done.unsent]
-    for name, reason in (*not_done.refused, *named):
+    named += [(name, f"went on meanwhile: {became}") for name, became in not_done.late]
+    for name, reason in (*not_done.refused, *named, *not_done.gone):
         names.setdefault(clean(reason), []).append(name)
     lines: list[Line] = []
     for reason, those in names.items():

@@ -8,7 +8,7 @@ from typing import Final
 
 from tinkbox.model.labels import Selector
 from tinkbox.view.columns import shown_text
-from tinkbox.view.filters import Filter, parse_filter
+from tinkbox.view.filters import parse_filter
 from tinkbox.view.lines import clean
 from tinkbox.view.row import Row, natural_key
 from tinkbox.view.standing import Standing, standing_of, words_of, work_of
@@ -83,16 +83,11 @@ def rows_of(snapshot: Snapshot, before: Mapping[str, Row], scope: Scope = EVERYT
     return rows
 
 
-def filter_of(rows: Iterable[Row], filtered_by: str, *, is_typed: bool = False) -> Filter:
-    """The filter that a text is for these rows, which `is_typed` where it may go on."""
-    return parse_filter(filtered_by, [each.machine.labels for each in rows], is_typed=is_typed)
-
-
 def chosen(rows: Iterable[Row], filtered_by: str, order: Order, *, is_typed: bool = False) -> tuple[Row, ...]:
     """Those that the filter keeps, which `is_typed` where it may go on, in this order."""
     found = list(rows)
     if filtered_by:
-        kept_by = filter_of(found, filtered_by, is_typed=is_typed)
+        kept_by = parse_filter(filtered_by, found, is_typed=is_typed)
         found = [each for each in found if kept_by.keeps(each)]
     # Sorting keeps the order of what is equal.
     found.sort(key=lambda each: each.by_name)

@@ -21,12 +21,14 @@ from tinkbox.model.breakpoint import Kind
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL
 from tinkbox.model.workflow import State as WorkState
+from tinkbox.view.columns import DECIDED
+from tinkbox.view.filters import parse_filter
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, clean, wrapped
 from tinkbox.view.pages import NotDone, help_page, problems_page, refused_page
 from tinkbox.view.row import Row
-from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, filter_of, rows_of
-from tinkbox.view.standing import Standing, rollout_of, waits_for_verdict
+from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
+from tinkbox.view.standing import Standing, is_being_carried_out, rollout_of, waits_for_verdict
 from tinkbox.wire.messages.status import Snapshot, StrangerLine, WorkLine, merged
 
 LONGEST_TYPED: Final = 200
@@ -98,15 +100,22 @@ class Cancel:
 
 
 Act = Decide | Retry | Cancel
+_DECIDED: Final = {"continue": "continued", "retry": "retried", "abort": "aborted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Several:
-    """What was asked of marked machines; `done` says it of those of which it was, `late` are those that went on meanwhile."""
+    """What was asked of machines; `done` says it of those of which it was, `left` are those that were left out at the yes."""
 
     acts: tuple[Act, ...]
     done: str
-    late: int = 0
+    left: NotDone = field(default_factory=NotDone)
+
+
+def alone(act: Act) -> Several:
+    """What was asked of one machine, as of several."""
+    done = _DECIDED[act.verb] if isinstance(act, Decide) else "retried" if isinstance(act, Retry) else "canceled"
+    return Several(acts=(act,), done=done)
 
 
 Effect = Quit | Load | Shell | Act | Several
@@ -136,12 +145,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a key would do to the work of a `row`, and the `text` that asks about it; one that `explains` wants a reason."""
+    """What a key would do to the work of a `row`, and the `text` that asks about it; one that `explains` wants a reason.
+
+    What is done to one machine at a time says in `not_among_several` why it is left out of more.
+    """
 
     row: Row
     text: str
     act: Act
     explains: bool = False
+    not_among_several: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +190,9 @@ class View:
     """All of it; `rows` are by id, `counts` how many stand how, `shown` those that pass the filter, in their order.
 
     `scope` is what the view was begun for; of other machines there are no rows.  `marked` are ids.  `moved` tells that another
-    machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last, `not_done`
-    is what of that was refused or else was not done, `asking` is what was asked of several and not all answered, `lost` is about
+    machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last; the one that
+    is `passing` goes when the appliance answers again.  `not_done` is what was refused or else was not done, of what was asked of
+    several machines last, or of one machine since.  `asking` is what was asked of several and not all answered, `lost` is about
     the connection.
     """
 
@@ -200,6 +214,7 @@ class View:
     pages: tuple[Page, ...] = ()
     question: Question | None = None
     notice: str = ""
+    passing: str = ""
     not_done: NotDone = field(default_factory=NotDone)
     asking: frozenset[Several] = frozenset()
     lost: str = ""
@@ -228,9 +243,12 @@ def begun(snapshot: Snapshot, height: int, width: int, scope: Scope = EVERYTHING
 def looked(view: View, change: Snapshot) -> View:
     """What the appliance told was taken in."""
     snapshot = merged(view.snapshot, change)
+    if view.lost:
+        notice = "" if view.notice == view.passing else view.notice
+        view = replace(view, lost="", notice=notice, passing="")
     if snapshot.machines is view.snapshot.machines and snapshot.strangers == view.snapshot.strangers:
-        return replace(view, snapshot=replace(snapshot, strangers=view.snapshot.strangers), lost="")
-    told = _told(replace(view, lost=""), snapshot)
+        return replace(view, snapshot=replace(snapshot, strangers=view.snapshot.strangers))
+    told = _told(view, snapshot)
     if view.row is None or told.row is None or view.row.machine.id == told.row.machine.id:
         return told
     before = view.moved.machine if view.moved is not None and not _is_seen(view) else view.row.machine.id
@@ -242,15 +260,15 @@ def disconnected(view: View, why: str) -> View:
     return replace(view, lost=why)
 
 
-def noticed(view: View, text: str) -> View:
-    """Something was done, or could not be."""
-    return replace(view, notice=text)
+def noticed(view: View, text: str, *, is_passing: bool = False) -> View:
+    """Something was done, or could not be; what `is_passing` is told no longer than until the appliance answers again."""
+    return replace(view, notice=text, passing=text if is_passing else "")
 
 
 def carried_out(view: View, several: Several, not_done: NotDone) -> View:
-    """What was asked of marked machines has been done, but for some."""
-    told = [f"{len(several.acts) - len(not_done)} {several.done}"]
-    told += [f"{several.late} went on meanwhile"] if several.late else []
+    """What was asked of machines has been done, but for some."""
+    told = [f"{len(several.acts) - len(not_done)} {several.done}", *_left_out(several.left)]
+    not_done = several.left + not_done
     if not_done.uncertain:
         (name, _), *more = not_done.uncertain
         told.append(f"it is uncertain whether {f'{len(more) + 1} were' if more else f'{name} was'}")
@@ -261,8 +279,18 @@ def carried_out(view: View, several: Several, not_done: NotDone) -> View:
         told.append(f"{len(more) + 1} refused: {f'! shows why. {name}' if shows else name}: {clean(why)}")
     elif not_done:
         told[-1] += ": ! lists them"
-    view = replace(view, notice=", ".join(told), not_done=not_done, asking=view.asking - {several})
-    return _scrolled(_with_own_pages(view))
+    is_unsent = bool(not_done.unsent) and len(not_done) == len(not_done.unsent)
+    view = noticed(view, ", ".join(told), is_passing=is_unsent)
+    return _scrolled(_with_own_pages(replace(view, not_done=not_done, asking=view.asking - {several})))
+
+
+def _left_out(left: NotDone) -> list[str]:
+    """How many went on and were deleted while a person was asked; of one its name."""
+    late, gone = ([name for name, _ in each] for each in (left.late, left.gone))
+    told = [f"{late[0] if len(late) == 1 else len(late)} went on meanwhile"] if late else []
+    if gone:
+        told.append(f"the workflow of {gone[0]} is gone" if len(gone) == 1 else f"{len(gone)} workflows are gone")
+    return told
 
 
 def resized(view: View, height: int, width: int) -> View:
@@ -298,7 +326,7 @@ def unanswered(view: View, load: Load, why: str, *, is_lost: bool = False) -> Vi
     if page is None:
         return view
     if page.is_loaded:
-        return noticed(view, why)
+        return disconnected(view, why) if is_lost else noticed(view, why)
     return _loaded(view, load, lambda width, _: (wrapped(clean(why), width, style="yellow"), ()), is_lost=is_lost)
 
 
@@ -497,8 +525,13 @@ def _retry(row: Row, work: WorkLine) -> Proposal | str:
         return Proposal(row=row, text=f"Run {work.action} on {row.name} again?", act=decide)
     if work.state not in FINAL - {WorkState.SUCCESS} and not work.lost:
         return f"{work.name} on {row.name} did not fail, so there is nothing to retry"
-    text = f"Resume workflow {work.name} on {row.name} at {work.action}?"
-    return Proposal(row=row, text=text, act=Retry(workflow=work.id, machine=row.name))
+    retry = Retry(workflow=work.id, machine=row.name)
+    if work.state is WorkState.CANCELED:
+        # Somebody wanted its end: what failed is resumed by the hundred, this with its name in the question.
+        text = f"Resume canceled workflow {work.name} on {row.name} at {work.action}?"
+        why = f"{work.name} on {row.name} was canceled: unmark the others to resume it"
+        return Proposal(row=row, text=text, act=retry, not_among_several=why)
+    return Proposal(row=row, text=f"Resume workflow {work.name} on {row.name} at {work.action}?", act=retry)
 
 
 def _abort(row: Row, work: WorkLine) -> Proposal | str:
@@ -542,6 +575,8 @@ def _asked_of_marked(view: View, key: str) -> tuple[View, None]:
     # Rows are in an order that is quickly sorted, and marks in none.
     marked = sorted((row for each, row in view.rows.items() if each in view.marked), key=lambda row: row.by_name)
     proposed = [_proposed(row, doing) for row in _told_apart(view, marked)]
+    if len(marked) > 1:
+        proposed = [(isinstance(each, Proposal) and each.not_among_several) or each for each in proposed]
     proposals = tuple(each for each in proposed if isinstance(each, Proposal))
     cannot = [each for each in proposed if isinstance(each, str)]
     if not proposals:
@@ -575,27 +610,28 @@ def _question_about_one(proposal: Proposal, doing: "_Proposing", left_out: int) 
 
 def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | None]:
     done = replace(view, question=None)
+    left = _left_at_yes(view, question)
     to_do = [each for each in question.proposals if not _went_on(view, each)]
     if not to_do:
-        who = question.proposals[0].row.name if len(question.proposals) == 1 else "all of them"
-        return replace(done, notice=f"{who} went on meanwhile: nothing was done"), None
+        lists = ", ! lists them" if len(left) > 1 else ""
+        return replace(done, notice=f"{', '.join(_left_out(left))}: nothing was done{lists}", not_done=left), None
     if key == Key.ESCAPE:
         return replace(done, notice="nothing was done"), None
     if not question.explains:
         if key in ("y", "Y"):
-            return _sent(done, question, [each.act for each in to_do])
+            return _sent(done, question, [each.act for each in to_do], left)
         return replace(done, notice="nothing was done"), None
     if key == Key.ENTER:
         why = question.typed.strip()
-        return _sent(done, question, [_explained(each, why) for each in to_do]) if why else (view, None)
+        return _sent(done, question, [_explained(each, why) for each in to_do], left) if why else (view, None)
     return replace(view, question=replace(question, typed=_edited(question.typed, key))), None
 
 
-def _sent(view: View, question: Question, acts: Sequence[Act]) -> tuple[View, Effect]:
-    """A person wants it."""
+def _sent(view: View, question: Question, acts: Sequence[Act], left: NotDone) -> tuple[View, Effect]:
+    """A person wants it, but of those that are `left` out."""
     if not question.done:
         return view, acts[0]
-    several = Several(acts=tuple(acts), done=question.done, late=len(question.proposals) - len(acts))
+    several = Several(acts=tuple(acts), done=question.done, left=left)
     told = f"{question.done}: asking for {counted(len(acts), 'machine')} …"
     return replace(view, marked=frozenset(), notice=told, asking=view.asking | {several}), several
 
@@ -612,6 +648,35 @@ def _went_on(view: View, asked: Proposal) -> bool:
     if not isinstance(asked.act, Decide):
         return row is not None and work is None
     return before is None or work is None or _hold_of(work) != _hold_of(before)
+
+
+def _left_at_yes(view: View, question: Question) -> NotDone:
+    """Of what is asked about, what is not there any more, and what became of it."""
+    late, gone = list[tuple[str, str]](), list[tuple[str, str]]()
+    for each in question.proposals:
+        if not _went_on(view, each):
+            continue
+        row, before = row_of(view, each.row.machine.id), each.row.work
+        if row is not None and row.work is None and not row.machine.rollout and before is not None:
+            told = f"workflow {clean(before.name)} {before.id[:8]} is not there any more"
+            gone.append((each.row.name, told))
+        else:
+            late.append((each.row.name, _became(row, before)))
+    return NotDone(late=tuple(late), gone=tuple(gone))
+
+
+def _became(row: Row | None, before: WorkLine | None) -> str:
+    """What there is where a machine had this work."""
+    if row is None:
+        return "the machine is not there any more, it was retired or deleted"
+    work = row.work
+    if work is None:
+        return f"it waits in {rollout_of(row.machine)}"
+    if before is None or work.id != before.id:
+        return f"its workflow is {clean(work.name)} {work.id[:8]} now"
+    if is_being_carried_out(work):
+        return DECIDED
+    return f"it is {row.standing.word} now"
 
 
 def _hold_of(work: WorkLine) -> tuple[object, ...]:
@@ -644,7 +709,7 @@ def _unfiltered(view: View) -> View:
 
 def _at_match(view: View) -> View:
     """With the machine selected that a word of the filter names, else the first that is shown."""
-    kept_by = filter_of(view.rows.values(), view.filtered_by, is_typed=view.is_typing)
+    kept_by = parse_filter(view.filtered_by, [*view.rows.values()], is_typed=view.is_typing)
     return _selected(view, next((place for place, row in enumerate(view.shown) if kept_by.names(row)), 0))
 
 
@@ -748,6 +813,8 @@ def _with_own_pages(view: View) -> View:
 
 
 def _own_page(view: View, page: Page) -> Page:
+    if page.load.kind is PageKind.MACHINE:
+        return replace(page, title=name_of(view, page.load.machine))
     if page.load.kind is PageKind.HELP:
         return replace(page, lines=help_page(view.width))
     if page.load.kind is PageKind.REFUSED:

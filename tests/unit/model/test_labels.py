@@ -82,12 +82,17 @@ def test_a_selector_has_few_requirements() -> None:
     ],
 )
 def test_requirements_are_found_among_words_by_the_grammar_of_selectors(text: str, told: list[str]) -> None:
-    assert [str(requirement) for _, requirement in requirements_among(text)] == told
+    assert [str(requirement) for _, requirement, _ in requirements_among(text)] == told
 
 
 @pytest.mark.parametrize("text", ["rack=r1=r2", "52:54:00", "!", "=r1", "rack=r1(", "(r1,r2)x", "rack<3"])
 def test_what_is_no_requirement_is_words(text: str) -> None:
-    assert all(requirement is None for _, requirement in requirements_among(text))
+    assert all(requirement is None for _, requirement, _ in requirements_among(text))
+
+
+def test_words_of_a_text_tell_whether_a_comma_stands_before_them() -> None:
+    told = [follows_comma for _, _, follows_comma in requirements_among("a,b c , d rack in (r1,r2) e")]
+    assert told == [False, True, False, True, False, False]
 
 
 def test_a_change_sets_and_removes_labels() -> None:

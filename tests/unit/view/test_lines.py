@@ -56,6 +56,8 @@ def test_what_is_cut_says_so() -> None:
 def test_no_control_character_reaches_the_terminal() -> None:
     assert clean("\x1b[2Ja\nb\x07\x9b") == "[2Ja b"
     assert clean("x" * 500, 10) == "xxxxxxxxx…"
+    assert clean("x x x x x x", 10) == "x x x x x…", "also where a blank is the last that fits"
+    assert clean(" x x x x x ", 10) == "x x x x x"
 
 
 def test_a_style_is_a_code_and_a_selected_line_is_reversed() -> None:

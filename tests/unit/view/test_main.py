@@ -695,6 +695,52 @@ async def test_of_marked_ones_what_was_sent_to_an_appliance_that_goes_is_uncerta
     assert "sent and not answered: it is uncertain whether" in text
 
 
+@pytest.mark.parametrize(
+    ("error", "said", "listed"),
+    [
+        (Unreachable("no appliance answers"), "0 retried, 1 not sent: ! lists them", "not sent: no appliance answers"),
+        (
+            Unanswered("it did not answer", "look"),
+            "0 retried, it is uncertain whether node1 was: ! lists them",
+            "sent and not answered",
+        ),
+        (Conflict("it is over"), "0 retried, 1 refused: node1: it is over", "it is over"),
+    ],
+)
+async def test_of_one_machine_it_is_told_as_of_several_what_was_not_done(
+    error: Exception, said: str, listed: str
+) -> None:
+    appliance = FakeAppliance()
+    appliance.refusal = error
+    async with viewing(snapshot(failed(1)), appliance) as terminal:
+        await terminal.type("ry", said)
+        await terminal.type("!", listed)
+        await terminal.sees("    node1")
+        await terminal.type("q", "q leave")
+        appliance.refusal = None
+        await terminal.type("\r", "two")
+        appliance.refusal = error
+        await terminal.type("ry", said)
+
+
+async def test_that_one_was_not_sent_is_told_until_the_appliance_answers_again() -> None:
+    appliance, is_gone = FakeAppliance(), True
+    status = appliance.status
+
+    async def sometimes(after: str = "") -> Snapshot:
+        if is_gone:
+            raise Unreachable("no appliance answers")
+        return await status(after)
+
+    appliance.status = sometimes  # type: ignore[method-assign]
+    appliance.refusal = Unreachable("no appliance answers")
+    async with viewing(snapshot(failed(1)), appliance, interval=0.001) as terminal:
+        await terminal.sees("trying again")
+        await terminal.type("ry", "0 retried, 1 not sent: ! lists them")
+        terminal.shown, is_gone = "", False
+        await terminal.sees("q leave")
+
+
 async def test_who_leaves_while_answers_are_out_is_told_what_was_not_answered_until_then() -> None:
     appliance, left, never = FakeAppliance(), list[str](), asyncio.Event()
     broken = asyncio.Event()

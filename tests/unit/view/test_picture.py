@@ -175,6 +175,13 @@ def test_a_filter_that_finds_nothing_says_so() -> None:
     assert shown(view).splitlines()[-1].startswith("/zz█  0 machines")
 
 
+def test_a_filter_that_is_shown_and_cut_says_so() -> None:
+    view = begun(ALL_KINDS, 24, 80)
+    for key in ("/", *"gpu in (yes) rack in (r5, r6) failed", Key.ENTER):
+        view, _ = pressed(view, key)
+    assert "/gpu in (yes) rack i…  by problem" in shown(view).splitlines()[1]
+
+
 def test_keys_that_go_with_the_machine_are_named_where_they_fit() -> None:
     for width in (80, 120):
         keys = shown(begun(snapshot(held()), 24, width)).splitlines()[-1]

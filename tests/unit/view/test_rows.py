@@ -116,6 +116,12 @@ RACKS = snapshot(
         ("rack=r1, gpu=no idle", []),
         ("!gpu idle", ["node10", "node19", "rack-spare"]),
         ("!colour idle", ["node1", "node10", "node19", "rack-spare"]),
+        ("!spare", ["node1", "node10", "node19"]),
+        ("!node1 idle", ["rack-spare"]),
+        ("! spare, !r19", ["node1", "node10"]),
+        ("!08-00-27-00-00-0A", ["node1", "node19", "rack-spare"]),
+        ("!rack=r1", []),
+        ("idle,running gpu", ["node1"]),
         ("rack=r10, idle", ["node10"]),
         ("gpu node", ["node1"]),
         ("rack=r1,", ["node1"]),
@@ -128,7 +134,8 @@ def test_a_filter_means_labels_exactly(words: str, found: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text", ["rack in (r1,r19) idle", "idle rack in (r1, r19)", "rack notin (r1) idle", "!gpu idle", "rack=r1, gpu=yes idle",
-             "rack!=r10,gpu!=yes", "rack==r19 node"]
+             "rack!=r10,gpu!=yes", "rack==r19 node", "!spare", "!failed,held !08:00:27:00:00:01",
+             "idle,failed,held node1"]
 )  # fmt: skip
 def test_what_is_half_typed_empties_no_list_that_the_whole_does_not(text: str) -> None:
     rows = rows_of(RACKS, {}).values()
@@ -147,6 +154,10 @@ def test_what_is_half_typed_empties_no_list_that_the_whole_does_not(text: str) -
         ("rack in (r19,r1", ["node1", "node19"]),
         ("node1 rack in (", ["node1", "node10", "node19"]),
         ("node1 rack!", ["node1", "node10", "node19"]),
+        ("node1 !node", ["node1", "node10", "node19"]),
+        ("!node1", ["rack-spare"]),
+        ("idle,h", ["node1", "node10", "node19", "rack-spare"]),
+        ("!held,i", ["node1", "node10", "node19", "rack-spare"]),
     ],
 )
 def test_while_it_is_typed_what_is_finished_of_a_filter_counts(text: str, found: list[str]) -> None:
@@ -170,6 +181,52 @@ def test_a_word_of_the_column_state_finds_exactly_the_rows_that_show_it(standing
     rows = rows_of(told, {}).values()
     shown = {each.name for each in chosen(rows, standing.word.lower(), Order.NAME)}
     assert shown == {each.name for each in rows if each.standing is standing} != set()
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("!DiskNotFound", ["node2", "node3", "node4"]),
+        ("!disknotfound !node2", ["node3", "node4"]),
+        ("!r1-n1 failed", ["node2"]),
+        ("!08:00:27:00:00:01", ["node2", "node3", "node4"]),
+        ("!0800.2700.0001 failed", ["node2"]),
+        ("!rack", ["node2", "node3"]),
+        ("!held", ["node1", "node2", "node4"]),
+    ],
+)
+def test_a_word_with_an_exclamation_mark_leaves_out_what_it_finds_unless_it_is_a_key(
+    words: str, found: list[str]
+) -> None:
+    told = snapshot(
+        failed(1, labels={"rack": "r1"}, address="r1-n1"),
+        failed(2, "OutOfMemory"),
+        held(3),
+        machine(4, labels={"rack": "r2"}),
+    )
+    assert sorted(names(told, words)) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("failed,held", ["node1", "node2"]),
+        ("FAILED , Held", ["node1", "node2"]),
+        ("failed,held,running", ["node1", "node2", "node3"]),
+        ("!failed,held", ["node3", "node4"]),
+        ("!failed, held", ["node3", "node4"]),
+        ("node2 failed,held", ["node2"]),
+        ("failed,held timeout", ["node2"]),
+        ("failed,disknotfound", ["node1"]),
+        ("failed,!held", ["node1"]),
+        ("idle,pending rack in (failed,held)", ["node4"]),
+    ],
+)
+def test_words_of_the_column_state_with_commas_between_mean_one_of_these_states(words: str, found: list[str]) -> None:
+    told = snapshot(
+        failed(1), held(2, reason="Timeout"), machine(3, work=work(id="3")), machine(4, labels={"rack": "held"})
+    )
+    assert sorted(names(told, words)) == found
 
 
 def test_of_two_words_of_the_column_state_one_is_the_state_and_the_other_stands_anywhere() -> None:

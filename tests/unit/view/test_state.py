@@ -796,7 +796,11 @@ def test_held_ones_are_continued_with_one_reason_and_those_that_went_on_are_left
     _, effects = typed(view, *"fine", Key.ENTER)
     decide = [Decide(workflow=f"flow{each}", verb="continue", why="fine") for each in (1, 3)]
     assert effects == [
-        Several(acts=(*decide, Decide(workflow="flow4", verb="continue")), done="continued", late=1),
+        Several(
+            acts=(*decide, Decide(workflow="flow4", verb="continue")),
+            done="continued",
+            left=NotDone(late=(("node2", "it is RUNNING now"),)),
+        ),
     ]
 
 
@@ -809,13 +813,109 @@ def test_a_page_acts_on_its_own_machine_though_others_are_marked() -> None:
 
 
 def test_what_was_refused_of_several_is_counted_and_can_be_read() -> None:
-    several = Several(acts=retries(1, 2, 3), done="retried", late=1)
+    left = NotDone(late=(("node4", "it is RUNNING now"),))
+    several = Several(acts=retries(1, 2, 3), done="retried", left=left)
     view = carried_out(three_failed(), several, NotDone(refused=(("node2", "it is over"), ("node1", "it is over"))))
-    assert view.notice == "1 retried, 1 went on meanwhile, 2 refused: ! shows why. node2: it is over"
+    assert view.notice == "1 retried, node4 went on meanwhile, 2 refused: ! shows why. node2: it is over"
+    told = ["it is over", "    node[1-2]", "went on meanwhile: it is RUNNING now", "    node4"]
+    assert listed(view) == told
+    view = carried_out(three_failed(), several, NotDone())
+    assert view.notice == "3 retried, node4 went on meanwhile: ! lists them"
+    assert listed(view) == told[2:]
+
+
+def listed(view: View) -> list[str]:
+    """What `!` shows."""
     view, _ = typed(view, "!")
     assert view.page is not None
-    assert [plain(each) for each in view.page.lines] == ["it is over", "    node[1-2]"]
-    assert carried_out(three_failed(), several, NotDone()).notice == "3 retried, 1 went on meanwhile"
+    return [plain(each) for each in view.page.lines]
+
+
+def test_what_was_deleted_and_what_went_on_while_one_was_asked_is_named_with_what_became_of_it() -> None:
+    view, _ = typed(three_failed(), "*", "r")
+    view = looked(view, changed(machine(1), failed(2, rollout="1a2b3c4d")))
+    view, (several,) = typed(view, "y")
+    assert isinstance(several, Several)
+    assert several.acts == retries(3)
+    view = carried_out(view, several, NotDone())
+    assert view.notice == "1 retried, node2 went on meanwhile, the workflow of node1 is gone: ! lists them"
+    told = ["went on meanwhile: it waits in rollout 1a2b3c4d", "    node2"]
+    told += ["workflow ubuntu_provisioning 00000001 is not there any more", "    node1"]
+    assert listed(view) == told
+    view, _ = typed(three_failed(), "*", "r")
+    view, effects = typed(looked(view, changed(machine(1), machine(2), failed(3, rollout="1a2b3c4d"))), "y")
+    assert effects == []
+    assert view.notice == "node3 went on meanwhile, 2 workflows are gone: nothing was done, ! lists them"
+    assert len(listed(view)) == 6
+    view, effects = typed(looked(typed(one(failed(1)), "r")[0], changed(machine(1))), "y")
+    assert (effects, view.notice) == ([], "the workflow of node1 is gone: nothing was done")
+    assert listed(view)[1] == "    node1"
+
+
+@pytest.mark.parametrize(
+    ("after", "became"),
+    [
+        (held(decided=True), "decided, being carried out"),
+        (machine(1, work=work(State.FAILED)), "it is FAILED now"),
+        (machine(1, work=work(id="0ther-workflow")), "its workflow is ubuntu_provisioning 0ther-wo now"),
+        (None, "the machine is not there any more, it was retired or deleted"),
+    ],
+)
+def test_what_became_of_a_hold_that_went_on_is_told(after: MachineLine | None, became: str) -> None:
+    view, _ = typed(one(held()), "r")
+    change = changed(after) if after is not None else changed(gone=(held().id,))
+    assert listed(typed(looked(view, change), "y")[0]) == [f"went on meanwhile: {became}", "    node1"]
+
+
+def canceled(number: int) -> MachineLine:
+    return machine(number, work=work(State.CANCELED, id=f"c{number}"))
+
+
+def test_a_workflow_that_was_canceled_is_resumed_alone_and_not_among_several() -> None:
+    told = snapshot(failed(1), failed(2), canceled(3), canceled(4))
+    view, _ = typed(of(told), "*", "r")
+    assert plain(picture(view)[-1][0]) == "Retry 2 machines, leave out 2 that cannot? node[1-2] (y/n)"
+    assert typed(view, "y")[1] == [Several(acts=retries(1, 2), done="retried")]
+    view, _ = typed(of(snapshot(canceled(3), canceled(4))), "*", "r")
+    assert view.question is None
+    assert view.notice == (
+        "none of 2 marked machines can be retried: ubuntu_provisioning on node3 was canceled: unmark the others to resume it"
+    )
+    for keys in (["G", "r"], ["G", " ", "r"]):
+        view, _ = typed(of(told), *keys)
+        text = "Resume canceled workflow ubuntu_provisioning on node4 at stream-image?"
+        assert view.question is not None
+        assert (view.question.text, would_do(view)) == (text, [Retry(workflow="c4")])
+
+
+def test_what_was_not_sent_is_told_no_longer_than_until_the_appliance_answers_again() -> None:
+    several = Several(acts=retries(1, 2), done="retried")
+    unsent = (("node1", "no appliance answers"), ("node2", "no appliance answers"))
+    view = carried_out(disconnected(three_failed(), "no appliance answers"), several, NotDone(unsent=unsent))
+    assert view.notice == "0 retried, 2 not sent: ! lists them"
+    answers = looked(view, changed())
+    assert (answers.notice, answers.lost) == ("", "")
+    assert listed(answers) == ["not sent: no appliance answers", "    node[1-2]"]
+    other = typed(view, "s")[0]
+    assert looked(other, changed()).notice == other.notice != "", "what a person did since is told"
+    mixed = NotDone(unsent=unsent[:1], refused=(("node2", "it is over"),))
+    view = carried_out(disconnected(three_failed(), "no appliance answers"), several, mixed)
+    assert looked(view, changed()).notice == view.notice != ""
+
+
+def test_a_page_that_is_not_reloaded_for_want_of_a_connection_says_so_until_there_is_one() -> None:
+    view, (load,) = typed(three_failed(), Key.ENTER)
+    assert isinstance(load, Load)
+    view = unanswered(loaded(view, load, drawn(LINES)), load, "no appliance answers", is_lost=True)
+    assert "no appliance answers (trying again" in plain(picture(view)[-1][0])
+    assert "no appliance answers" not in plain(picture(looked(view, changed()))[-1][0])
+
+
+def test_the_page_of_a_machine_has_its_name_also_after_another_was_given() -> None:
+    view, _ = typed(three_failed(), Key.ENTER)
+    view = looked(view, changed(failed(1, name="renamed")))
+    assert view.page is not None
+    assert view.page.title == "renamed"
 
 
 def test_of_several_what_was_not_answered_is_uncertain_and_not_refused() -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 
 from tinkbox.api.json_values import Document
 from tinkbox.engine.documents.kubernetes import Object, has_objects, take
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.machines.references import References
+from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.declaration import Declaration
@@ -56,7 +57,17 @@ async def create_workflows(
             raise _after(refusal, each.name, created) from None
         created.append({"id": workflow_id, "name": each.name})
         notes += await _toggled(machines, each, machine)
+        if machine is not None and (told := await _elsewhere(workflows, workflow_id, machine, known)):
+            notes.append(each.problem("spec.hardwareRef", told))
     return {"id": created[0]["id"], "created": created, "notes": [asdict(each) for each in notes]}
+
+
+async def _elsewhere(workflows: Workflows, workflow_id: str, referred: Hardware, known: References) -> str:
+    """As `runs_elsewhere`, of a workflow that was just made."""
+    with suppress(NotFound):  # it was deleted meanwhile
+        workers = (await workflows.get(workflow_id)).workers()
+        return runs_elsewhere(referred, [found for each in workers if (found := known.of(each)) is not None])
+    return ""
 
 
 def _missing(workflow: Object, known: References) -> list[Problem]:

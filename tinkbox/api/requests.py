@@ -4,7 +4,6 @@ Each route declares the names that it knows (`takes`); another one is refused, f
 filter would select everything, a misspelt `dry_run` would be none.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any, Final, TypeVar
 from aiohttp import hdrs, web
 
 from tinkbox.door.bodies import body_of
-from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document, read_large
+from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.json_text import TooManyValues, read_document, read_large
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import LabelChange, parse_change, parse_labels
 from tinkbox.model.spelling import meant
@@ -81,13 +80,6 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     return declared_only(request, object_of(body))
 
 
-async def read_long_object(request: web.Request) -> dict[str, Any]:
-    """As `read_object`, in a thread: of a route whose bodies are long."""
-    body = await body_of(request, MAX_DOCUMENT)
-    check_size(body)
-    return declared_only(request, await asyncio.to_thread(object_of, body))
-
-
 async def read_options(request: web.Request) -> dict[str, Any]:
     """The same of a route that may be asked without a body."""
     return await read_object(request) if request.can_read_body else {}
@@ -118,6 +110,8 @@ def large_object_of(body: bytes, values: int) -> dict[str, Any]:
     """As `object_of`, of a large body with few values, in a thread: other threads have their turn meanwhile.  Raises TooLarge."""
     try:
         document = read_large(body, values)
+    except TooManyValues as error:
+        raise TooLarge(f"invalid json: {error}") from None
     except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):

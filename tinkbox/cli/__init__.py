@@ -3,7 +3,6 @@
 Each command imports what it needs when it runs, so that help and version stay quick.
 """
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -14,12 +13,14 @@ from tinkbox.cli.exit_statuses import DONE, FAILED, INTERRUPTED, UNREACHABLE, UN
 if TYPE_CHECKING:
     import argparse
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status (`exit_statuses`)."""
+    from tinkbox.cli.done_so_far import begin
+    from tinkbox.cli.interruptions.breaking_off import is_unwritten, tell, unwritten
+
     _have_streams()
+    begin()
     try:
         from tinkbox.cli.command_line import parse
 
@@ -29,27 +30,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has had enough; what is left of it must not be missed at exit.
-        _print_no_more()
-        return UNREAD
     except OSError as error:
-        if error.errno not in FULL:
+        if not is_unwritten(error):
             raise
-        # Nearly always the file that our output goes to; what wrote another one names it (`Unavailable`).
+        # Nearly always what our output goes to; what wrote a file names it (`Unavailable`).  What is left of the output
+        # must not be missed at exit.
         _print_no_more()
-        print(f"tinkbox: cannot write: {error.strerror}: make room, and type the same again", file=sys.stderr)
-        return FAILED
+        if text := unwritten(error):
+            tell(text)
+        return UNREAD if isinstance(error, BrokenPipeError) else FAILED
 
 
 def _have_streams() -> None:
     """Have standard streams that take everything that is printed.
 
-    Python has None for one that was closed: what would go there goes nowhere.  Where the locale has no such letter there is
-    a `?` on a terminal, for the columns stay, and an escape elsewhere.
+    Python has None for one that was closed: what would go to standard error goes nowhere, and what is printed cannot be written
+    (EBADF), which is told.  Where the locale has no such letter there is a `?` on a terminal, for the columns stay, and an
+    escape elsewhere.
     """
     if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
@@ -72,7 +72,8 @@ def _run(chosen: "argparse.Namespace") -> int:
         if hasattr(chosen, "selects"):
             from tinkbox.cli.selection import take_selected
 
-            take_selected(chosen)
+            if not take_selected(chosen):
+                return DONE
         return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
         from tinkbox.client.refusals import Unreachable

@@ -18,9 +18,21 @@ from tinkbox.cli.typed_words import key_in, why_empty
 
 DESCRIPTION = "Takes machines from bare metal to installed system."
 DATA = f"the data directory of an appliance on this host; with --worker, the worker's folder (default {worker.FOLDER})"
+_MAKES_A_ROLLOUT: Final = "`tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout"
+_APPLIES: Final = "`tinkbox apply -f FILE` applies files"
 # By the command that lacks it: a verb that is typed, and what is meant.
 INSTEAD: Final = {
-    "tinkbox rollout": {"create": "`tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout"},
+    "tinkbox": {
+        "diff": "`tinkbox apply --diff -f FILE` shows what would change",
+        "wait": "`tinkbox workflow create --wait` waits for the end, and `tinkbox workflow watch WORKFLOW` follows what runs",
+    },
+    "tinkbox hardware": {"apply": _APPLIES, "create": "`tinkbox hardware add MAC` registers a machine"},
+    "tinkbox template": {
+        "apply": f"{_APPLIES}, and `tinkbox template update` changes one",
+        "edit": f"`tinkbox template update` changes one, and {_APPLIES}",
+    },
+    "tinkbox workflow": {"apply": _APPLIES},
+    "tinkbox rollout": {"create": _MAKES_A_ROLLOUT, "run": _MAKES_A_ROLLOUT},
 }
 # Words of kubectl, docker and gh for a verb, and ours for it: the first that a noun has is meant.
 SYNONYMS: Final[Mapping[str, Sequence[str]]] = {
@@ -34,6 +46,11 @@ SYNONYMS: Final[Mapping[str, Sequence[str]]] = {
     "rm": ("delete",),
     "remove": ("delete",),
     "stop": ("cancel",),
+    "kill": ("cancel",),
+    "restart": ("retry",),
+    "unpause": ("resume",),
+    "unretire": ("return",),
+    "wait": ("watch",),
     "run": ("create",),
     "exec": ("shell",),
     "pull": ("fetch",),
@@ -48,6 +65,12 @@ _DRY_RUNS: Final = ("--dry-run=client", "--dry-run=server")
 _NO_DRY_RUN: Final = "--dry-run=none"
 # What answers a question beforehand, or lifts a guard, is named by a person alone: no misspelt word is one.
 _UNPROPOSED: Final = frozenset({"--yes", "--force"})
+# What destroys, ends or takes out of service is named for a real misspelling of it alone (`spelling.is_misspelt`).
+_CAREFUL: Final = frozenset(
+    {"abort", "cancel", "delete", "discard-history", "fail", "install", "refuse", "retire", "skip"}
+)
+# kubectl's formats that take out fields: they have a pattern behind a =.
+_PATTERNS: Final = ("custom-columns", "go-template", "jsonpath", "template")
 TINK = "tink"  # a link of this name to the program has it print as Tinkerbell's did in 2020
 
 
@@ -147,10 +170,14 @@ class Parser(argparse.ArgumentParser):
             near = (
                 INSTEAD.get(self.prog, {}).get(str(value))
                 or (self._noun_first(str(value)) if what == "command" else "")
-                or (f"did you mean {ours}?" if (ours := _ours(str(value), listed)) else meant(str(value), listed))
+                or (f"did you mean {ours}?" if (ours := _ours(str(value), listed)) else "")
+                or meant(str(value), listed, _CAREFUL)
             )
             raise argparse.ArgumentError(None, f"unknown {what} {value!r} of `{self.prog}`: {near}")
-        raise argparse.ArgumentError(action, f"unknown value {value!r}: {meant(str(value), list(action.choices))}")
+        near = meant(str(value), list(action.choices))
+        if action.dest == "format" and "json" in action.choices and str(value).startswith(_PATTERNS):
+            near = f"take fields out with `-o json | jq`; {meant('', list(action.choices))}"
+        raise argparse.ArgumentError(action, f"unknown value {value!r}: {near}")
 
 
 def _ours(verb: str, known: Collection[str]) -> str:
@@ -170,6 +197,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     chosen, unknown = parser.parse_known_args(words)
     named: Parser = getattr(chosen, "parser", parser)
     if unknown:
+        _refuse_beside_labels(named, chosen, unknown)
         named.refuse(unknown)
     if command and not hasattr(chosen, "command"):
         named.error(f"what follows -- is a command to run, and {' '.join(words)} runs none")
@@ -182,6 +210,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if chosen.read_image:
         chosen.run = read_process.read
     return chosen
+
+
+def _refuse_beside_labels(named: Parser, chosen: argparse.Namespace, words: Sequence[str]) -> None:
+    """Refuse keys on both sides of a -l that stands for keys as those on one side: argparse leaves the second ones over."""
+    kind = getattr(chosen, "selects", None)
+    if kind is None or chosen.label is None or any(each.startswith("-") for each in words):
+        return
+    for key in (each for each in (*chosen.keys, *words) if not chosen.is_other(each)):
+        from tinkbox.cli.selection import named_and_selected
+
+        named.error(named_and_selected(key, kind))
 
 
 def _refuse_early_flags(parser: Parser, words: Sequence[str]) -> None:

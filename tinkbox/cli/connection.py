@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from tinkbox.cli.done_so_far import note_change
+
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
     from tinkbox.client.operator.connection import Connection
@@ -35,5 +37,6 @@ async def _asked(
 
     target = client_target(chosen.data)
     connection = kind(socket=target.socket, url=target.url, token=target.token, variable=target.variable)
+    connection.changed = note_change
     async with Operator(connection) as operator:
         return await question(operator)

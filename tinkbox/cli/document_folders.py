@@ -42,7 +42,7 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
     Folders within are read when `recursive`; what begins with a dot never is.  Raises Invalid with every problem, NotFound
     where there is nothing, and TooLarge.
     """
-    skipped = [] if recursive else [each for source in dict.fromkeys(sources) for each in _skipped(source)]
+    skipped = [] if recursive else [each for source in dict.fromkeys(sources) for each in folders_within(source)]
     texts: dict[str, str] = {}
     problems: list[Problem] = []
     total = 0
@@ -86,7 +86,7 @@ def named_paths(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths[:MOST_NAMED])) + more
 
 
-def _skipped(source: str) -> Iterator[Path]:
+def folders_within(source: str) -> Iterator[Path]:
     """The folders directly within a source that have documents, however deep."""
     folder = Path(source)
     if source == STANDARD_INPUT or not folder.is_dir():

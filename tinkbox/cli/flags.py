@@ -76,10 +76,10 @@ def add_keys(
     that a list has.  `listed_by` is the noun whose list that is, empty: that of the kind.  Words that stand among the keys
     and are none are `is_other`.  They are looked up `to_change` so; None: in any way.
     """
-    from tinkbox.model.key_kinds import LABELLED, TYPED, ToChange
+    from tinkbox.model.key_kinds import LABELLED, ToChange, typed_for
 
     selects = by_labels and kind in LABELLED
-    about = TYPED.get(kind, KEY)
+    about = typed_for(kind, to_change or ToChange.ANY) or KEY
     verb.add_argument("keys", nargs="*" if selects else "+", metavar=suggested or kind, help=about)
     # What people call some of them, and what they mean once that was looked up (`meant_keys`).
     verb.set_defaults(names={}, key_kind=kind, meant=None, selected={}, to_change=to_change or ToChange.ANY)
@@ -365,9 +365,8 @@ class Joined(argparse.Action):
     def __call__(
         self, _: argparse.ArgumentParser, chosen: argparse.Namespace, value: object, __: str | None = None
     ) -> None:
-        given = self.const if self.nargs == 0 else value
         before = getattr(chosen, self.dest, None)
-        setattr(chosen, self.dest, given if before is None else f"{before},{given}")
+        setattr(chosen, self.dest, value if before is None else f"{before},{value}")
 
 
 class Once(argparse.Action):

@@ -1,15 +1,16 @@
 """The verb `label` of what has labels, as `kubectl label` has it."""
 
 import argparse
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tinkbox.cli.flags import Verbs, add_keys, add_verb
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Refusal
 from tinkbox.model.key_kinds import KeyKind
-from tinkbox.model.labels import LabelChange, is_change, parse_change, show_labels
+from tinkbox.model.labels import LabelChange, Labels, is_change, parse_change, show_labels
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -47,8 +48,15 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
     if not chosen.keys:
         chosen.usage_error(f"name at least one {chosen.selects}, or select some by their labels, such as -l rack=r1")
 
-    def asked(operator: "Operator", key: str) -> Awaitable[dict[str, Any]]:
-        return client(operator).label(key, change) if change else client(operator).get(key)
+    async def asked(operator: "Operator", key: str) -> dict[str, Any]:
+        if not change:
+            return await client(operator).get(key)
+        before = await _labels(client(operator), key) if change.removed else None
+        changed = await client(operator).label(key, change)
+        for each in change.removed:
+            if before is not None and each not in before:
+                print(clean(f"{chosen.names.get(key, key)}: label {each} not found"), file=sys.stderr)
+        return changed
 
     def told(key: str, document: dict[str, Any]) -> None:
         print(clean(f"{chosen.names.get(key, key)}: {show_labels(document['labels']) or 'no labels'}"), flush=True)
@@ -57,6 +65,14 @@ def _label(chosen: argparse.Namespace, client: "Callable[[Operator], Labelled]")
         return key, await asked(operator, key)
 
     return change_each(chosen, labelled, lambda done: told(*done), only_looks=not change)
+
+
+async def _labels(labelled: Labelled, key: str) -> Labels | None:
+    """The labels that it has; None where the person may not look, or the key means nothing: its change says so."""
+    try:
+        return (await labelled.get(key))["labels"]  # type: ignore[no-any-return]
+    except Refusal:
+        return None
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,6 +1,7 @@
 """Keys on the command line, and beside them what `-l` selects by labels."""
 
 import argparse
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -28,16 +29,19 @@ class Listed(Protocol):
     def found(self, asked: Mapping[str, str]) -> "Awaitable[Found]": ...
 
 
-def take_selected(chosen: argparse.Namespace) -> None:
+def take_selected(chosen: argparse.Namespace) -> bool:
     """Let the keys of a command that selects (`flags.add_keys`) be those that are named, or those that `-l` selects.
 
     Ends the program as for a wrong command line when there is neither, unless that means all, or both: whether those of the
     named ones are meant that have the labels, or these and those, cannot be seen.  Words that are no keys are left behind the
-    selected ones.  Raises NotFound when nothing has such labels.
+    selected ones.
+
+    Returns whether there is something to do: what has such labels may be in no state for the command, which is said on standard
+    error.  Raises NotFound when nothing has such labels.
     """
     kind = getattr(chosen, "selects", None)
     if kind is None or (chosen.label is None and (chosen.keys or chosen.all_without)):
-        return
+        return True
     if chosen.label is None:
         chosen.usage_error(f"name at least one {kind}, or select some by their labels, such as -l rack=r1")
 
@@ -56,10 +60,29 @@ def take_selected(chosen: argparse.Namespace) -> None:
     chosen.selected = ask(chosen, selected)
     chosen.names = {key: _name(kind, each) for key, each in chosen.selected.items()}
     if not chosen.names:
-        which = f"{chosen.selects_state.lower().replace(',', ' or ')} {kind.lower()}".strip()
+        # A list that is not the kind's own has what is concerned alone.
+        which = f"{kind.lower()}{'' if noun == _NOUNS[kind] or chosen.selects_state else f' with a {noun}'}"
+        which = f"{chosen.selects_state.lower().replace(',', ' or ')} {which}".strip()
+        nothing = f"no {which} has the labels {chosen.label}"
+        if _has_others(chosen, kind, noun):
+            print(clean(f"tinkbox: {nothing}: there is nothing to do"), file=sys.stderr)
+            return False
         those = f" --state {chosen.selects_state}" if chosen.selects_state else ""
-        raise NotFound(f"no {which} has the labels {chosen.label}: `tinkbox {noun} list{those}` shows which have any")
+        raise NotFound(f"{nothing}: `tinkbox {noun} list{those}` shows which have any")
     chosen.keys = [*chosen.names, *chosen.keys]
+    return True
+
+
+def _has_others(chosen: argparse.Namespace, kind: KeyKind, noun: str) -> bool:
+    """Whether the labels select what is in another state, or on no list of `noun`."""
+    if not chosen.selects_state and noun == _NOUNS[kind]:
+        return False
+
+    async def others(operator: "Operator") -> bool:
+        found = await _client(operator, _NOUNS[kind]).found({"label": chosen.label, "limit": "1"})
+        return bool(found.documents)
+
+    return ask(chosen, others)
 
 
 def named_and_selected(key: str, kind: str) -> str:

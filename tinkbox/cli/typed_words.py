@@ -4,7 +4,8 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from tinkbox.model.key_kinds import TYPED, KeyKind
@@ -16,13 +17,15 @@ _ID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PLACES: Final[Mapping[str, str]] = {"FILE": "a file", "DIR": "a folder"}
 _BESIDE: Final[Mapping[str, str]] = {**_PLACES, "URL": "a URL", "TEMPLATE": "a template", "-": "- for standard input"}
 _KEYS: Final[Mapping[str, str]] = {each: TYPED.get(each, "its name") for each in KeyKind}
-_NOUNS: Final[Mapping[str, str]] = {
-    KeyKind.MACHINE: "hardware",
-    KeyKind.RETIRED_MACHINE: "hardware",
-    KeyKind.TEMPLATE: "template",
-    KeyKind.WORKFLOW: "workflow",
-    KeyKind.ROLLOUT: "rollout",
+# What may stand before a key: the noun of what it names, or of that whose newest it is.
+_NOUNS: Final[Mapping[str, Sequence[str]]] = {
+    KeyKind.MACHINE: ("hardware",),
+    KeyKind.RETIRED_MACHINE: ("hardware",),
+    KeyKind.TEMPLATE: ("template",),
+    KeyKind.WORKFLOW: ("workflow", "hardware"),
+    KeyKind.ROLLOUT: ("rollout", "template"),
 }
+_ALL_NOUNS: Final = frozenset(chain.from_iterable(_NOUNS.values()))
 
 
 def why_empty(value_name: str, word: str) -> str:
@@ -55,11 +58,14 @@ def _is_key(word: str) -> bool:
     a machine `rack=r2` or `zone-` would be a change for the machines beside it.
     """
     is_plain = can_be_shown(word) and not word.startswith("-") and not _QUOTED.search(word) and not is_change(word)
-    is_own = word.partition("/")[0] not in _NOUNS.values() or "/" not in word
+    is_own = word.partition("/")[0] not in _ALL_NOUNS or "/" not in word
     return bool(word) and is_plain and is_own and not _ID.fullmatch(word)
 
 
 def key_in(value_name: str, word: str) -> str:
-    """A key without the noun before it, as `apply -o name` prints it and `export` takes it: `hardware/node7`."""
+    """A key without the noun before it, as `apply -o name` prints it and `export` takes it: `hardware/node7`.
+
+    A workflow is also looked up by its machine, `hardware/node7`, and a rollout by its template.
+    """
     noun, slash, key = word.partition("/")
-    return key if slash and key and noun == _NOUNS.get(value_name) else word
+    return key if slash and key and noun in _NOUNS.get(value_name, ()) else word

@@ -6,7 +6,8 @@ more than a piece of it beside the answer itself.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,6 +74,27 @@ async def in_pieces(
     return answer
 
 
+@contextmanager
+def unread(request: web.Request, size: int) -> Iterator[None]:
+    """Count `size` bytes that are kept for an answer until it is read; raises TooMany."""
+    answers, holder = request.app.get(_ANSWERS), holder_of(request)
+    if answers is None or size <= SMALL:
+        yield
+        return
+    limit = answers.ledger.limit
+    # One alone may be larger: a list of all there is has no other way.
+    size = min(size, limit.each)
+    if not answers.ledger.take(holder, size, answers.known):
+        raise TooMany(
+            f"too much is answered to {holder} that it has not read yet: {limit.shown(limit.each)} at once, "
+            f"{limit.shown(limit.all)} to all ({limit.key} in tinkbox.yaml)"
+        )
+    try:
+        yield
+    finally:
+        answers.ledger.give_back(holder, size)
+
+
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() != "content-length"}
 
@@ -90,19 +112,8 @@ async def _hand_out(request: web.Request, handler: Handler) -> web.StreamRespons
         return response
     if request.method == "HEAD":
         return response
-    answers, holder = request.app[_ANSWERS], holder_of(request)
-    limit = answers.ledger.limit
-    # One alone may be larger: a list of all there is has no other way.
-    size = min(len(body), limit.each)
-    if not answers.ledger.take(holder, size, answers.known):
-        raise TooMany(
-            f"too much is answered to {holder} that it has not read yet: {limit.shown(limit.each)} at once, "
-            f"{limit.shown(limit.all)} to all ({limit.key} in tinkbox.yaml)"
-        )
-    try:
+    with unread(request, len(body)):
         return await in_pieces(request, len(body), _of(body), head=response)
-    finally:
-        answers.ledger.give_back(holder, size)
 
 
 async def _of(body: bytes) -> AsyncIterator[memoryview]:

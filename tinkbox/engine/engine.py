@@ -32,7 +32,7 @@ from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.timeline.syslog import Syslog
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.views.disk import DiskGauge
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.overview import Overview
@@ -140,23 +140,24 @@ class Engine:
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
-        self.imports = Imports(store, machines, self.additions, clock)
+        rehearsals = Rehearsals()
+        self.imports = Imports(store, machines, self.additions, rehearsals, clock)
         self.services = Services(
             store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
         )
         tokens = MetadataTokens(around.seal)
         renderings = Turns(around.limits.of(RENDERINGS))
-        self.templates = Templates(store, wakeups, clock, new_id, renderings, settings.names)
+        self.templates = Templates(store, wakeups, clock, new_id, renderings, rehearsals, settings.names)
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
         self.rollouts = Rollouts(
-            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, around.digest_of
+            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.digest_of
         )  # fmt: skip
         self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
         self.departures = Departures(store, machines, self.workflows, clock)
         self.applying = Applying(
-            store, wakeups, machines, self.templates, self.workflows, new_id, renderings, check_texts
+            store, wakeups, machines, self.templates, self.workflows, new_id, renderings, rehearsals, check_texts
         )
         self.exporting = Exporting(store, machines)
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)

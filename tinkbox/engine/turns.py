@@ -23,8 +23,9 @@ from tinkbox.model.limits import Ledger
 AT_ONCE: Final = 2
 SLICE: Final = 32  # of what costs tens of microseconds each: what booting machines ask takes several turns of the loop
 SLICE_SECONDS: Final = 0.001  # after which a slice ends, however few there were
-# So many collections of young garbage are between two of all; what one person applies at most takes a few hundred.
-SELDOM: Final = 1000
+# So many collections of young garbage are between two of all.  What one person applies at most takes a few hundred, and people
+# who do so all the time leave some ten thousand objects of old garbage meanwhile.
+SELDOM: Final = 10_000
 AWHILE: Final = 2.0  # seconds
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,17 +63,21 @@ async def in_slices(
     return made
 
 
-class OneEach:
-    """One piece of work of each person at a time: what it has in memory is there once for each of them."""
+class Rehearsals:
+    """What is worked out and not stored: one of each person at a time, and AT_ONCE of all of them.
+
+    Each may have a hundred megabytes of what it read in memory, so one for all kinds of them.
+    """
 
     def __init__(self) -> None:
         self._queues: WeakValueDictionary[str, Queue] = WeakValueDictionary()
+        self._all = Queue(AT_ONCE)
 
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
-        """Waits until no other work of this person is under way."""
-        queue = self._queues.setdefault(who, Queue(at_once=1))
-        async with queue.turn(who):
+        """Waits until no other one of this person is under way, and then behind those of others."""
+        own = self._queues.setdefault(who, Queue(at_once=1))
+        async with own.turn(who), self._all.turn(who):
             yield
 
 

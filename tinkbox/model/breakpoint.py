@@ -14,6 +14,8 @@ from tinkbox.model.workflow import Outcome, PlannedAction, State, full_name
 DEFAULT_HOLD_SECONDS = 1_800
 MAX_HOLD_SECONDS = 7 * 86_400
 MAX_HOLDS = 500  # of an attempt: a person tries again and again, a machine for ever
+# Who armed what a template has.
+THE_TEMPLATE = "the template"
 # Who gives the verdict on a hold that nobody else decided in time.
 DEADLINE = "deadline"
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tinkbox.model.hardware import ID_ANNOTATION
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.notes import note_text
 
 # Of a `kind: Hardware` in its annotations, in the format of 2020 at its outermost level: the reason, which may be empty.
 RETIRED_ANNOTATION: Final = "tinkbox.internal/retired"
 RETIRED_KEY: Final = "retired"
+# All below OWN_ANNOTATIONS that mean something, by the kind of document.
+KNOWN_ANNOTATIONS: Final[Mapping[str, tuple[str, ...]]] = {"Hardware": (ID_ANNOTATION, RETIRED_ANNOTATION)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.json_text import read_document
-from tinkbox.model.kubernetes import identity
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, identity
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.text import can_be_shown, counted, spelled
@@ -493,6 +493,12 @@ def name_of(hardware: Hardware) -> str:
     """What people call a machine: its name, else the host name of the interface it is shown by, else of another; or empty."""
     hostnames = (primary(hardware).hostname, *(each.hostname for each in hardware.interfaces))
     return hardware.name or next((each for each in hostnames if each), "")
+
+
+def namespace_of(hardware: Hardware) -> str:
+    """The namespace that its document names, else the default one."""
+    metadata = hardware.document.get("metadata") if hardware.document.get("kind") == "Hardware" else None
+    return str((metadata or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
 def primary(hardware: Hardware) -> Interface:

@@ -38,6 +38,10 @@ _REASONS: Final = {
 }
 
 
+class TooManyValues(ValueError):
+    """There is more in it than is read."""
+
+
 def read_json(content: str | bytes) -> Any:
     """What a JSON text says; raises ValueError or RecursionError.
 
@@ -229,7 +233,7 @@ class _LargeDecoder(json.JSONDecoder):
         def counted(string: str, at: int) -> Any:
             self._left -= 1
             if self._left < 0:
-                raise ValueError(f"more than {self._values} values")
+                raise TooManyValues(f"more than {self._values} values")
             return scan(string, at)
 
         return counted

@@ -22,11 +22,12 @@ class KeyKind(StrEnum):
 
 
 class ToChange(StrEnum):
-    """What is looked up for, in the query `to_change`: which workflow a key means depends on it, and whether it can be done."""
+    """What is looked up for, in the query `to_change`: which workflow or rollout a key means depends on it, and whether it can be done."""
 
     NO = "0"  # it is only shown: the newest of the name
-    ANY = "1"  # any workflow, but by no name that several have
-    UNFINISHED = "unfinished"  # of those that have a name the one that is not over
+    ANY = "1"  # any, but by no name that several have
+    UNFINISHED = "unfinished"  # of those that have a name, or of a machine's, the one that is not over
+    HELD = "held"  # as `UNFINISHED`, but of a machine's workflows the one that is held
     DELETE = "delete"  # as `ANY`, and refused as deletion is
     RETIRE = "retire"  # as `ANY`, and of a machine refused as its retirement is
 
@@ -37,10 +38,11 @@ TYPED: Final[Mapping[str, str]] = {
     KeyKind.MACHINE: _MACHINE,
     KeyKind.RETIRED_MACHINE: _MACHINE,
     KeyKind.WORKFLOW: "an id, a name, a unique beginning of an id, or a machine, whose newest workflow it is",
-    KeyKind.ROLLOUT: "an id, the name of its template, whose newest rollout it is, or a unique beginning of an id",
+    KeyKind.ROLLOUT: "an id, the name of its template, or a unique beginning of an id",
     "MAC": "a MAC address",
     "IP": "an IPv4 address",
 }
+_OF_MACHINE: Final = {ToChange.UNFINISHED: "not over", ToChange.HELD: "held"}
 LABELLED: Final = frozenset({KeyKind.MACHINE, KeyKind.TEMPLATE, KeyKind.WORKFLOW})
 
 
@@ -50,3 +52,11 @@ class SuggestedName:
 
     name: str
     about: str = ""
+
+
+def typed_for(kind: str, to_change: ToChange) -> str:
+    """What may be typed for a key of a kind (`TYPED`) that is looked up `to_change` it so; empty where that is said of none."""
+    about = TYPED.get(kind, "")
+    if kind == KeyKind.WORKFLOW and (state := _OF_MACHINE.get(to_change)):
+        return about.replace("whose newest workflow it is", f"whose only workflow that is {state} it is")
+    return about

@@ -1,7 +1,7 @@
 """Tinkerbell's Kubernetes documents (`tinkerbell.org/v1alpha1`): every field, and what tinkbox cannot do with it.
 
 A shape is an example of a document with Go's zero values: "" is text, 0 a whole number, False a flag, None anything,
-`[inner]` a list, `{"*": inner}` keys of any name.
+`[inner]` a list, `{"*": inner}` keys of any name, `("a", "b")` keys of these names with anything.
 """
 
 import uuid
@@ -79,7 +79,15 @@ INTERFACE: Mapping[str, Any] = {
     "netboot": _NETBOOT,
     "isoboot": {"sourceISO": ""},
 }
-_HEAD = {"apiVersion": "", "kind": "", "metadata": None}
+# Kubernetes' ObjectMeta (k8s.io/apimachinery, meta/v1), and clusterName, which it had until 1.24.
+OBJECT_META = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+    "managedFields", "clusterName",
+)  # fmt: skip
+# Before the names of annotations that mean something to tinkbox; of others everybody has his own.
+OWN_ANNOTATIONS = "tinkbox.internal/"
+_HEAD = {"apiVersion": "", "kind": "", "metadata": OBJECT_META}
 HARDWARE: Mapping[str, Any] = {
     **_HEAD,
     "spec": {

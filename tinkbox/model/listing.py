@@ -22,7 +22,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfTemplate:
-    """The workflows of the template with this `id`, and those of templates that are gone and were `called` so; empty: none."""
+    """The workflows or rollouts of the template with this `id`, and those of templates that are gone and were `called` so; empty: none."""
 
     id: str = ""
     called: str = ""

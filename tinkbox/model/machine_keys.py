@@ -43,6 +43,11 @@ def exactly(kept: KeptMachines, key: str) -> Sequence[str]:
     return list(dict.fromkeys([holder, *named])) if holder else named
 
 
+def key(kept: KeptMachines, hardware_id: str, name: str) -> str:
+    """What means the machine of this id and no other: its name, or its id where that means others as well, or another."""
+    return name if name and list(exactly(kept, name)) == [hardware_id] else hardware_id
+
+
 def beginning(kept: KeptMachines, key: str) -> Sequence[str]:
     """The ids of the machines whose id begins so."""
     return kept.beginning(key.lower()) if _BEGINNING.fullmatch(key) else ()

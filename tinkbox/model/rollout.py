@@ -149,8 +149,8 @@ class Member:
 class Rollout:
     """What is to be done with which machines, but for these and the template's text.
 
-    Each machine is the template's `device`; `parameters` are the rest of the `-r` map, for all of them.
-    `max_parallel` machines are under way at once, 0: all.  `labels` are for every workflow, `who` made it.  `stop_into` is
+    Each machine is the template's `device`; `parameters` are the rest of the `-r` map, for all of them.  `template_name` is
+    what the template is called, or was when the rollout was made if it is gone.  `max_parallel` machines are under way at once, 0: all.  `labels` are for every workflow, `who` made it.  `stop_into` is
     how one ends that is STOPPING.
     """
 

@@ -103,8 +103,13 @@ def quoted(text: str, limit: int = 60) -> str:
 
 
 def spelled(text: str, limit: int = 60) -> str:
-    """As `quoted`, for what is refused for its letters: what is not seen of them is a visible escape, and no space is left out."""
-    return f"'{shortened(escaped(text[: limit + 1]).translate(_NO_QUOTES), limit)}'"
+    """As `quoted`, for what is refused for its letters: these as they are, and no space is left out.
+
+    What is not seen of them is a visible escape, and so is a backquote.  As in Python the quotes are those that the text lacks.
+    """
+    mark = '"' if "'" in text and '"' not in text else "'"
+    told = escaped(text[: limit + 1]).translate({ord("`"): r"\x60", ord(mark): f"\\x{ord(mark):02x}"})
+    return f"{mark}{shortened(told, limit)}{mark}"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -7,12 +7,13 @@ from typing import Final
 
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.store.workflow_templates import CALLED
+from tinkbox.store.workflow_templates import called
 
+_CALLED: Final = called("workflow")
 # A few hundred bytes each.
 MOST_FORGOTTEN: Final = 50_000
 _DECLARED: Final = f"""
-    SELECT workflow.id, workflow.name, template_id, {CALLED} AS template_called, devices, state,
+    SELECT workflow.id, workflow.name, template_id, {_CALLED} AS template_called, devices, state,
            declaration.workflow_id AS declared, namespace, template_ref, hardware_ref, let_netboot,
            (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id

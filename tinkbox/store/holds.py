@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Override, Verb, Verdict
+from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints, Hold, Kind, Override, Verb, Verdict
 from tinkbox.store.formats.actions import outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
 
@@ -39,6 +39,16 @@ class HoldTable:
             (workflow_id,),
         )
         return bool(rows.fetchall())
+
+    def armed_by_people(self, workflows: Iterable[str]) -> set[str]:
+        """Those of these workflows that have breakpoints set, not by their template alone."""
+        rows = self._sql.execute(
+            "SELECT id FROM workflow WHERE breakpoints != '' AND id IN (SELECT value FROM json_each(?)) AND EXISTS "
+            "(SELECT 1 FROM event WHERE workflow_id = workflow.id AND kind = 'breakpoint.armed' "
+            "AND json_extract(data, '$.who') != ?)",
+            (json.dumps(list(workflows)), THE_TEMPLATE),
+        ).fetchall()
+        return {row["id"] for row in rows}
 
     def concerned(self) -> list[str]:
         """Ids of the workflows that are not over and have breakpoints set or an open hold, oldest first."""
@@ -84,6 +94,10 @@ class HoldTable:
         """The holds of these workflows that wait for a person's verdict, by workflows; none of these is being stopped."""
         found = open_holds(self._sql, workflows)
         return {each.workflow_id: each for each in found.values() if each.verdict is None}
+
+    def held(self, workflows: Sequence[str]) -> set[str]:
+        """Those of these workflows that have an open hold, decided or not."""
+        return {each.workflow_id for each in open_holds(self._sql, workflows).values()}
 
     def of(self, workflow_id: str) -> list[Hold]:
         """Every hold of a workflow's attempts, oldest first."""

@@ -11,15 +11,18 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.labels import parse_labels
+from tinkbox.model.listing import OfTemplate
 from tinkbox.model.rollout import HOLDING, OVER, UNSUCCESSFUL, Counts, Member, OnFailure, Place, Rollout, RolloutState
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text
 from tinkbox.store.formats.json_text import read, write
 from tinkbox.store.holds import AWAITS_VERDICT
+from tinkbox.store.workflow_templates import called, of_template
 
-_HEADS: Final = (
-    "SELECT id, template_id, template_name, device, parameters, max_parallel, on_failure, labels, breakpoints, "
-    "wipe_confirmed, who, state, stop_into, created_at, updated_at FROM rollout"
-)
+_CALLED: Final = called("rollout")
+_HEADS: Final = f"""
+    SELECT id, template_id, {_CALLED} AS template_called, device, parameters, max_parallel, on_failure, labels, breakpoints,
+           wipe_confirmed, who, state, stop_into, created_at, updated_at FROM rollout
+"""  # noqa: S608  our own columns
 _BUSY: Final = """
     SELECT worker AS machine, workflow.id, workflow.name FROM workflow JOIN action ON action.workflow_id = workflow.id
     WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') UNION
@@ -84,9 +87,11 @@ class RolloutTable:
             [(rollout.id, each.position, each.machine, each.name) for each in members],
         )
 
-    def all(self) -> list[Rollout]:
-        """Every rollout, oldest first."""
-        return [_rollout(row) for row in self._sql.execute(f"{_HEADS} ORDER BY number").fetchall()]
+    def all(self, of: OfTemplate | None = None) -> list[Rollout]:
+        """Every rollout, or those of a template, oldest first."""
+        where, values = of_template(of) if of is not None else ("TRUE", [])
+        rows = self._sql.execute(f"{_HEADS} WHERE {where} ORDER BY number", values).fetchall()
+        return [_rollout(row) for row in rows]
 
     def get(self, rollout_id: str) -> Rollout | None:
         """The rollout of exactly this id, if it is there."""
@@ -99,7 +104,15 @@ class RolloutTable:
 
     def named(self, template: str) -> list[Rollout]:
         """The newest rollout of the template so called; empty when there is none."""
-        return self._found("WHERE template_name = ? ORDER BY number DESC LIMIT 1", template)
+        return self._found(f"WHERE {_CALLED} = ? ORDER BY number DESC LIMIT 1", template)
+
+    def called(self, template: str) -> list[tuple[str, RolloutState]]:
+        """The ids of all rollouts of the template so called with their states, oldest first."""
+        rows = self._sql.execute(
+            f"SELECT id, state FROM rollout WHERE {_CALLED} = ? ORDER BY number",  # noqa: S608  our own words
+            (template,),
+        ).fetchall()
+        return [(row["id"], RolloutState(row["state"])) for row in rows]
 
     def beginning(self, letters: str) -> list[Rollout]:
         """The rollouts whose ids begin so, oldest first."""
@@ -365,7 +378,7 @@ def _rollout(row: sqlite3.Row) -> Rollout:
     return Rollout(
         id=row["id"],
         template_id=row["template_id"],
-        template_name=row["template_name"],
+        template_name=row["template_called"],
         device=row["device"],
         parameters=read(row["parameters"]),
         max_parallel=row["max_parallel"],

@@ -6,15 +6,16 @@ machines have.
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
 from tinkbox.model.labels import LabelKind, Operator, Requirement
-from tinkbox.model.listing import OfTemplate, WorkflowListing
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.rollout import LABEL as ROLLOUT
 from tinkbox.model.workflow import State
 from tinkbox.store.holds import AWAITS_VERDICT
-from tinkbox.store.workflow_templates import GONE
+from tinkbox.store.workflow_templates import of_template
 
 # Of equal ones the oldest comes first, or last; creation has an order of its own, which a clock put back does not change.
 _COLUMNS: Final = {
@@ -29,6 +30,16 @@ _BEHIND: Final = (
 
 def listed_ids(sql: sqlite3.Connection, wanted: WorkflowListing) -> tuple[list[str], int]:
     """The ids in the order that is asked for, and how many there are without the limit."""
+    return _found(sql, "id", wanted)
+
+
+def listed_numbers(sql: sqlite3.Connection, wanted: WorkflowListing) -> tuple["array[int]", int]:
+    """The same by their numbers, which take a tenth of the memory of ids: an answer keeps them until it is read."""
+    numbers, total = _found(sql, "number", wanted)
+    return array("q", numbers), total
+
+
+def _found(sql: sqlite3.Connection, column: str, wanted: WorkflowListing) -> tuple[list[Any], int]:
     conditions, values = (
         ["number NOT IN (SELECT number FROM workflow INDEXED BY workflow_that_goes WHERE deleting)"],
         list[Any](),
@@ -46,15 +57,16 @@ def listed_ids(sql: sqlite3.Connection, wanted: WorkflowListing) -> tuple[list[s
         order = order.replace("number", "+number")  # in its own order the table would be read, not an index
     # What labels select is found all at once: to count it is to find it once more.
     limit = 0 if wanted.selector.requirements else wanted.limit
-    found = sql.execute(
-        f"SELECT id FROM {table} WHERE {where} ORDER BY {order} LIMIT ?",  # noqa: S608  our own conditions
+    # As one value: row by row, every one of them would ask for the interpreter's lock.
+    (listed,) = sql.execute(
+        f"SELECT json_group_array({column}) FROM (SELECT {column} FROM {table} WHERE {where} ORDER BY {order} LIMIT ?)",  # noqa: S608  our own conditions
         (*placed, *values, limit or -1),
-    ).fetchall()
-    ids = [row["id"] for row in found]
-    if not limit or len(ids) < limit:
-        return ids[: wanted.limit or None], len(ids)
+    ).fetchone()
+    found = json.loads(listed)
+    if not limit or len(found) < limit:
+        return found[: wanted.limit or None], len(found)
     (total,) = sql.execute(f"SELECT count(*) FROM workflow WHERE {where}", values).fetchone()  # noqa: S608  the same
-    return ids, total
+    return found, total
 
 
 def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
@@ -68,16 +80,10 @@ def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
             [wanted.machine, wanted.machine],
         )
     if wanted.template is not None:
-        yield _of_template(wanted.template)
+        yield of_template(wanted.template)
     if wanted.since is not None:
         yield "created_at >= ?", [wanted.since.isoformat()]
     yield from map(_condition, wanted.selector.requirements)
-
-
-def _of_template(template: OfTemplate) -> tuple[str, list[Any]]:
-    asked = (("template_id = ?", template.id), (f"template_name = ? AND {GONE}", template.called))
-    ways = [each for each in asked if each[1]]
-    return f"({' OR '.join(condition for condition, _ in ways)})", [value for _, value in ways]
 
 
 def _condition(requirement: Requirement) -> tuple[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""The templates that there are or were, as workflows are listed by them."""
+"""The templates that there are or were, as workflows and rollouts are listed by them."""
 
 import sqlite3
 from typing import Final
@@ -6,25 +6,34 @@ from typing import Final
 from tinkbox.model.listing import OfTemplate
 
 _BEHIND: Final = "g"  # behind every letter of an id
-# A template that is gone: a workflow has kept its name.
-GONE: Final = "template_id NOT IN (SELECT id FROM template)"
-# What a workflow's template is called, or was when the workflow was made if it is gone.
-CALLED: Final = (
-    "coalesce((SELECT template.name FROM template WHERE template.id = workflow.template_id), workflow.template_name)"
-)
+# A template that is gone: workflows and rollouts have kept its name.
+_GONE: Final = "template_id NOT IN (SELECT id FROM template)"
+
+
+def called(table: str) -> str:
+    """What the template of a row of `workflow` or `rollout` is called, or was when that was made if it is gone."""
+    return f"coalesce((SELECT name FROM template WHERE id = {table}.template_id), {table}.template_name)"  # noqa: S608  our own words
+
+
+def of_template(template: OfTemplate) -> tuple[str, list[str]]:
+    """The condition for rows of `workflow` and `rollout` that are of a template, and its values."""
+    asked = (("template_id = ?", template.id), (f"template_name = ? AND {_GONE}", template.called))
+    ways = [each for each in asked if each[1]]
+    return f"({' OR '.join(condition for condition, _ in ways)})", [value for _, value in ways]
 
 
 class WorkflowTemplateTable:
-    """Questions about what a key means of templates that are stored, and of those that only workflows know."""
+    """Questions about what a key means of templates that are stored, and of those that only workflows and rollouts know."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
     def having(self, template_id: str) -> list[OfTemplate]:
-        """The template of exactly this id, if it is there or a workflow is of it."""
+        """The template of exactly this id, if it is there or a workflow or rollout is of it."""
         return self._found(
             "SELECT ?1 WHERE EXISTS (SELECT 1 FROM template WHERE id = ?1) "
-            "OR EXISTS (SELECT 1 FROM workflow WHERE template_id = ?1)",
+            "OR EXISTS (SELECT 1 FROM workflow WHERE template_id = ?1) "
+            "OR EXISTS (SELECT 1 FROM rollout WHERE template_id = ?1)",
             template_id,
         )
 
@@ -32,7 +41,8 @@ class WorkflowTemplateTable:
         """The one that is called so, together with those that are gone and were called so; empty when there is none."""
         stored = self._sql.execute("SELECT id FROM template WHERE name = ?", (name,)).fetchone()
         (gone,) = self._sql.execute(
-            f"SELECT EXISTS (SELECT 1 FROM workflow WHERE template_name = ? AND {GONE})",  # noqa: S608  our own words
+            f"SELECT EXISTS (SELECT 1 FROM workflow WHERE template_name = ?1 AND {_GONE}) "  # noqa: S608  our own words
+            f"OR EXISTS (SELECT 1 FROM rollout WHERE template_name = ?1 AND {_GONE})",
             (name,),
         ).fetchone()
         if stored is None and not gone:
@@ -40,10 +50,11 @@ class WorkflowTemplateTable:
         return [OfTemplate(id=stored["id"] if stored else "", called=name if gone else "")]
 
     def beginning(self, letters: str) -> list[OfTemplate]:
-        """Those whose ids begin so, and that are there or a workflow is of."""
+        """Those whose ids begin so, and that are there or a workflow or rollout is of."""
         return self._found(
             "SELECT id FROM template WHERE id >= ?1 AND id < ?1 || ?2 "
-            "UNION SELECT template_id FROM workflow WHERE template_id >= ?1 AND template_id < ?1 || ?2",
+            "UNION SELECT template_id FROM workflow WHERE template_id >= ?1 AND template_id < ?1 || ?2 "
+            "UNION SELECT template_id FROM rollout WHERE template_id >= ?1 AND template_id < ?1 || ?2",
             letters,
             _BEHIND,
         )

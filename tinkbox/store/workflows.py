@@ -6,6 +6,7 @@ an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING o
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,9 +37,10 @@ from tinkbox.store.formats.metadata import first_boot_of
 from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.labels import LabelTable
 from tinkbox.store.services import insert_services, services_of
-from tinkbox.store.workflow_listing import listed_ids
-from tinkbox.store.workflow_templates import CALLED
+from tinkbox.store.workflow_listing import listed_ids, listed_numbers
+from tinkbox.store.workflow_templates import called
 
+_CALLED: Final = called("workflow")
 # What `_status` reads, and where it comes from.
 _STATUS = (
     "action.*, attempt.started_at, attempt.left_at, attempt.resumed_at, attempt.ended_at, attempt.outcome, hold.held_at"
@@ -53,7 +55,7 @@ _ACTIONS = f"""
 """  # noqa: S608  our own columns
 # Every column of a workflow but its text.
 _HEADS = f"""
-    SELECT id, name, template_id, {CALLED} AS template_called, devices, state, created_at, updated_at, global_timeout, started_at,
+    SELECT id, name, template_id, {_CALLED} AS template_called, devices, state, created_at, updated_at, global_timeout, started_at,
            stop_into, stopped_at, reason, message, service, wipe_confirmed
     FROM workflow WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number
 """  # noqa: S608  our own columns
@@ -234,6 +236,20 @@ class WorkflowTable:
         """The ids in the order that is asked for, and how many there are without the limit."""
         return listed_ids(self._sql, wanted)
 
+    def listed_numbers(self, wanted: WorkflowListing) -> tuple["array[int]", int]:
+        """The same by their numbers, of which none is given twice, for `numbered`."""
+        return listed_numbers(self._sql, wanted)
+
+    def numbered(self, numbers: Sequence[int]) -> list[str]:
+        """The ids of those of these workflows that are there, in this order."""
+        return [
+            row["id"]
+            for row in self._sql.execute(
+                "SELECT workflow.id FROM json_each(?) JOIN workflow ON number = json_each.value ORDER BY json_each.key",
+                (json.dumps(list(numbers)),),
+            ).fetchall()
+        ]
+
     def finished_before(self, before: datetime, kept: int, most: int) -> list[str]:
         """The ids of workflows that are over and nothing happened to since then, oldest first, but for the `kept` newest."""
         return [
@@ -334,6 +350,15 @@ class WorkflowTable:
             "AND id IN (SELECT workflow_id FROM action WHERE worker = ?))",
             (worker,),
         )
+
+    def unfinished_of(self, worker: str) -> list[tuple[str, State]]:
+        """The ids and states of the workflows that are not over and have an action for this machine, oldest first."""
+        rows = self._sql.execute(
+            "SELECT id, state FROM workflow WHERE state IN ('PENDING', 'RUNNING', 'STOPPING') "
+            "AND id IN (SELECT workflow_id FROM action WHERE worker = ?) ORDER BY number",
+            (worker,),
+        ).fetchall()
+        return [(row["id"], State(row["state"])) for row in rows]
 
     def get(self, workflow_id: str) -> Workflow:
         """The workflow of exactly this id, which must be there."""
@@ -516,7 +541,7 @@ class WorkflowTable:
         return [_attempt(row) for row in rows]
 
     def _workflows(self, condition: str, values: Iterable[object]) -> list[Workflow]:
-        found = self._sql.execute(f"SELECT *, {CALLED} AS template_called FROM workflow {condition}", tuple(values))  # noqa: S608  our own conditions
+        found = self._sql.execute(f"SELECT *, {_CALLED} AS template_called FROM workflow {condition}", tuple(values))  # noqa: S608  our own conditions
         rows = list(found.fetchall())
         actions: dict[str, list[ActionStatus]] = {row["id"]: [] for row in rows}
         for row in self._sql.execute(_ACTIONS, (json.dumps(list(actions)),)).fetchall():

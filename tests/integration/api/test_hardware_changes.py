@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,7 +16,8 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce
 from tinkbox.api.routes import hardware_changes
 from tinkbox.engine.machines.imports import Imported, Imports
-from tinkbox.model.machine_lists import MOST_LISTED, ListedMachine
+from tinkbox.model.labels import MAX_LABELS
+from tinkbox.model.machine_lists import MAX_LIST, MAX_LIST_VALUES, MOST_LISTED, ListedMachine
 from tinkbox.model.workflow import State
 
 MACHINE = str(UUID(int=1))
@@ -132,6 +134,28 @@ async def test_a_list_is_bounded(door: Door) -> None:
     machines = [{"macs": ["02:00:00:00:00:01"]}] * (MOST_LISTED + 1)
     status, answer = await door.ask("POST", "/v1/hardware/import", {"machines": machines})
     assert (status, answer["detail"]) == (413, f"{MOST_LISTED + 1} machines at once: at most {MOST_LISTED}")
+    status, answer = await door.ask("POST", "/v1/hardware/import", b" " * (MAX_LIST + 1))
+    assert (status, answer["detail"]) == (413, f"{MAX_LIST + 1} bytes: at most {MAX_LIST} are taken here")
+    status, answer = await door.ask("POST", "/v1/hardware/import", b'{"machines": [' + b"0," * MAX_LIST_VALUES + b"0]}")
+    assert (status, answer["detail"]) == (413, f"invalid json: more than {MAX_LIST_VALUES} values")
+
+
+async def test_a_list_has_as_many_machines_with_as_many_labels_as_machines_may_have(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    previewed = list[int]()
+
+    async def noted(_: Imports, listed: Sequence[ListedMachine], **__: object) -> list[Imported]:
+        previewed.append(sum(len(each.labels) for each in listed))
+        return []
+
+    monkeypatch.setattr(Imports, "preview", noted)
+    labels = {f"site.example/label-{each:03}": f"a-value-of-{each:05}" for each in range(MAX_LABELS)}
+    machines = [
+        {"macs": [f"02:00:00:00:{each >> 8:02x}:{each & 255:02x}"], "labels": labels} for each in range(MOST_LISTED)
+    ]
+    await door.done("POST", "/v1/hardware/import", {"machines": machines, "dry_run": True})
+    assert previewed == [MOST_LISTED * MAX_LABELS]
 
 
 async def test_values_are_changed_and_a_document_is_replaced(door: Door) -> None:

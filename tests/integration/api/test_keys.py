@@ -6,6 +6,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.engine.holding import AtWork, begun
 
 # What a route has to be asked before it looks for what the key means.
 BODIES = {
@@ -143,7 +144,7 @@ async def test_a_wrong_word_for_what_a_key_is_looked_up_for_is_told_with_all_tha
     for path in ("hardware/machine-1", "workflows/w/state", "workflows/w/breakpoints", "rollouts/r"):
         for given in ("x", ""):
             status, refused = await door.ask("GET", f"/v1/{path}?to_change={given}")
-            told = f"to_change is one of 0, 1, unfinished, delete, retire, not '{given}'"
+            told = f"to_change is one of 0, 1, unfinished, held, delete, retire, not '{given}'"
             assert (status, refused["detail"]) == (422, told)
 
 
@@ -186,3 +187,104 @@ async def test_a_beginning_that_is_too_short_is_told_how_long_it_has_to_be(door:
     assert (status, "the beginning of an id needs at least 4 letters; `tinkbox " in answer["detail"]) == (404, True)
     status, answer = await door.ask("GET", f"/v1/{path.format('0ffa')}")
     assert (status, "at least 4 letters" in answer["detail"]) == (404, False)
+
+
+def changes_of_rollouts(door: Door) -> list[tuple[str, str]]:
+    """Every route that changes a rollout; what takes one away comes last."""
+    found = {(each.method, each.path) for each in door.routes if each.path.startswith("/v1/rollouts/{key}")}
+    return sorted((each for each in found if each[0] != "GET"), key=lambda each: (each[0] == "DELETE", each))
+
+
+async def two_rollouts(door: Door) -> tuple[str, str]:
+    """The ids of two of the template `hello`, of which nothing has begun, the older one first."""
+    for number in (1, 2):
+        await door.box.machine(number)
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    older, newer = [
+        (await door.done("POST", "/v1/rollouts", {"template": "hello", "machines": [f"machine-{number}"]}))["id"]
+        for number in (1, 2)
+    ]
+    return older, newer
+
+
+async def test_no_route_that_changes_a_rollout_takes_a_name_that_several_have(door: Door) -> None:
+    older, newer = await two_rollouts(door)
+    before = [await door.done("GET", f"/v1/rollouts/{each}") for each in (older, newer)]
+    told = {each: await answer(door, *each, "hello") for each in changes_of_rollouts(door)}
+    assert len(told) == 5
+    ids = f"called 'hello': {newer[:8]} (WAITING), {older[:8]} (WAITING); name one by its id, which `tinkbox rollout list` shows"
+    assert {each: why for each, why in told.items() if ids not in why} == {}
+    for to_change in ("1", "unfinished", "delete"):
+        status, refused = await door.ask("GET", f"/v1/rollouts/hello?to_change={to_change}")
+        assert (status, ids in refused["detail"]) == (409, True)
+    assert [await door.done("GET", f"/v1/rollouts/{each}") for each in (older, newer)] == before
+    assert (await door.done("GET", "/v1/rollouts/hello"))["id"] == newer, "what shows takes the newest"
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+async def test_a_name_means_the_one_rollout_that_is_not_over_for_what_stops_it(door: Door, ended: int) -> None:
+    made = await two_rollouts(door)
+    path, left = "/v1/rollouts/hello", made[1 - ended]
+    await door.done("POST", f"/v1/rollouts/{left}/pause")
+    await door.done("POST", f"/v1/rollouts/{made[ended]}/cancel")
+    while await door.box.progression.look():
+        pass
+    assert (await door.done("GET", f"{path}?to_change=unfinished"))["id"] == left
+    for verb in ("resume", "pause"):
+        assert (await door.done("POST", f"{path}/{verb}"))["id"] == left
+    status, refused = await door.ask("DELETE", path)
+    assert (status, "2 rollouts are called 'hello': " in refused["detail"]) == (409, True), "either may be meant"
+    assert (await door.done("POST", f"{path}/cancel"))["id"] == left
+    while await door.box.progression.look():
+        pass
+    status, refused = await door.ask("POST", f"{path}/cancel")
+    over = ", ".join(f"{each[:8]} (CANCELED)" for each in reversed(made))
+    assert (status, f"and all of them are over: {over}; name one by its id" in refused["detail"]) == (409, True)
+    await door.done("DELETE", f"/v1/rollouts/{made[0]}")
+    assert await door.done("DELETE", path) == {"id": made[1]}, "no other has the name"
+
+
+async def queued(door: Door) -> tuple[AtWork, str]:
+    """A workflow whose action is held on machine-1, and the id of one that is queued behind it."""
+    held = await begun(door.box)
+    await held.held()
+    return held, await door.box.workflow()
+
+
+async def test_a_machine_means_the_one_of_its_workflows_that_is_held_for_what_decides_about_that(door: Door) -> None:
+    held, behind = await queued(door)
+    path = "/v1/workflows/machine-1"
+    assert (await door.done("GET", f"{path}/state"))["workflow_id"] == behind, "what shows takes the newest"
+    for noun in ("state", "breakpoints"):
+        asked = await door.done("GET", f"{path}/{noun}?to_change=held")
+        assert asked.get("workflow_id", asked.get("id")) == held.key
+    await door.done("POST", f"{path}/breakpoints/extend", {"seconds": 60})
+    await door.done("POST", f"{path}/breakpoints/verdict", {"verb": "retry"})
+    verdict = (await held.hold()).verdict
+    assert (verdict is not None and verdict.verb) == "retry"
+    status, refused = await door.ask("POST", f"{path}/breakpoints/verdict", {"verb": "fail"})
+    assert (status, behind in refused["detail"]) == (409, False), (
+        "it is told who decided, not that the newest is not held"
+    )
+
+
+async def test_a_machine_that_has_several_unfinished_workflows_ends_none_of_them(door: Door) -> None:
+    held, behind = await queued(door)
+    path = "/v1/workflows/machine-1"
+    told = f"2 workflows of machine 'machine-1' are not over: {behind[:8]} (PENDING), {held.key[:8]} (RUNNING); name one by its id"
+    for method, asked in (("GET", "state?to_change=unfinished"), ("POST", "cancel")):
+        status, refused = await door.ask(method, f"{path}/{asked}")
+        assert (status, refused["detail"]) == (409, told)
+    await door.done("POST", f"/v1/workflows/{behind}/cancel")
+    assert (await door.done("POST", f"{path}/cancel"))["id"] == held.key, "the newest is over"
+
+
+async def test_a_machine_without_such_a_workflow_means_its_newest(door: Door) -> None:
+    older, newer = await two_workflows(door)
+    path = "/v1/workflows/machine-1"
+    status, refused = await door.ask("POST", f"{path}/breakpoints/verdict", {"verb": "fail"})
+    assert (status, f"workflow {newer} is not held" in refused["detail"]) == (409, True)
+    for each in (older, newer):
+        await door.done("POST", f"/v1/workflows/{each}/cancel")
+    status, refused = await door.ask("POST", f"{path}/cancel")
+    assert (status, refused["detail"]) == (409, f"workflow {newer} is over already (CANCELED)")

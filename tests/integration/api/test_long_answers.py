@@ -2,16 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from tests.integration.api.door import TOKEN, Door
-from tests.integration.engine.appliance import hardware
+from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce, turns
+from tinkbox.api.routes import workflows
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.turns import SLICE, Queue
 from tinkbox.model.hardware import parse_hardware
@@ -49,6 +51,27 @@ async def test_every_list_is_made_in_a_turn(door: Door, taken: list[str]) -> Non
         if not taken:
             without.add(path)
     assert without == SHORT
+
+
+async def test_what_a_list_of_workflows_keeps_to_the_end_is_counted(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is streamed, so that nothing else bounds how many there are that nobody reads."""
+    counted = list[int]()
+
+    @contextmanager
+    def noted(_: web.Request, size: int) -> Iterator[None]:
+        counted.append(size)
+        yield
+        counted.append(-size)
+
+    monkeypatch.setattr(workflows, "unread", noted)
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    for _ in range(3):
+        await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    assert len(await door.done("GET", "/v1/workflows")) == 3
+    assert counted == [24, -24]
 
 
 async def test_events_that_may_be_many_are_read_in_a_turn(door: Door, taken: list[str]) -> None:

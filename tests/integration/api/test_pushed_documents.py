@@ -410,3 +410,21 @@ async def test_templates_of_the_program_are_listed_validated_and_used(door: Door
     assert workflow["devices"]["ssh_keys"] == "\n".join(KEYS)
     status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": {"device_1": 7}})
     assert status == 422
+
+
+async def test_a_slip_in_a_document_of_2020_is_told(door: Door) -> None:
+    pushed = await door.done("POST", "/v1/hardware", {**hardware(1), "lables": {"rack": "r1"}})
+    assert [(each["key"], each["text"]) for each in pushed["notes"]] == [
+        ("lables", "unknown key lables; did you mean labels?")
+    ]
+
+
+async def test_a_workflow_of_a_file_that_runs_elsewhere_is_told(door: Door) -> None:
+    other = HARDWARE.replace("machine1", "machine2").replace(MAC, mac(2)).replace("56.43", "56.44")
+    answer = await created(door, EVERYTHING)
+    assert not any("filled from" in each["text"] for each in answer["notes"])
+    await door.done("POST", "/v1/hardware", other.encode())
+    text = WORKFLOW.replace("playground-workflow", "copied").replace(f"device_1: {MAC}", f'device_1: "{mac(2)}"')
+    (note,) = (await door.done("POST", "/v1/workflows", {"documents": text}))["notes"]
+    assert note["key"] == "spec.hardwareRef"
+    assert note["text"].startswith("its template is filled from machine machine1, and its actions run on machine2, ")

@@ -147,7 +147,7 @@ async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door
     plan = await door.done(
         "POST", "/v1/rollouts", wanted("machine-2", "nosuch", dry_run=True, max_parallel=2, hardware={"image": "x"})
     )
-    machine = {"id": "00000000-0000-0000-0000-000000000002", "name": "machine-2", "mac": mac(2)}
+    machine = {"id": "00000000-0000-0000-0000-000000000002", "name": "machine-2", "key": "machine-2", "mac": mac(2)}
     assert (plan["machines"], plan["device"], plan["hardware"]) == ([machine], "device_1", {"image": "x"})
     assert [(each["name"], each["id"]) for each in plan["refused"]] == [("nosuch", "")]
     assert [each["action"] for each in plan["actions"]] == ["hello_world", "second"]
@@ -168,14 +168,51 @@ async def test_the_list_is_filtered_and_sorted(door: Door) -> None:
     await door.done("POST", f"/v1/rollouts/{second['id']}/pause")
     ids = {
         query: [each["id"] for each in await door.done("GET", f"/v1/rollouts?{query}")]
-        for query in ("state=paused", "label=team%3Da", "template=hello", "template=x", "sort=-created_at&limit=1")
+        for query in ("state=paused", "label=team%3Da", "template=hello", "sort=-created_at&limit=1")
     }
     assert ids["state=paused"] == [second["id"]]
     assert ids["label=team%3Da"] == [first["id"]]
     assert ids["template=hello"] == [first["id"], second["id"]]
-    assert ids["template=x"] == []
     assert len(ids["sort=-created_at&limit=1"]) == 1
     assert (await door.ask("GET", "/v1/rollouts?stat=paused"))[0] == 422
+
+
+async def of_template(door: Door, key: str) -> list[tuple[str, str]]:
+    """The ids of the rollouts of a template, each with what that is called."""
+    return [(each["id"], each["template"]) for each in await door.done("GET", f"/v1/rollouts?template={key}")]
+
+
+async def test_a_list_takes_a_template_as_the_list_of_workflows_does(door: Door) -> None:
+    await prepared(door)
+    template = (await door.done("GET", "/v1/templates/hello"))["id"]
+    made = (await door.done("POST", "/v1/rollouts", wanted("machine-1")))["id"]
+    for key in ("hello", template, template[:8]):
+        assert await of_template(door, key) == [(made, "hello")], key
+    for key, status in (("nope", 404), ("Hello", 404), (template[:3], 404), ("%20", 422)):
+        assert (await door.ask("GET", f"/v1/rollouts?template={key}"))[0] == status, key
+    await door.done("POST", "/v1/templates", {"name": "unused", "data": HELLO})
+    assert await of_template(door, "unused") == []
+
+
+async def test_a_rollout_has_the_name_that_its_template_has_now_and_keeps_it_when_that_is_gone(door: Door) -> None:
+    await prepared(door)
+    template = (await door.done("GET", "/v1/templates/hello"))["id"]
+    first = (await door.done("POST", "/v1/rollouts", wanted("machine-1")))["id"]
+    await door.done("PUT", "/v1/templates/hello", {"name": "renamed"})
+    assert await of_template(door, "renamed") == [(first, "renamed")]
+    for path in ("/v1/rollouts/renamed", f"/v1/rollouts/{first}"):
+        found = await door.done("GET", path)
+        assert (found["id"], found["template"]) == (first, "renamed"), path
+    for path in ("/v1/rollouts/hello", "/v1/rollouts?template=hello"):
+        assert (await door.ask("GET", path))[0] == 404, path
+    second = (await door.done("POST", "/v1/rollouts", wanted("machine-2", template="renamed")))["id"]
+    await door.done("DELETE", "/v1/templates/renamed")
+    for key, found in (
+        ("hello", [(first, "hello")]),
+        ("renamed", [(second, "renamed")]),
+        (template[:8], [(first, "hello"), (second, "renamed")]),
+    ):
+        assert await of_template(door, key) == found, key
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import timedelta
 from functools import partial
@@ -9,6 +10,7 @@ from tests.integration.store.objects import NOW, attempt, service, version, work
 from tests.integration.store.test_holds import HOLD
 from tests.unit.model.flows import step
 from tinkbox.model.keys import meant
+from tinkbox.model.listing import Order, WorkflowListing
 from tinkbox.model.workflow import ListedWorkflow, Outcome, State, Step, WorkflowHead
 from tinkbox.store.database import Store, Tables
 
@@ -37,6 +39,25 @@ async def test_a_whole_id_beats_a_name_and_a_name_the_beginning_of_an_id(store: 
         "n": ["effac10"],
         "z": [],
     }
+
+
+async def test_workflows_are_listed_by_numbers_of_which_none_means_another_one_later(store: Store) -> None:
+    def insert(tables: Tables, *ids: str) -> None:
+        for each in ids:
+            tables.workflows.insert(workflow(each, "m1", name=f"n{each}"))
+
+    def ids(wanted: WorkflowListing) -> Callable[[Tables], list[str]]:
+        return lambda tables: tables.workflows.numbered(tables.workflows.listed_numbers(wanted)[0])
+
+    await store.write(lambda tables: insert(tables, "w1", "w3", "w2"))
+    last_first = WorkflowListing(order=Order("name", descending=True), limit=2)
+    numbers, total = await store.read(lambda tables: tables.workflows.listed_numbers(last_first))
+    assert (len(numbers) * numbers.itemsize, total) == (16, 3)
+    assert await store.read(ids(last_first)) == ["w3", "w2"]
+    assert await store.read(ids(WorkflowListing())) == ["w1", "w3", "w2"]
+    await store.write(lambda tables: tables.workflows.delete("w2"))
+    await store.write(lambda tables: insert(tables, "w4"))
+    assert await store.read(lambda tables: tables.workflows.numbered(numbers)) == ["w3"]
 
 
 async def test_an_attempt_shows_in_its_action_and_its_outcome_stays(one: Store) -> None:

@@ -20,7 +20,7 @@ import pytest
 from tinkbox.cli import main
 
 LOOK_UP = re.compile(
-    r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state)?([?]to_change=(1|unfinished|delete|retire))?"
+    r"GET (?P<path>/v1/(hardware|templates|rollouts|workflows(?=.*/state))/(?P<key>[^/?]+))(/state)?([?]to_change=(1|unfinished|held|delete|retire))?"
 )
 
 

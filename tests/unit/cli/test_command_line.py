@@ -117,6 +117,12 @@ def test_a_command_is_understood(line: str) -> None:
         ("workflow create -t template/ubuntu hardware/node7", "machines", ["node7"]),
         ("workflow list --machine hardware/node7", "machine", "node7"),
         ("hardware get template/ubuntu", "keys", ["template/ubuntu"]),
+        ("workflow state hardware/node7 workflow/hardware/x", "keys", ["node7", "hardware/x"]),
+        ("workflow cancel hardware/08:00:27:00:00:07", "keys", ["08:00:27:00:00:07"]),
+        ("breakpoint shell hardware/node7", "key", "node7"),
+        ("rollout watch template/ubuntu", "key", "ubuntu"),
+        ("rollout list --template template/ubuntu", "template", "ubuntu"),
+        ("rollout get hardware/node7", "keys", ["hardware/node7"]),
         ("hardware get hardware/", "keys", ["hardware/"]),
         ("hardware note node7 hardware/x", "text", ["hardware/x"]),
         ("hardware label hardware/node7 hardware/rack=r1", "keys", ["node7", "hardware/rack=r1"]),
@@ -258,6 +264,57 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
         ("hardware show x", "tinkbox hardware", "unknown verb 'show' of `tinkbox hardware`: did you mean get?"),
         ("image inspect x", "tinkbox image", "unknown verb 'inspect' of `tinkbox image`: did you mean show?"),
         ("template rm x", "tinkbox template", "unknown verb 'rm' of `tinkbox template`: did you mean delete?"),
+        ("workflow restart x", "tinkbox workflow", "unknown verb 'restart' of `tinkbox workflow`: did you mean retry?"),
+        ("workflow kill x", "tinkbox workflow", "unknown verb 'kill' of `tinkbox workflow`: did you mean cancel?"),
+        (
+            "hardware unretire x",
+            "tinkbox hardware",
+            "unknown verb 'unretire' of `tinkbox hardware`: did you mean return?",
+        ),
+        ("rollout unpause x", "tinkbox rollout", "unknown verb 'unpause' of `tinkbox rollout`: did you mean resume?"),
+        (
+            "hardware create x",
+            "tinkbox hardware",
+            "unknown verb 'create' of `tinkbox hardware`: `tinkbox hardware add MAC` registers a machine\n",
+        ),
+        (
+            "hardware apply",
+            "tinkbox hardware",
+            "unknown verb 'apply' of `tinkbox hardware`: `tinkbox apply -f FILE` applies files\n",
+        ),
+        (
+            "template apply",
+            "tinkbox template",
+            "unknown verb 'apply' of `tinkbox template`: `tinkbox apply -f FILE` applies files, and `tinkbox template update` changes one\n",
+        ),
+        (
+            "template edit x",
+            "tinkbox template",
+            "unknown verb 'edit' of `tinkbox template`: `tinkbox template update` changes one, and `tinkbox apply -f FILE` applies files\n",
+        ),
+        (
+            "diff -f x",
+            "tinkbox",
+            "unknown command 'diff' of `tinkbox`: `tinkbox apply --diff -f FILE` shows what would change\n",
+        ),
+        (
+            "wait x",
+            "tinkbox",
+            (
+                "unknown command 'wait' of `tinkbox`: `tinkbox workflow create --wait` waits for the end, and "
+                "`tinkbox workflow watch WORKFLOW` follows what runs\n"
+            ),
+        ),
+        (
+            "rollout run x",
+            "tinkbox rollout",
+            "unknown verb 'run' of `tinkbox rollout`: `tinkbox workflow create -t TEMPLATE MACHINE MACHINE…` makes a rollout",
+        ),
+        # What destroys or ends something is proposed for a misspelling of it alone.
+        ("workflow delet x", "tinkbox workflow", "unknown verb 'delet' of `tinkbox workflow`: did you mean delete?"),
+        ("workflow cancle x", "tinkbox workflow", "unknown verb 'cancle' of `tinkbox workflow`: did you mean cancel?"),
+        ("hardware rewire x", "tinkbox hardware", "unknown verb 'rewire' of `tinkbox hardware`: did you mean retire?"),
+        ("uninstall x", "tinkbox", "unknown command 'uninstall' of `tinkbox`: known here: apply, "),
         ("machines list", "tinkbox", "unknown command 'machines' of `tinkbox`: did you mean hardware?"),
         (
             "get hardware",
@@ -292,6 +349,16 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
         ("workflow cancel x --try", "tinkbox workflow cancel", "unknown flag --try of `tinkbox workflow cancel`\n"),
         ("hardware delete x --forc", "tinkbox hardware delete", "unknown flag --forc of `tinkbox hardware delete`\n"),
         ("workflow list --xyz=1", "tinkbox workflow list", "unknown flag --xyz of `tinkbox workflow list`"),
+        (
+            "hardware label node1 -l rack=r1 a=b",
+            "tinkbox hardware label",
+            "node1 is named beside -l: name each MACHINE, or",
+        ),
+        (
+            "workflow retry -l rack=r1 w1 -l gpu=yes w2",
+            "tinkbox workflow retry",
+            "w1 is named beside -l: name each WORKFLOW",
+        ),
         ("hardware list node7", "tinkbox hardware list", "'node7' is one word too many for `tinkbox hardware list`"),
         ("status --x\x1b[2Jy", "tinkbox status", "unknown flag --x [2Jy of `tinkbox status`"),
         ("status --wach", "tinkbox status", "unknown flag --wach of `tinkbox status`"),
@@ -299,6 +366,17 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
             "hardware list -o jsno",
             "tinkbox hardware list",
             "argument -o/--output/--format: unknown value 'jsno': did you mean json?",
+        ),
+        *(
+            (
+                f"hardware list -o {each}",
+                "tinkbox hardware list",
+                (
+                    f"argument -o/--output/--format: unknown value '{each}': take fields out with `-o json | jq`; known here: "
+                    "table, wide, json, yaml, csv, name, tink\n"
+                ),
+            )
+            for each in ("jsonpath={.name}", "custom-columns=A:.name", "go-template={{.name}}", "jsonpath")
         ),
         (
             "workflow list --state faild",

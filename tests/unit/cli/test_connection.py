@@ -31,9 +31,9 @@ SHOWN: dict[str, dict[str, object]] = {
     "workflow state": {"workflows/{}/state": STATE},
     "workflow events": {"workflows/{}/events?after=0": EVENTS},
     "workflow data": {"workflows/{}/data?version=0": {"version": 0, "files": []}},
-    "workflow data --list": {"workflows/{}/data/versions": [VERSION]},
+    "workflow data --list": {"workflows/{}": WORKFLOW, "workflows/{}/data/versions": [VERSION]},
     "rollout get": {"rollouts/{}": standing()},
-    "rollout get --machines": {"rollouts/{}/machines": [member("node7")]},
+    "rollout get --machines": {"rollouts/{}": standing(), "rollouts/{}/machines": [member("node7")]},
     "service list": {"services?workflow={}": [service()]},
 }
 
@@ -43,7 +43,9 @@ def test_what_shows_several_shows_those_that_are_there_and_tells_of_each_other_o
     tinkbox: Tinkbox, appliance: FakeAppliance, command: str
 ) -> None:
     for key in ("one", "three"):
-        appliance.answers |= {f"GET /v1/{path.format(key)}": answer for path, answer in SHOWN[command].items()}
+        for path, answer in SHOWN[command].items():
+            found = {**answer, "id": key} if isinstance(answer, dict) and "id" in answer else answer
+            appliance.answers[f"GET /v1/{path.format(key)}"] = found
     for path in SHOWN[command]:
         for key in ("two", "four"):
             appliance.answers[f"GET /v1/{path.format(key)}"] = {"status": 404, "detail": f"there is no {key}"}
@@ -241,7 +243,7 @@ def test_a_reader_that_goes_away_from_the_only_change_is_told_that_it_is_done(
     appliance.answers["POST /v1/workflows/one/cancel"] = {"id": "one", "state": "CANCELED"}
     piped()()
     ended = tinkbox("workflow", "cancel", "one")
-    assert (ended.status, ended.err) == (UNREAD, "tinkbox: 1 of 1 was done\n")
+    assert (ended.status, ended.err) == (UNREAD, "tinkbox: it was done: workflow one\n")
 
 
 def test_a_reader_that_goes_away_from_what_only_looks_is_told_nothing(

@@ -53,5 +53,5 @@ def test_the_column_of_ages_is_sorted_by_its_name(
 def test_states_that_are_given_several_times_are_those_of_all(
     tinkbox: Callable[..., Printed], appliance: FakeAppliance
 ) -> None:
-    tinkbox("hardware", "list", "--state", "failed,idle", "--retired", "--state", "Parked")
-    assert appliance.asked[0][0] == "GET /v1/hardware?sort=name&state=failed%2Cidle%2Cretired%2Cparked"
+    tinkbox("hardware", "list", "--state", "failed,idle", "--state", "Parked")
+    assert appliance.asked[0][0] == "GET /v1/hardware?sort=name&state=failed%2Cidle%2Cparked"

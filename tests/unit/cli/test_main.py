@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tests.unit.cli.documents import HOLD, MACHINE, MACHINE_ID
 from tinkbox.model.errors import Refusal
 
 ROOT = Path(__file__).parents[3]
@@ -151,9 +152,103 @@ def test_a_letter_that_the_locale_does_not_have_ends_nothing() -> None:
     assert (ended.stdout, ended.stderr) == ("\\u25cf\n", "")
 
 
-def test_closed_streams_are_no_error() -> None:
-    assert sh("$0 -m tinkbox version >&-") == (0, "")
+def test_a_standard_output_that_is_closed_is_told_and_no_success() -> None:
+    told = (1, "tinkbox: cannot write: standard output is closed: give it a file, or /dev/null\n")
+    for closed in (">&-", "<&- >&-", "1</dev/null"):
+        assert sh(f"$0 -m tinkbox version {closed}") == told
     assert sh("$0 -m tinkbox version 2>&-") == (0, "")
+    assert sh("$0 -m tinkbox version >&- 2>&-") == (1, "")
+
+
+UNWRITABLE = {"/dev/full": "No space left on device: make room", "closed": "standard output is closed"}
+
+
+@pytest.fixture(params=UNWRITABLE)
+def unwritable(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Has nothing be written to standard output from then on; why not, as it is told."""
+    where, mode = ("/dev/full", os.O_WRONLY) if request.param == "/dev/full" else (os.devnull, os.O_RDONLY)
+    with os.fdopen(os.open(where, mode), "w") as stream, pytest.MonkeyPatch.context() as changed:
+
+        def from_now_on() -> str:
+            changed.setattr(sys, "stdout", stream)
+            return f"tinkbox: cannot write: {UNWRITABLE[request.param]}"
+
+        yield from_now_on
+
+
+PUSHED = [{"id": "a", "name": "node7", "mac": "m1"}, {"id": "b", "name": "", "mac": "m2"}]
+ROLLOUT = {"id": "5d3f0a11-7f9c-4c51-8f0f-54f6d1a9e5b2", "state": "RUNNING", "refused": [], "counts": {}, "total": 1}
+WORKFLOW = "43a3b724-0cfa-4c0c-9a39-0a7b5b4c1b11"
+
+
+@pytest.mark.parametrize(
+    ("line", "answers", "done"),
+    [
+        (
+            "workflow create -t ubuntu -r {}",
+            {"POST /v1/workflows": {"id": WORKFLOW}},
+            "it was done: workflow 43a3b724",
+        ),
+        ("workflow create -f - -o name", {"POST /v1/workflows": {"created": [{"id": "a"}, {"id": "b"}]}}, "it was done: workflows a, b"),
+        ("rollout retry 5d3f0a11", {"POST /v1/rollouts/5d3f0a11/retry": ROLLOUT}, "it was done: rollout 5d3f0a11"),
+        ("hardware label m z=1", {"PATCH /v1/hardware/m/labels": {"labels": {}}}, "it was done: machine m"),
+        (
+            "hardware label -l rack=r11 z=1",
+            {
+                "GET /v1/hardware?label=rack%3Dr11&sort=name": [{"id": each, "name": each} for each in "abc"],
+                **{f"PATCH /v1/hardware/{each}/labels": {"labels": {}} for each in "abc"},
+            },
+            "1 of 3 was done; the others are as they were: type the same again for the rest",
+        ),
+        (
+            "breakpoint extend w",
+            {"POST /v1/workflows/w/breakpoints/extend": {**HOLD, "workflow_id": WORKFLOW}},
+            "it was done: workflow 43a3b724",
+        ),
+        ("workflow delete w", {"DELETE /v1/workflows/w": {"id": "w"}}, "it was done: workflow w"),
+        ("hardware push", {"POST /v1/hardware": {"id": MACHINE_ID, "pushed": PUSHED}}, "it was done: machines node7, m2"),
+        ("hardware add 08:00:27:00:00:01", {"POST /v1/hardware/add": MACHINE}, "it was done: machine machine-1"),
+        ("template create -n ubuntu", {"POST /v1/templates": {"id": "t1"}}, "it was done: template t1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_tell_what_it_changed_says_that_it_was_done(
+    tinkbox: Tinkbox,
+    appliance: FakeAppliance,
+    unwritable: Callable[[], str],
+    line: str,
+    answers: dict[str, object],
+    done: str,
+) -> None:
+    appliance.answers = answers
+    why = unwritable()
+    ended = tinkbox(*line.split(), stdin=b"kind: x")
+    assert (ended.status, ended.err) == (1, f"{why}; {done}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["hardware list", "hardware label m", "template validate", "apply -f - --dry-run"],
+)
+def test_what_only_looks_and_cannot_be_written_may_be_typed_again(
+    tinkbox: Tinkbox, appliance: FakeAppliance, unwritable: Callable[[], str], line: str
+) -> None:
+    appliance.answers = {
+        "GET /v1/hardware?sort=name": [],
+        "GET /v1/hardware/m": {"id": "m", "labels": {}},
+        "POST /v1/templates/validate": {
+            "verdicts": [{"template": "", "id": "x", "machine": "m", "devices": {}, "problems": []}],
+            "notes": [],
+        },
+        "POST /v1/apply": {
+            "dry_run": True,
+            "results": [{"kind": "Hardware", "name": "m", "outcome": "created", "id": ""}],
+            "notes": [],
+        },
+    }
+    why = unwritable()
+    ended = tinkbox(*line.split(), stdin=b"kind: x")
+    then = ": give it a file, or /dev/null" if "closed" in why else ", and type the same again"
+    assert (ended.status, ended.err) == (1, f"{why}{then}\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["version"], ["--version"], ["workflow", "create", "--help"]])

@@ -187,10 +187,11 @@ DESTROYING = [
 
 @pytest.fixture
 def known(appliance: FakeAppliance) -> FakeAppliance:
-    for meant in ("delete", "unfinished"):
+    for meant in ("delete", "unfinished", "held"):
         appliance.answers[f"GET /v1/workflows/node3/state?to_change={meant}"] = state("1b2c3d4e5")
     for key in ("2e6f", "2e6f?to_change=delete"):
-        appliance.answers[f"GET /v1/rollouts/{key}"] = standing(counts={"RUNNING": 3})
+        for to_change in ("unfinished", "delete"):
+            appliance.answers[f"GET /v1/rollouts/{key}?to_change={to_change}"] = standing(counts={"RUNNING": 3})
     for key in ("node7", "172.30.0.12", "0ffaf"):
         for meant in ("", "?to_change=delete", "?to_change=retire"):
             appliance.answers[f"GET /v1/hardware/{key}{meant}"] = {"id": "0ffafe11", "name": "node7"}
@@ -379,7 +380,7 @@ def test_what_a_question_shows_is_changed_by_its_id(
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [("workflow cancel", "unfinished"), ("workflow delete", "delete"), ("breakpoint abort", "unfinished")],
+    [("workflow cancel", "unfinished"), ("workflow delete", "delete"), ("breakpoint abort", "held")],
 )
 def test_a_name_that_several_workflows_have_is_refused_before_the_question(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch, line: str, meant: str
@@ -449,10 +450,46 @@ def test_retired_machines_are_selected_to_return(tinkbox: Tinkbox, appliance: Fa
     appliance.answers[selected] = [{"id": "m1", "name": "node7"}]
     appliance.answers["POST /v1/hardware/m1/return"] = {"id": "m1", "name": "node7"}
     assert tinkbox("hardware", "return", "-l", "rack=r1").out == "Returned to service: node7\n"
-    appliance.answers[selected] = []
+    appliance.answers |= {selected: [], f"GET /v1/hardware?{RACK}&limit=1": []}
     assert (
         "rack=r1: `tinkbox hardware list --state retired` shows" in tinkbox("hardware", "return", "-l", "rack=r1").err
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "listed", "others", "told"),
+    [
+        (
+            "workflow cancel {} --yes",
+            f"workflows?{UNFINISHED}&",
+            "workflows",
+            "no pending or running or stopping workflow",
+        ),
+        ("workflow cancel {}", f"workflows?{UNFINISHED}&", "workflows", "no pending or running or stopping workflow"),
+        (
+            "workflow retry {} --yes",
+            f"workflows?{RETRIABLE}&",
+            "workflows",
+            "no failed or timeout or canceled workflow",
+        ),
+        ("breakpoint abort {} --yes", "breakpoints?state=HELD&", "workflows", "no held workflow"),
+        ("breakpoint clear {}", "breakpoints?", "workflows", "no workflow with a breakpoint"),
+        ("hardware return {}", "hardware?state=retired&", "hardware", "no retired machine"),
+    ],
+)
+def test_labels_of_what_is_in_no_state_for_it_leave_nothing_to_do_and_those_of_nothing_are_refused(
+    tinkbox: Tinkbox, appliance: FakeAppliance, line: str, listed: str, others: str, told: str
+) -> None:
+    selected = f"GET /v1/{listed}{RACK}" + ("&sort=name" if others == "hardware" else "")
+    appliance.answers = {selected: [], f"GET /v1/{others}?{RACK}&limit=1": [workflow("w1")]}
+    good_day = tinkbox(*line.format("-l rack=r1").split())
+    assert (good_day.status, good_day.out) == (0, "")
+    assert good_day.err == f"tinkbox: {told} has the labels rack=r1: there is nothing to do\n"
+    assert [each.split()[0] for each in asked(appliance)] == ["GET", "GET"], "nothing was changed"
+    appliance.answers[f"GET /v1/{others}?{RACK}&limit=1"] = []
+    refused = tinkbox(*line.format("-l rack=r1").split())
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err.startswith(f"tinkbox: {told} has the labels rack=r1: `tinkbox ")
 
 
 def test_labels_of_what_is_selected_are_told_by_name(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -463,10 +500,22 @@ def test_labels_of_what_is_selected_are_told_by_name(tinkbox: Tinkbox, appliance
 
 def test_labels_are_set_and_removed_of_each(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     for each in ("node7", "node8"):
+        appliance.answers[f"GET /v1/hardware/{each}"] = {"id": each, "labels": {"gpu": "yes"}}
         appliance.answers[f"PATCH /v1/hardware/{each}/labels"] = {"labels": {"rack": "r1"}}
     printed = tinkbox("hardware", "label", "node7", "rack=r1", "node8", "gpu-")
     assert printed.out == "node7: rack=r1\nnode8: rack=r1\n"
-    assert [json.loads(body) for _, body in appliance.asked] == [{"set": {"rack": "r1"}, "remove": ["gpu"]}] * 2
+    sent = [json.loads(body) for request, body in appliance.asked if request.startswith("PATCH")]
+    assert (printed.err, sent) == ("", [{"set": {"rack": "r1"}, "remove": ["gpu"]}] * 2)
+
+
+def test_a_label_that_is_to_be_removed_and_is_not_there_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/hardware/node7"] = {"id": "m1", "labels": {"gpu": "yes"}}
+    appliance.answers["PATCH /v1/hardware/node7/labels"] = {"labels": {"rack": "r1"}}
+    printed = tinkbox("hardware", "label", "node7", "rack=r1", "gpu-", "nope-")
+    assert (printed.status, printed.out) == (0, "node7: rack=r1\n")
+    assert printed.err == "node7: label nope not found\n"
+    appliance.answers["GET /v1/hardware/node7"] = {"status": 403, "detail": "you may not look"}
+    assert tinkbox("hardware", "label", "node7", "nope-").err == "", "who may look at nothing learns of no label"
 
 
 def test_labels_are_shown_without_a_change(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
@@ -523,11 +572,11 @@ def test_all_keys_are_looked_up_before_anything_is_changed_and_what_is_meant_twi
         ("workflow label {} a=b", "workflows/{}/state?to_change=1", "PATCH /v1/workflows/one/labels"),
         (
             "breakpoint extend {} 10m",
-            "workflows/{}/state?to_change=unfinished",
+            "workflows/{}/state?to_change=held",
             "POST /v1/workflows/one/breakpoints/extend",
         ),
         ("rollout delete {} --yes", "rollouts/{}?to_change=delete", "DELETE /v1/rollouts/one"),
-        ("rollout pause {}", "rollouts/{}", "POST /v1/rollouts/one/pause"),
+        ("rollout pause {}", "rollouts/{}?to_change=unfinished", "POST /v1/rollouts/one/pause"),
         ("template delete {} --yes", "templates/{}", "DELETE /v1/templates/one"),
         ("hardware return {}", "hardware/{}", "POST /v1/hardware/one/return"),
     ],

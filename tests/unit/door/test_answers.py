@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientPayloadError, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door.answers import PIECE, SMALL, Answers, in_pieces, limit_answers
+from tinkbox.door.answers import PIECE, SMALL, Answers, in_pieces, limit_answers, unread
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import NotFound
@@ -39,6 +39,7 @@ class Door:
     def __init__(self, ledger: Told, client: TestClient[web.Request, web.Application]) -> None:
         self.ledger = ledger
         self.client = client
+        self.go_on = asyncio.Event()
 
     async def large(self, _: web.Request) -> web.Response:
         return web.Response(body=LARGE, status=201, headers={"X-Own": "x"}, content_type="application/x-tar")
@@ -52,6 +53,14 @@ class Door:
             raise NotFound("it is gone")
 
         return await in_pieces(request, 2 * PIECE, pieces(), head=web.Response())
+
+    async def streamed(self, request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        with unread(request, len(LARGE)):
+            await answer.prepare(request)
+            await answer.write(b"the first line")
+            await self.go_on.wait()
+        return answer
 
     async def unread(self) -> asyncio.StreamWriter:
         """Ask for a large answer, and read nothing but its status."""
@@ -71,7 +80,14 @@ async def door(seconds: float = 60.0) -> AsyncIterator[Door]:
     limit_bodies(app, Bodies(ledger=bodies, host_at=str, known=lambda _: True, seconds=60.0))
     limit_answers(app, Answers(ledger=ledger, known=lambda _: True, seconds=seconds))
     made = Door(ledger, TestClient(TestServer(app)))
-    app.add_routes([web.get("/large", made.large), web.get("/small", made.small), web.get("/broken", made.broken)])
+    app.add_routes(
+        [
+            web.get("/large", made.large),
+            web.get("/small", made.small),
+            web.get("/broken", made.broken),
+            web.get("/streamed", made.streamed),
+        ]
+    )
     async with asyncio.timeout(60), made.client:
         yield made
 
@@ -113,6 +129,15 @@ async def test_answers_that_are_not_read_are_refused_beyond_the_limit_and_small_
             assert answer.status == 200
         for each in writers:
             each.close()
+        await made.ledger.free.wait()
+
+
+async def test_what_is_kept_for_an_answer_that_is_streamed_counts_until_its_end() -> None:
+    async with door() as made, made.client.get("/streamed") as first, made.client.get("/streamed") as second:
+        assert (first.status, second.status, made.ledger.used) == (200, 200, 2 * len(LARGE))
+        async with made.client.get("/streamed") as answer:
+            assert answer.status == 429
+        made.go_on.set()
         await made.ledger.free.wait()
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from tests.loop_turns import turns
 from tinkbox.engine.turns import (
+    AT_ONCE,
     AWHILE,
     SELDOM,
     SLICE,
     SLICE_SECONDS,
-    OneEach,
+    Rehearsals,
     SeldomCollected,
     Turns,
     in_slices,
@@ -184,7 +185,7 @@ async def test_a_slice_of_large_entries_has_few_of_them() -> None:
 
 
 async def test_of_each_person_one_work_is_under_way_and_others_wait_for_none_of_it() -> None:
-    own, under_way, go_on = OneEach(), list[str](), asyncio.Event()
+    own, under_way, go_on = Rehearsals(), list[str](), asyncio.Event()
 
     async def work(who: str) -> None:
         async with own.turn(who):
@@ -199,6 +200,24 @@ async def test_of_each_person_one_work_is_under_way_and_others_wait_for_none_of_
         await settle()
         assert under_way == ["anna", "bert", "anna"]
         go_on.set()
+
+
+async def test_of_all_people_few_works_are_under_way_and_the_others_come_in_their_order() -> None:
+    """What each has read is in memory."""
+    works, under_way, go_on = Rehearsals(), list[str](), [asyncio.Event() for _ in range(5)]
+
+    async def work(number: int) -> None:
+        async with works.turn(f"person {number}"):
+            under_way.append(f"person {number}")
+            await go_on[number].wait()
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for each in range(5):
+            group.create_task(work(each))
+        for over in range(5):
+            await settle()
+            assert under_way == [f"person {each}" for each in range(min(over + AT_ONCE, 5))]
+            go_on[over].set()
 
 
 async def test_garbage_is_looked_for_among_all_seldom_until_a_while_after_the_last_large_work(

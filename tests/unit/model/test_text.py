@@ -62,7 +62,9 @@ def test_a_block_keeps_the_variation_selectors_of_its_pictures() -> None:
 
 
 def test_what_is_refused_for_its_letters_has_them_all() -> None:
-    assert spelled(" a\u200b'`\n") == r"""' a\u200b""\n'"""
+    assert spelled(" a\u200b`\n") == r"' a\u200b\x60\n'"
+    assert spelled("qu'ote") == """ "qu'ote" """.strip()
+    assert spelled("""a'b"c""") == r"""'a\x27b"c'"""
     assert spelled("x" * 10_000) == f"'{'x' * 59}…'"
 
 

@@ -1,7 +1,6 @@
 """`/v1/apply` and `/v1/export`: documents of all kinds, applied and written back."""
 
 import asyncio
-import json
 from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
@@ -17,7 +16,8 @@ from tinkbox.api.requests import declared_only, large_object_of, takes, text_fie
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
-from tinkbox.engine.applying.exporting import Asked, Exporting, Kind, parse_asked
+from tinkbox.engine.applying.exporting import Asked, Exported, Exporting, Kind, parse_asked
+from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.applying.reading import SourceFile
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.access import Right
@@ -68,16 +68,28 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
         asked = [parse_asked(each) for each in request.query.getall("what", ())]
         selector = query.selector()
         wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)]
-        exported, notes = await exporting.export(wanted, selector if selector.requirements else None)
-        items = await encoded(exported, lambda each: {"kind": each.kind, "name": each.name, "manifest": each.manifest})
-        told = json.dumps([asdict(each) for each in notes]).encode()
-        body = b'{"items": [' + b", ".join(items) + b'], "notes": ' + told + b"}"
-        return web.Response(body=body, content_type="application/json", charset="utf-8")
+        found = await exporting.export(wanted, selector if selector.requirements else None)
+        listed = {
+            "items": await encoded(found.documents, lambda each: _document(each, each.manifest)),
+            "left_out": await encoded(found.left_out, lambda each: _document(each, _head_of(each.manifest))),
+            "notes": await encoded(found.notes, asdict),
+        }
+        return json_object({}, listed)
 
     return [
         *needing_either(web.post("/v1/apply", apply)),
         *needing(Right.LOOK, *in_turn(web.get("/v1/export", export))),
     ]
+
+
+def _document(exported: Exported, manifest: Manifest) -> Document:
+    return {"kind": exported.kind, "name": exported.name, "manifest": manifest}
+
+
+def _head_of(manifest: Manifest) -> Manifest:
+    """What of a document tells which machine it is about."""
+    names = ("kind", "metadata") if manifest.get("kind") == "Hardware" else ("id",)
+    return {name: manifest[name] for name in names}
 
 
 def files_of(document: Document) -> list[SourceFile]:

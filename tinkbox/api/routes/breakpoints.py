@@ -1,6 +1,6 @@
 """`/v1/breakpoints` and `/v1/workflows/KEY/breakpoints`: what is armed, what is held, and who decides."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from tinkbox.api.requests import key_of, read_object, read_options, takes, to_ch
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
-from tinkbox.engine.workflows.workflows import ANY_STATE, UNFINISHED, Workflows
+from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
 from tinkbox.model.duration import parse_duration
@@ -54,20 +54,6 @@ def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -
             web.post(f"{one}/extend", door.extend),
         ),
     ]
-
-
-_CHANGED: Final[Mapping[ToChange, Collection[State] | None]] = {
-    ToChange.NO: None,
-    ToChange.ANY: ANY_STATE,
-    ToChange.UNFINISHED: UNFINISHED,
-    ToChange.DELETE: ANY_STATE,
-    ToChange.RETIRE: ANY_STATE,
-}
-
-
-def changed_states(request: web.Request) -> Collection[State] | None:
-    """The states of the workflows that the asker wants to change; None where he only looks.  Raises Invalid."""
-    return _CHANGED[to_change(request)]
 
 
 def change_from_document(entry: object, names: tuple[str, ...] = CHANGE) -> Change:
@@ -110,7 +96,7 @@ class _BreakpointDoor:
     @takes("to_change")
     async def show(self, request: web.Request) -> web.Response:
         """What is armed of a workflow, and every hold; `to_change` as for its state."""
-        standing = await self._breakpoints.standing(key_of(request), changed_states(request))
+        standing = await self._breakpoints.standing(key_of(request), to_change(request))
         made = await self._workflows.attempts(standing.workflow.id)
         named = {"machines": self._machines_of(standing.workflow)}
         return web.json_response({**breakpoints_document(standing), **named, "holds": hold_documents(standing, made)})
@@ -121,7 +107,7 @@ class _BreakpointDoor:
         change = change_from_document(await read_object(request))
         if change.on_failure is False:
             raise Invalid("on_failure: false arms nothing: leave it out, or clear it with POST …/breakpoints/clear")
-        workflow_id = (await self._breakpoints.standing(key_of(request), ANY_STATE)).workflow.id
+        workflow_id = (await self._breakpoints.standing(key_of(request), ToChange.ANY)).workflow.id
         await self._breakpoints.arm(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints armed", workflow_id)
         return await self._standing(request, workflow_id)
@@ -131,7 +117,7 @@ class _BreakpointDoor:
         """Clear breakpoints; with nothing named, everything is cleared."""
         document = await read_options(request)
         change = change_from_document(document, PLACES) if document else None
-        workflow_id = (await self._breakpoints.standing(key_of(request), ANY_STATE)).workflow.id
+        workflow_id = (await self._breakpoints.standing(key_of(request), ToChange.ANY)).workflow.id
         await self._breakpoints.clear(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints cleared", workflow_id)
         return await self._standing(request, workflow_id)

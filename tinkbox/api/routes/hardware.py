@@ -17,7 +17,7 @@ from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
-from tinkbox.engine.documents.kubernetes import has_objects, take_hardware
+from tinkbox.engine.documents.kubernetes import has_objects, slips_of_2020, take_hardware
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
@@ -255,6 +255,7 @@ async def read_hardware(body: bytes) -> tuple[Sequence[Hardware], Sequence[Probl
         read, notes = await asyncio.to_thread(take_hardware, written)
     else:
         read = [parse_hardware(body)]
+        notes = slips_of_2020(read[0].document)
     odd = await asyncio.to_thread(check_texts, read)
     return read, (*notes, *odd)
 

@@ -13,29 +13,39 @@ from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import Document
 from tinkbox.api.long_answers import encoded, json_object, turn
 from tinkbox.api.requests import (
+    declared_only,
     is_number,
     key_of,
     known_only,
     label_change_of,
-    read_long_object,
+    large_object_of,
     read_object,
     says_yes,
     takes,
     text_field,
 )
 from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
+from tinkbox.door.bodies import body_of
+from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.turns import OneEach
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import MacAddress, called, primary
 from tinkbox.model.labels import LabelChange, parse_labels
-from tinkbox.model.machine_lists import MOST_LISTED, ImportOutcome, ListedMachine, listed_machine, parse_address
+from tinkbox.model.machine_lists import (
+    MAX_LIST,
+    MAX_LIST_VALUES,
+    MOST_LISTED,
+    ImportOutcome,
+    ListedMachine,
+    listed_machine,
+    parse_address,
+)
 from tinkbox.model.ssh_keys import public_keys
 from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import flag, number, text, texts
@@ -50,18 +60,19 @@ def routes(machines: Machines, imports: Imports, changes: MachineChanges, depart
 
 
 def _changing(machines: Machines, imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
-    reading = OneEach()
-
     @takes(body=IMPORTED)
     async def import_list(request: web.Request) -> web.Response:
         """Register the machines of a list; with `dry_run` only what would become of each."""
-        found = None
-        async with reading.turn(caller(request).name):
-            document = await read_long_object(request)
+        found, body = None, await body_of(request, MAX_LIST)
+        async with WhileThere(request), imports.turn(caller(request).name):
+            document = await asyncio.to_thread(large_object_of, body, MAX_LIST_VALUES)
+            del body
+            declared_only(request, document)
             rehearsal = flag(document, "dry_run")
             require_for(request, changes=not rehearsal)
             listed = await asyncio.to_thread(_listed, document.get("machines"))
             update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
+            del document
             if rehearsal:
                 async with turn(request):
                     found = await imports.preview(listed, update=update)

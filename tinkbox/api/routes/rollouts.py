@@ -9,7 +9,7 @@ from aiohttp import web
 from tinkbox.api.access import may_look, needing, needing_either, require_for
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
-from tinkbox.api.listing import listed
+from tinkbox.api.listing import Query, listed
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import devices_of, key_of, read_object, read_options, takes, text_field, to_change
 from tinkbox.api.routes.breakpoints import change_from_document
@@ -19,7 +19,6 @@ from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right
 from tinkbox.model.breakpoint import Hold, verdicts
 from tinkbox.model.errors import Invalid
-from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels, parse_selector
 from tinkbox.model.rollout import (
     MAX_MACHINES,
@@ -74,20 +73,16 @@ class _RolloutDoor:
     @takes("template", "limit", "sort", several=("state", "label"))
     async def show_list(self, request: web.Request) -> web.Response:
         """The rollouts, oldest first."""
-        filters: dict[str, Callable[[Any], Sequence[str]]] = {
-            "state": lambda each: [each["state"]],
-            "template": lambda each: [each["template"], each["template_id"]],
-        }
-        documents = [rollout_document(each) for each in await self.rollouts.all()]
+        filters: dict[str, Callable[[Any], Sequence[str]]] = {"state": lambda each: [each["state"]]}
+        documents = [rollout_document(each) for each in await self.rollouts.all(Query(request).text("template"))]
         return await listed(
             request, documents, filters=filters, sorts=SORTS, words={"state": RolloutState}, labels=True
         )
 
     @takes("to_change")
     async def show(self, request: web.Request) -> web.Response:
-        """A rollout, with the first of its machines that failed, are under way and wait; `to_change=delete` is refused as that is."""
-        to_delete = to_change(request) is ToChange.DELETE
-        standing = await self.rollouts.get(key_of(request), to_delete=to_delete)
+        """A rollout, with the first of its machines that failed, are under way and wait; with `to_change` that one which the key means for what changes it, `unfinished`: what pauses, resumes or cancels it; `delete` is refused as that is."""
+        standing = await self.rollouts.get(key_of(request), to_change(request))
         return web.json_response(standing_document(standing, self.rollouts.key))
 
     async def machines(self, request: web.Request) -> web.Response:
@@ -106,7 +101,8 @@ class _RolloutDoor:
             async with WhileThere(request):
                 plan = await self.rollouts.rehearse(wanted, who)
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
-            return web.json_response(plan_document(plan, wanted, warnings, whole=may_look(request)))
+            document = plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request))
+            return web.json_response(document)
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
         log_change(request, "rollout created", made.rollout.id)
         return web.json_response(self._told(request, made), status=201)
@@ -184,10 +180,12 @@ def wanted_of(document: Document) -> Wanted:
     )
 
 
-def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str], *, whole: bool) -> Document:
+def plan_document(
+    plan: Plan, wanted: Wanted, warnings: Sequence[str], key: Callable[[str], str], *, whole: bool
+) -> Document:
     """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them.
 
-    Without the `whole` of it nothing is told that the template may have from documents of machines.
+    `key` is what means the machine of an id and no other.  Without the `whole` of it nothing is told that the template may have from documents of machines.
     """
     refused = [each if whole or not each.rendered else replace(each, why=NOT_SHOWN) for each in plan.refused]
     return {
@@ -197,7 +195,10 @@ def plan_document(plan: Plan, wanted: Wanted, warnings: Sequence[str], *, whole:
         "hardware": dict(plan.parameters),
         "max_parallel": wanted.max_parallel,
         "on_failure": wanted.on_failure,
-        "machines": [{"id": each.hardware.id, "name": each.name, "mac": each.mac} for each in plan.machines],
+        "machines": [
+            {"id": each.hardware.id, "name": each.name, "key": key(each.hardware.id), "mac": each.mac}
+            for each in plan.machines
+        ],
         "warnings": list(warnings) if whole else None,
         "refused": refused_documents(refused),
         "actions": [

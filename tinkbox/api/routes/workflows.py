@@ -28,10 +28,11 @@ from tinkbox.api.requests import (
     text_field,
     to_change,
 )
-from tinkbox.api.routes.breakpoints import change_from_document, changed_states, held_document
+from tinkbox.api.routes.breakpoints import change_from_document, held_document
 from tinkbox.api.routes.events import event_document
 from tinkbox.api.routes.lost_histories import lost_document
 from tinkbox.api.routes.services import service_document
+from tinkbox.door.answers import unread
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts
@@ -136,9 +137,10 @@ class _WorkflowDoor:
         )
         async with turn(request):
             by_name = await self.machines.known.by_name() if order.field == "machine" else ()
-            total, pages = await self.workflows.found(replace(listing, machines=by_name))
-        told = _listed(request, pages, self.machines)
-        return await streamed(request, told, "application/json", {HEADER: str(total)})
+            found = await self.workflows.found(replace(listing, machines=by_name))
+        with unread(request, found.octets):
+            told = _listed(request, found.pages, self.machines)
+            return await streamed(request, told, "application/json", {HEADER: str(found.total)})
 
     @takes(body=CREATED)
     async def create(self, request: web.Request) -> web.Response:
@@ -240,8 +242,8 @@ class _WorkflowDoor:
 
     @takes("to_change")
     async def state(self, request: web.Request) -> web.Response:
-        """Where a workflow stands; with `to_change` that one which the key means for what changes it, `unfinished`: what ends it or decides about its hold."""
-        standing = await self.breakpoints.standing(key_of(request), changed_states(request))
+        """Where a workflow stands; with `to_change` that one which the key means for what changes it, `unfinished`: what ends it, `held`: what decides about its hold."""
+        standing = await self.breakpoints.standing(key_of(request), to_change(request))
         if to_change(request) is ToChange.DELETE:
             await self.workflows.refuse_deletion(standing.workflow.id)
         lost = await self.lost_histories.of_workflow(standing.workflow.id)

@@ -33,6 +33,7 @@ Exit status: 0 done; 1 something was refused, or with --diff something differs.
 `tinkbox export` writes what is there as such files; `apply -R -f DIR` reads those of
 `export --dir DIR`."""
 _BAD: Final = ("refused", "kept")
+_NOT_THERE: Final = ("refused", "pruned")
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
@@ -133,14 +134,14 @@ def _show(chosen: argparse.Namespace, answer: Document) -> int:
 
 
 def _keys(results: Sequence[Document]) -> list[str]:
-    """What `export` and the commands of each kind take for those that were not refused: KIND/ID where a name means several, or cannot be passed on."""
+    """What `export` and the commands of each kind take for those that are there: KIND/ID where a name means several, or cannot be passed on."""
     named = Counter(_named(each) for each in results)
 
     def key(result: Document) -> str:
         means, identity = result.get("key", result["name"]), result["id"]
         return str(identity or means) if named[_named(result)] > 1 else key_for_scripts(means, identity)
 
-    return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] != "refused"]
+    return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] not in _NOT_THERE]
 
 
 def _show_differences(chosen: argparse.Namespace, answer: Document) -> int:

@@ -1,8 +1,9 @@
 """`tinkbox export`: what there is as files that `tinkbox apply` takes."""
 
 import argparse
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")
+KINDS: Final = ("hardware", "template", "workflow")
 STORY: Final = """\
 Write machines and templates as the documents that `tinkbox apply` takes: in
 a stable order, without ids and times, so that a Git repository can hold them.
@@ -48,12 +50,12 @@ def declare(noun: argparse.ArgumentParser) -> None:
 def export(chosen: argparse.Namespace) -> None:
     what = [*chosen.what, *(["workflow"] if chosen.workflows else [])]
     if chosen.workflows and not chosen.what:
-        what = ["hardware", "template", "workflow"]
+        what = list(KINDS)
     answer = ask(chosen, lambda operator: operator.files.export(what, chosen.selector or ""))
     show_notes(answer)
     as_json = chosen.format == "json"
     if chosen.folder is not None:
-        _save(chosen.folder, answer["items"], [] if chosen.selector else _whole_kinds(what), as_json=as_json)
+        _save(chosen.folder, answer, [] if chosen.selector else _whole_kinds(what), as_json=as_json)
         return
     written = _written([each["manifest"] for each in answer["items"]], as_json=as_json)
     print(written, end="")
@@ -77,27 +79,47 @@ def _written(manifests: list[Document], *, as_json: bool) -> str:
     return json_of({"apiVersion": "v1", "kind": "List", "items": manifests}) if as_json else yaml_documents(manifests)
 
 
-def _save(folder: Path, items: list[Document], whole: Iterable[str], *, as_json: bool) -> None:
+def _save(folder: Path, answer: Document, whole: Iterable[str], *, as_json: bool) -> None:
     """Of kinds that are written as a `whole`, say which other files there are: nothing here is removed."""
-    from tinkbox.cli.document_folders import SUFFIXES, named_paths
+    from tinkbox.cli.document_folders import SUFFIXES
     from tinkbox.cli.output.manifests import yaml_document
     from tinkbox.cli.output.tended_folder import TendedFolder
 
     with TendedFolder(folder) as tended:
-        for each in items:
+        for each in answer["items"]:
             manifest = each["manifest"]
             text = json_of(manifest) if as_json else yaml_document(manifest)
             apart = _apart(each["kind"], manifest)
             path, changed = tended.write(each["kind"], each["name"], apart, ".json" if as_json else ".yaml", text)
             print(clean(f"{path} {'written' if changed else 'unchanged'}"))
+        for each in answer.get("left_out", ()):
+            tended.know(each["kind"], each["name"], _apart(each["kind"], each["manifest"]), SUFFIXES)
         others = [path for kind in dict.fromkeys(whole) for path in tended.others(kind, SUFFIXES)]
+    sys.stdout.flush()
     if others:
-        sys.stdout.flush()
         told = (
             f"tinkbox: {counted(len(others), 'other file')} in {folder}, which this export did not write: "
-            f"{named_paths(others)}. Delete those of what was renamed or deleted, for `tinkbox apply` reads them too"
+            f"{', '.join(map(str, others))}. Delete those of what was renamed or deleted, for `tinkbox apply` reads them too"
         )
         print(clean(told), file=sys.stderr)
+    _tell_folders(folder, {each["kind"] for each in answer["items"]})
+
+
+def _tell_folders(folder: Path, kinds: Collection[str]) -> None:
+    """Say which folders have documents too that no export writes: with -R they are read beside those of these kinds."""
+    from tinkbox.cli.document_folders import folders_within, named_paths
+
+    ours, written = [folder / each for each in KINDS], [folder / each for each in KINDS if each in kinds]
+    beside = [each for one in (folder, *ours) for each in folders_within(str(one)) if each not in ours]
+    if not beside or not written:
+        return
+    sources = " ".join(f"-f {shlex.quote(str(each))}" for each in written)
+    told = (
+        f"tinkbox: there are documents in {named_paths(beside)} too, maybe of the same things. `tinkbox apply -R -f "
+        f"{shlex.quote(str(folder))}` reads them as well and refuses what is declared twice: then move them away, or leave them "
+        f"out with `tinkbox apply {sources}`"
+    )
+    print(clean(told), file=sys.stderr)
 
 
 def _apart(kind: str, manifest: Document) -> str:

@@ -1,7 +1,6 @@
 """`tinkbox rollout`: one template for many machines, so many of them at a time; `workflow create` makes one."""
 
 import argparse
-import shlex
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
@@ -85,6 +84,8 @@ MACHINES: Sequence[Column] = (
     Column("Workflow", "workflow", wide=True),
     Column("Detail", detail, fit=Fit(least=8)),
 )
+# Before them, where they are those of several rollouts.
+ROLLOUT: Sequence[Column] = (Column("Rollout", "rollout", short), Column("Rollout", "rollout", wide=True))
 
 
 def _states() -> type[RolloutState]:
@@ -106,18 +107,18 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("--machines", action="store_true", help="every machine, in the order in which they begin")
     verb = add_verb(verbs, "watch", watch, "follow a rollout; exit status 0 only when every machine succeeds")
     verb.add_argument("key", metavar=KeyKind.ROLLOUT)
-    for name, run, about in (
-        ("pause", pause, "let no further machine begin; those under way go on"),
-        ("resume", resume, "go on with the machines that wait"),
-        ("retry", retry, "resume the machines that did not succeed, and go on"),
+    for name, run, about, to_change in (
+        ("pause", pause, "let no further machine begin; those under way go on", ToChange.UNFINISHED),
+        ("resume", resume, "go on with the machines that wait", ToChange.UNFINISHED),
+        ("retry", retry, "resume the machines that did not succeed, and go on", ToChange.ANY),
     ):
-        verb = add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT)
+        verb = add_keys(add_verb(verbs, name, run, about), KeyKind.ROLLOUT, to_change=to_change)
         if run is not pause:
             verb.add_argument(
                 "--skip-refused", action="store_true", help="go on without the machines that cannot begin"
             )
     for name, run, about, to_change in (
-        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way", ToChange.ANY),
+        ("cancel", cancel, "let no further machine begin, and cancel the workflows under way", ToChange.UNFINISHED),
         ("delete", delete, "forget rollouts that are over; their workflows stay", ToChange.DELETE),
     ):
         verb = add_verb(verbs, name, run, about, "At a terminal it asks first.")
@@ -135,19 +136,20 @@ def get(chosen: argparse.Namespace) -> int:
         )
 
     async def members(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
-        return key, await operator.rollouts.machines(key)
+        rollout_id = key if names_one(chosen) else (await operator.rollouts.get(key))["id"]
+        return rollout_id, await operator.rollouts.machines(rollout_id)
 
     return show_each(chosen, members, lambda found: _show_machines(chosen, found))
 
 
 def _show_machines(chosen: argparse.Namespace, found: Sequence[tuple[str, Sequence[Document]]]) -> None:
-    """The machines of each rollout, with its key."""
+    """The machines of each rollout, of several with its id."""
     if names_one(chosen):
         ((_, members),) = found
         show(chosen, members, MACHINES, key="machine", name=_machine_key)
         return
-    listed = [{"rollout": key, **one} for key, members in found for one in members]
-    show(chosen, listed, [Column("Rollout", "rollout", fit=Fit(least=8)), *MACHINES], key="machine", name=_machine_key)
+    listed = [{"rollout": rollout_id, **one} for rollout_id, members in found for one in members]
+    show(chosen, listed, [*ROLLOUT, *MACHINES], key="machine", name=_machine_key)
 
 
 def _machine_key(member: Document) -> str:
@@ -183,23 +185,32 @@ def follow(chosen: argparse.Namespace, key: str, out: TextIO | None = None) -> D
 
     It does not depend on this.
     """
-    named = short(key) if len(key) == WHOLE_ID else key
+    watched = key if len(key) == WHOLE_ID else ""  # a name can mean a newer rollout by the time this is interrupted
+
+    async def followed(operator: "Operator") -> Document:
+        nonlocal watched
+        rollout = await operator.rollouts.get(key)
+        watched = rollout["id"]
+        return await _followed(chosen, operator, rollout, out)
+
     try:
-        return stay_connected(chosen, lambda operator: _followed(chosen, operator, key, out))
+        return stay_connected(chosen, followed)
     except KeyboardInterrupt:
-        print("\nNot watched any more: the rollout goes on.", file=sys.stderr)
-        for verb in ("watch", "pause", "cancel"):
-            print(f"  {verb}:".ljust(12), f"{called_as(chosen)} rollout {verb} {shlex.quote(named)}", file=sys.stderr)
+        if watched:
+            print("\nNot watched any more: the rollout goes on.", file=sys.stderr)
+            for verb in ("watch", "pause", "cancel"):
+                print(f"  {verb}:".ljust(12), f"{called_as(chosen)} rollout {verb} {short(watched)}", file=sys.stderr)
         raise
 
 
-async def _followed(chosen: argparse.Namespace, operator: "Operator", key: str, out: TextIO | None) -> Document:
+async def _followed(
+    chosen: argparse.Namespace, operator: "Operator", rollout: Document, out: TextIO | None
+) -> Document:
     import asyncio
 
     from tinkbox.cli.output.live_lines import LiveLines
     from tinkbox.model.errors import Unavailable
 
-    rollout = await operator.rollouts.get(key)
     rollout_id = rollout["id"]
     with LiveLines(out) as live:
         live.show(watched_lines(rollout, called_as(chosen), *live.screen))

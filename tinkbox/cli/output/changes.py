@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tinkbox.cli.connection import ask
+from tinkbox.cli.done_so_far import done_so_far
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.meant_keys import look_up
 from tinkbox.cli.output.printable import clean
@@ -150,7 +151,7 @@ def _uncertain(chosen: argparse.Namespace, far: _Far) -> str:
 def _left_there(chosen: argparse.Namespace, far: _Far, again: str) -> str:
     """What is told of a command of several keys that ended there, or of one key that was done by then."""
     if far.total == 1:
-        return str(far) if far.done else ""
+        return (str(done_so_far()) or str(far)) if far.done else ""
     rest = chosen.keys[far.number :]
     told = f"{far}, {_uncertain(chosen, far)}" if far.is_asked else str(far)
     return f"{told}; the others are as they were: {again or _again(chosen, rest)}" if rest else told

@@ -33,7 +33,7 @@ class TendedFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._below: dict[str, int] = {}
-        self._written: set[Path] = set()
+        self._known: set[Path] = set()
 
     def __enter__(self) -> Self:
         try:
@@ -56,7 +56,7 @@ class TendedFolder:
         """
         called = file_name(name, apart) + suffix
         path, content = self._folder / kind / called, text.encode()
-        self._written.add(path)
+        self._known.add(path)
         try:
             below = self._open(kind)
             if self._says(below, called, path) == content:
@@ -66,8 +66,12 @@ class TendedFolder:
             raise Unavailable(f"cannot write {path}: {error.strerror}") from None
         return path, True
 
+    def know(self, kind: str, name: str, apart: str, suffixes: tuple[str, ...]) -> None:
+        """The files of a thing, as `write` calls them, are none of the `others`, though this run does not write them."""
+        self._known |= {self._folder / kind / (file_name(name, apart) + each) for each in suffixes}
+
     def others(self, kind: str, suffixes: tuple[str, ...]) -> list[Path]:
-        """The files of a kind that end so and that `write` did not write, by their names; raises Unavailable."""
+        """The files of a kind that end so, of nothing that was written or is known, by their names; raises Unavailable."""
         try:
             with os.scandir(self._folder / kind) as listing:
                 names = [
@@ -77,7 +81,7 @@ class TendedFolder:
             return []
         except OSError as error:
             raise Unavailable(f"cannot read {self._folder / kind}: {error.strerror}") from None
-        return sorted({self._folder / kind / each for each in names} - self._written)
+        return sorted({self._folder / kind / each for each in names} - self._known)
 
     @staticmethod
     def _put(below: int, called: str, content: bytes) -> None:

@@ -144,7 +144,7 @@ def _flag(action: argparse.Action) -> Flag:
         choices=tuple(map(str, action.choices or (action.type.words if isinstance(action.type, Words) else ()))),
         about=_about(action),
         needed=action.required,
-        repeated=isinstance(action, (argparse._AppendAction, Joined)) and action.nargs != 0,
+        repeated=isinstance(action, (argparse._AppendAction, Joined)),
     )
 
 

@@ -23,8 +23,9 @@ class Documents:
         that may be pruned) and `confirm_wipe`.
         """
         listed = [{"name": name, "text": text} for name, text in files.items()]
-        then = NOTHING_APPLIED if how.get("dry_run") else MAY_BE_APPLIED
-        return await self._connection.work("/v1/apply", {"files": listed, **how}, Work(waiting, then))
+        looks = bool(how.get("dry_run"))
+        then = NOTHING_APPLIED if looks else MAY_BE_APPLIED
+        return await self._connection.work("/v1/apply", {"files": listed, **how}, Work(waiting, then, looks))
 
     async def export(self, what: Sequence[str], selector: str = "") -> Document:
         """The documents of `what`, such as `hardware` and `template/ubuntu`; nothing: all machines and templates."""

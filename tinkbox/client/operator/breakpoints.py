@@ -57,8 +57,11 @@ class Shells:
         self._connection = connection
 
     async def open(self, key: str, wish: Mapping[str, Any]) -> Document:
-        """Open a shell, or find one that is there; the answer is a session with a ticket to `attach` with, soon."""
-        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/shells", dict(wish))
+        """Open a shell, or find one that is there; the answer is a session with a ticket to `attach` with, soon.
+
+        That changes nothing by itself.
+        """
+        return await self._connection.document("POST", f"/v1/workflows/{part(key)}/shells", dict(wish), looks=True)
 
     def attach(
         self, opened: Document, *, tty: bool, mode: str = "drive", after: int = 0

@@ -49,11 +49,13 @@ class Reply(NamedTuple):
 class Work(NamedTuple):
     """What may take minutes: it is waited for as long as the appliance answers anything.
 
-    `waiting` hears every second how many have passed, `broken` says what to do when the answer does not come.
+    `waiting` hears every second how many have passed, `broken` says what to do when the answer does not come.  What only
+    `looks` changes nothing.
     """
 
     waiting: Callable[[float], None]
     broken: str
+    looks: bool = False
 
 
 class Found(NamedTuple):
@@ -66,7 +68,8 @@ class Found(NamedTuple):
 class Connection(ABC):
     """To the unix socket of an appliance on this host, or to the URL of another, with a token.
 
-    `variable` is what of the environment names it, empty: nothing.
+    `variable` is what of the environment names it, empty: nothing.  `changed` hears of each change that the appliance says it
+    made: the path that was asked, and the answer, which may be empty.
 
     Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and Unreachable when none answers.
     """
@@ -80,6 +83,7 @@ class Connection(ABC):
             )
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.where = str(socket or url)
+        self.changed: Callable[[str, Document], None] = lambda *_: None
         self._variable = variable
 
     @abstractmethod
@@ -121,12 +125,23 @@ class Connection(ABC):
             raise Unavailable(f"{self.where}{path} did not answer with a list of objects: {NO_APPLIANCE}")
         return Found(answer, len(answer) if reply.total is None else reply.total)
 
-    async def document(self, method: str, path: str, body: Document | bytes | None = None) -> Document:
-        """A JSON object; `body` is as for `send`."""
-        return self.object_of(path, await self.send(method, path, body))
+    async def document(
+        self, method: str, path: str, body: Document | bytes | None = None, *, looks: bool = False
+    ) -> Document:
+        """A JSON object; `body` is as for `send`.  What only `looks` changes nothing, as nothing does that GETs."""
+        answer = self.object_of(path, await self._answer(method, path, body))
+        if method != "GET" and not looks:
+            self.changed(path, answer)
+        return answer
 
     async def send(self, method: str, path: str, body: Document | bytes | None = None) -> bytes:
         """The answer's bytes; a `body` that is a dict is sent as JSON, bytes as they are."""
+        answer = await self._answer(method, path, body)
+        if method != "GET":
+            self.changed(path, {})
+        return answer
+
+    async def _answer(self, method: str, path: str, body: Document | bytes | None) -> bytes:
         return (await self.exchange(method, path, encoded(body) if isinstance(body, dict) else body)).content
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:

@@ -65,7 +65,7 @@ class Hardware:
 
         flags = {"update": update, "skip_invalid": skip_invalid, "dry_run": dry_run}
         asked = {"machines": list(map(listed_document, machines)), **flags}
-        work = Work(waiting=waiting, broken=NOTHING_IMPORTED if dry_run else MAY_BE_IMPORTED)
+        work = Work(waiting=waiting, broken=NOTHING_IMPORTED if dry_run else MAY_BE_IMPORTED, looks=dry_run)
         return list((await self._connection.work("/v1/hardware/import", asked, work))["machines"])
 
     async def change(self, key: str, wanted: Mapping[str, Any]) -> Document:

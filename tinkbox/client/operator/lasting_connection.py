@@ -31,7 +31,9 @@ class LastingConnection(Connection):
         return await self._exchange(method, path, body, QUICK)
 
     async def upload(self, path: str, content: BinaryIO) -> Document:
-        return self.object_of(path, (await self._exchange("POST", path, content, STREAM)).content)
+        answer = self.object_of(path, (await self._exchange("POST", path, content, STREAM)).content)
+        self.changed(path, answer)
+        return answer
 
     async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         try:

@@ -52,7 +52,10 @@ class QuickConnection(Connection):
         return self._exchange(method, path, body)
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
-        return self.object_of(path, self._exchange("POST", path, encoded(body), work).content)
+        answer = self.object_of(path, self._exchange("POST", path, encoded(body), work).content)
+        if not work.looks:
+            self.changed(path, answer)
+        return answer
 
     def _exchange(self, method: str, path: str, body: bytes | None, work: Work | None = None) -> Reply:
         try:

@@ -14,7 +14,10 @@ NOTHING_MADE: Final = "nothing was begun, for this was a look only: type it agai
 
 
 class Rollouts:
-    """A key is an id, a template's name, whose newest rollout is meant, or a unique beginning of an id."""
+    """A key is an id, a template's name, or a unique beginning of an id.
+
+    A name means the newest where a rollout is shown, and is refused by what changes one where several have it.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -26,7 +29,7 @@ class Rollouts:
     async def plan(self, wanted: Mapping[str, Any], waiting: Callable[[float], None]) -> Document:
         """What a rollout would do; `wanted` and `waiting` are as for `create`."""
         return await self._connection.work(
-            "/v1/rollouts", {**wanted, "dry_run": True}, Work(waiting=waiting, broken=NOTHING_MADE)
+            "/v1/rollouts", {**wanted, "dry_run": True}, Work(waiting=waiting, broken=NOTHING_MADE, looks=True)
         )
 
     async def create(self, wanted: Mapping[str, Any], waiting: Callable[[float], None]) -> Document:
@@ -37,8 +40,8 @@ class Rollouts:
         return await self._connection.work("/v1/rollouts", dict(wanted), Work(waiting=waiting, broken=MAY_BE_MADE))
 
     async def get(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
-        """Where it stands; with `DELETE` it is refused where it may not be deleted."""
-        asked = f"?to_change={to_change}" if to_change is ToChange.DELETE else ""
+        """Where it stands; `to_change` has it be what the key means for what changes it, refused where it may not be deleted."""
+        asked = f"?to_change={to_change}" if to_change is not ToChange.NO else ""
         return await self._connection.document("GET", f"/v1/rollouts/{part(key)}{asked}")
 
     async def machines(self, key: str) -> list[Document]:

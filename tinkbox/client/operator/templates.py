@@ -39,7 +39,9 @@ class Templates:
 
         `waiting` hears every second how long that takes by now.
         """
-        return await self._connection.work("/v1/templates/validate", dict(asked), Work(waiting, NOTHING_STORED))
+        return await self._connection.work(
+            "/v1/templates/validate", dict(asked), Work(waiting, NOTHING_STORED, looks=True)
+        )
 
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/templates/{part(key)}")

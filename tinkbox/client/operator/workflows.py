@@ -56,7 +56,7 @@ class Workflows:
     async def plan(self, template: str, machine: str, parameters: Mapping[str, Any]) -> Document:
         """What would happen; without a machine for the devices among the parameters."""
         asked = {"template": template, "hardware": dict(parameters), **({"machine": machine} if machine else {})}
-        return await self._connection.document("POST", "/v1/workflows/plan", asked)
+        return await self._connection.document("POST", "/v1/workflows/plan", asked, looks=True)
 
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}")

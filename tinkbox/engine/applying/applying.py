@@ -24,11 +24,11 @@ from tinkbox.engine.applying.reading import (
 )
 from tinkbox.engine.documents.kubernetes import Part, parts_of, read_part
 from tinkbox.engine.machines.machines import Machines, claims, refuse_retired
-from tinkbox.engine.machines.references import References
+from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import DECLARED_IN, Rendered, check, render_each, rendering_data
 from tinkbox.engine.templates.templates import Templates, find_template
-from tinkbox.engine.turns import OneEach, Turn, Turns, in_thread, seldom_collected
+from tinkbox.engine.turns import Rehearsals, Turn, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN
@@ -61,7 +61,7 @@ class Wish:
     With `rehearsal` nothing is stored.  `prune` deletes machines and templates with these labels that no document
     declares; with `agreed` only those ids may be deleted.  `confirm_wipe` is as in `Workflows.create`.  `apart`: templates are
     of a person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
-    be made where that may have what the template made of a machine's document.
+    be made, or where it would run, where that may have what the template made of a machine's document.
     """
 
     rehearsal: bool = False
@@ -171,6 +171,7 @@ class Applying:
         workflows: Workflows,
         new_id: Callable[[], str],
         renderings: Turns,
+        rehearsals: Rehearsals,
         check_texts: CheckTexts,
     ) -> None:
         self._store = store
@@ -181,7 +182,7 @@ class Applying:
         self._new_id = new_id
         self._renderings = renderings
         self._check_texts = check_texts
-        self._rehearsals = OneEach()
+        self._rehearsals = rehearsals
 
     async def apply(self, files: Sequence[SourceFile], wish: Wish, who: str) -> Applied:
         """Have what is there become what the files declare, as `wish` says.
@@ -272,15 +273,17 @@ class Applying:
         """What would become of the documents; raises Invalid as `_carry_out`."""
 
         def foretold(tables: Tables) -> Applied:
-            if prepared:
-                self._try_flows(tables, prospect, prepared, wish)
-            return _applied(tables, documents, [*prospect.pruned, *_results(prospect.decisions)])
+            notes = self._try_flows(tables, prospect, prepared, wish) if prepared else ()
+            told = notes if wish.reasons else ()
+            return _applied(tables, documents, [*prospect.pruned, *_results(prospect.decisions)], told)
 
         ask = self._store.read_long if wish.rehearsal else self._store.read
         return await ask(foretold)
 
-    def _try_flows(self, tables: Tables, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish) -> None:
-        """Raise what stands in the way of new workflows, with the machines as they will be."""
+    def _try_flows(
+        self, tables: Tables, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish
+    ) -> list[Problem]:
+        """Raise what stands in the way of new workflows, with the machines as they will be; returns what there is to say of them."""
         decisions = prospect.decisions
         machines, leaving = References(decisions.hardware.values()), prospect.surplus.leaving
         leaving_service = {each.declared.hardware.id for each in decisions.machines if each.retires is not None}
@@ -295,6 +298,7 @@ class Applying:
             return None if held in leaving or held in decisions.hardware else held
 
         problems: list[Problem] = []
+        notes: list[Problem] = []
         for place, ready in prepared.items():
             declared = decisions.flows[place].declared
             wanted.clear()
@@ -311,7 +315,9 @@ class Applying:
                     raise Conflict(f"machine {name} is retired by its document: leave it out, or the workflow")
             except Refusal as refusal:
                 problems += _told(declared, refusal)
+            notes += _elsewhere(tables, declared, decisions, workers)
         refuse(problems)
+        return notes
 
     async def _filled_flows(
         self,
@@ -383,8 +389,8 @@ class Applying:
             pruned = self._prune(tables, documents, wish, followed)
             decisions = self._decide(tables, documents)
             refuse(decisions.problems)
-            template_ids = self._take_in(tables, decisions, prepared, followed, who)
-            return _applied(tables, documents, [*pruned, *_results(decisions, template_ids, prepared)])
+            template_ids, notes = self._take_in(tables, decisions, prepared, followed, who)
+            return _applied(tables, documents, [*pruned, *_results(decisions, template_ids, prepared)], notes)
 
         applied = await self._store.write(use_case)
         await self._follow(followed)
@@ -460,8 +466,8 @@ class Applying:
 
     def _take_in(
         self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed, who: str
-    ) -> Mapping[str, str]:
-        """Store everything; returns the ids of the templates by their names."""
+    ) -> tuple[Mapping[str, str], list[Problem]]:
+        """Store everything; returns the ids of the templates by their names, and what there is to say of the workflows."""
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)
@@ -493,8 +499,7 @@ class Applying:
             else each
             for place, each in prepared.items()
         }
-        self._take_flows_in(tables, decisions, ready, followed)
-        return template_ids
+        return template_ids, self._take_flows_in(tables, decisions, ready, followed)
 
     def _retire(self, tables: Tables, machine_id: str, reason: str, who: str) -> None:
         """Take a machine out of service, or give another reason for that it is."""
@@ -506,8 +511,10 @@ class Applying:
 
     def _take_flows_in(
         self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed
-    ) -> None:
+    ) -> list[Problem]:
+        """Returns what there is to say of new workflows."""
         problems: list[Problem] = []
+        notes: list[Problem] = []
         for place, flow in enumerate(decisions.flows):
             if flow.outcome is Outcome.CREATED:
                 if place not in prepared:
@@ -518,11 +525,13 @@ class Applying:
                 except Refusal as refusal:
                     problems += _told(flow.declared, refusal)
                     continue
+                notes += _elsewhere(tables, flow.declared, decisions, workers)
                 self._let_netboot(tables, ready, followed)
                 followed.flows.append((ready.name, workers))
             elif flow.outcome is Outcome.CONFIGURED:
                 tables.labels.replace(LabelKind.WORKFLOW, flow.id, flow.labels or NO_LABELS)
         refuse(problems)
+        return notes
 
     def _let_netboot(self, tables: Tables, ready: Prepared, followed: _Followed) -> None:
         """`toggleAllowNetboot` of a machine that is not among the documents: one that is was stored with it."""
@@ -608,10 +617,10 @@ def refuse(problems: Sequence[Problem]) -> None:
         )
 
 
-def _applied(tables: Tables, documents: Documents, results: Iterable[Result]) -> Applied:
+def _applied(tables: Tables, documents: Documents, results: Iterable[Result], notes: Sequence[Problem] = ()) -> Applied:
     ordered = sorted(results, key=lambda each: (each.outcome in _PRUNING, _KINDS.index(each.kind)))
     shared = tables.workflows.shared_names({each.name for each in documents.flows}) if documents.flows else ()
-    return Applied(results=ordered, shared=shared, notes=documents.notes)
+    return Applied(results=ordered, shared=shared, notes=[*documents.notes, *notes])
 
 
 def _results(
@@ -699,6 +708,19 @@ def _reference_problems(
         yield declared.problem(str(template) if ambiguous else f"template {wanted} {_ABSENT}", "spec.templateRef")
     if machine and machine not in unread.machines and machines.named(declared.namespace, machine) is None:
         yield declared.problem(f"hardware {machine} {_ABSENT}", "spec.hardwareRef")
+
+
+def _elsewhere(
+    tables: Tables, declared: DeclaredFlow, decisions: Decisions, workers: Sequence[str]
+) -> Iterator[Problem]:
+    """What to say of a new workflow whose `hardwareRef` is none of its workers; the machines are as they will be."""
+    wanted = decisions.referred.get((declared.namespace, declared.hardware_ref), "")
+    if not wanted or wanted in workers:
+        return
+    machines = {each.hardware.id: each.hardware for each in tables.hardware.some([wanted, *workers])}
+    machines |= decisions.hardware
+    if wanted in machines and (told := runs_elsewhere(machines[wanted], [machines[each] for each in workers])):
+        yield declared.problem(told, "spec.hardwareRef")
 
 
 def _pruned_away(declared: DeclaredFlow, what: str, key: str) -> Problem:

@@ -77,12 +77,17 @@ class Decision(Generic[D]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """What becomes of all documents.  `hardware` are the declared machines as they are to be, by their ids."""
+    """What becomes of all documents.
+
+    `hardware` are the declared machines as they are to be, by their ids; `referred` are the ids of those that Workflows refer to,
+    by namespace and name.
+    """
 
     machines: Sequence[Decision[DeclaredMachine]]
     templates: Sequence[Decision[DeclaredTemplate]]
     flows: Sequence[Decision[DeclaredFlow]]
     hardware: Mapping[str, Hardware]
+    referred: Mapping[tuple[str, str], str]
     problems: Sequence[Problem]
 
 
@@ -104,6 +109,7 @@ def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, st
         templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
         flows=flows,
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
+        referred=referred,
         problems=problems,
     )
 

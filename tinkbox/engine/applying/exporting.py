@@ -1,7 +1,7 @@
 """The use-case of `export`: what is there as the documents that `apply` takes, in a stable order."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -34,6 +34,8 @@ class Kind(StrEnum):
 
 _SPELLED: Final = {**{str(each): each for each in Kind}, "templates": Kind.TEMPLATE, "workflows": Kind.WORKFLOW}
 
+_MOST_NAMED: Final = 5  # workflows
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -52,6 +54,18 @@ class Exported:
     manifest: Manifest
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """The documents that are asked for, machines first, then templates and workflows, each by name.
+
+    `left_out` are those of machines out of service; `notes` tell of them, and of what is in no document.
+    """
+
+    documents: Sequence[Exported]
+    left_out: Sequence[Exported] = ()
+    notes: Sequence[Problem] = ()
+
+
 def parse_asked(text: str) -> Asked:
     """`hardware`, `hardware/node7`; raises Invalid."""
     kind, slash, key = text.partition("/")
@@ -68,8 +82,8 @@ class Exporting:
         self._store = store
         self._machines = machines
 
-    async def export(self, asked: Sequence[Asked], selector: Selector | None) -> tuple[list[Exported], list[Problem]]:
-        """The documents that are asked for, machines first, then templates and workflows, each by name; and what is left out.
+    async def export(self, asked: Sequence[Asked], selector: Selector | None) -> Export:
+        """The documents that are asked for.
 
         All workflows are those that are not over; one that is named may be.  Machines that are out of service are left out
         where they are not named.  Raises NotFound or Conflict for a key.
@@ -79,19 +93,23 @@ class Exporting:
         }
 
         kinds = {each.kind for each in asked if not each.key}
-        machines, notes = await self._machine_documents(named, selector, whole=Kind.HARDWARE in kinds)
+        machines = await self._machine_documents(named, selector, whole=Kind.HARDWARE in kinds)
+        notes = list(machines.notes)
+
+        known = [each.hardware.id for each in self._machines.known.all() if _fits(selector, each.hardware.labels)]
 
         def question(tables: Tables) -> list[Exported]:
+            if Kind.WORKFLOW in kinds:
+                notes.extend(_waiting(tables, known))
             return [
                 *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, whole=Kind.TEMPLATE in kinds),
                 *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
             ]
 
-        return [*machines, *await self._store.read(question)], notes
+        others = await self._store.read(question)
+        return Export(documents=[*machines.documents, *others], left_out=machines.left_out, notes=notes)
 
-    async def _machine_documents(
-        self, named: set[str], selector: Selector | None, *, whole: bool
-    ) -> tuple[list[Exported], list[Problem]]:
+    async def _machine_documents(self, named: set[str], selector: Selector | None, *, whole: bool) -> Export:
         notes: list[Problem] = []
         records = [
             each
@@ -109,7 +127,11 @@ class Exporting:
             notes.append(Problem(text=f"{counted(noted, 'machine')} with notes: notes are in no document"))
         exported = await in_slices(_machine, kept)
         places = await in_slices(_order, exported)
-        return [exported[each] for each in sorted(range(len(exported)), key=places.__getitem__)], notes
+        return Export(
+            documents=[exported[each] for each in sorted(range(len(exported)), key=places.__getitem__)],
+            left_out=await in_slices(_machine, [each for each in records if each.hardware.id in retired]),
+            notes=notes,
+        )
 
 
 def _keys(asked: Iterable[Asked], kind: Kind) -> list[str]:
@@ -168,7 +190,30 @@ def _workflows(
         )
     # Of those that were declared twice `apply` means the newest.
     newest = {_name_of(each): each for each in alone}
+    notes += _breakpoints(tables, newest.values())
     return sorted(map(_exported, newest.values()), key=_order)
+
+
+def _breakpoints(tables: Tables, flows: Collection[DeclaredWorkflow]) -> Iterator[Problem]:
+    """That documents hold nothing which people want to be held."""
+    armed = tables.holds.armed_by_people(each.id for each in flows if not each.is_over)
+    names = sorted((each.name for each in flows if each.id in armed), key=natural)
+    if names:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield Problem(
+            text=f"{counted(len(names), 'workflow')} with breakpoints that are in no document ({', '.join(names[:_MOST_NAMED])}"
+            f"{more}): `tinkbox apply` elsewhere holds nothing there. To hold it, run `tinkbox workflow create -f FILE "
+            "--breakpoint WHERE` instead"
+        )
+
+
+def _waiting(tables: Tables, machines: Sequence[str]) -> Iterator[Problem]:
+    """That machines are to get workflows which are not there yet."""
+    if waiting := len(tables.rollouts.waiting_in(machines)):
+        yield Problem(
+            text=f"{counted(waiting, 'machine')} waiting in a rollout: they have no workflow yet, and rollouts are in no "
+            "document: `tinkbox rollout list` shows them"
+        )
 
 
 def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:

@@ -6,9 +6,9 @@ Two that have the same manifest are the same.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tinkbox.model.declaration import DeclaredWorkflow, with_retirement
+from tinkbox.model.declaration import KNOWN_ANNOTATIONS, DeclaredWorkflow, with_retirement
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, OBJECT_META, OWN_ANNOTATIONS, VERSION
 from tinkbox.model.labels import Labels
 from tinkbox.model.rollout import LABEL
 
@@ -19,6 +19,8 @@ _FIRST: Final = ("name", "namespace", "labels", "annotations")
 _SERVERS: Final = frozenset(
     {"creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
 )
+# What earlier releases stored beside these was a slip, and no document may have it.
+_KEPT: Final = frozenset(OBJECT_META) - _SERVERS
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -64,19 +66,24 @@ def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> 
 
 
 def _metadata(given: Mapping[str, Any], labels: Labels) -> Manifest:
-    kept = {name: value for name, value in given.items() if name not in _SERVERS and value not in (None, {}, "")}
+    kept = {name: value for name, value in given.items() if name in _KEPT and value not in (None, {}, "")}
     kept.pop("labels", None)
     if kept.get("namespace") == DEFAULT_NAMESPACE:
         del kept["namespace"]
     if labels:
         kept["labels"] = _sorted(labels)
     annotations = kept.get("annotations")
-    if isinstance(annotations, Mapping) and _LAST_APPLIED in annotations:
-        kept["annotations"] = {name: value for name, value in annotations.items() if name != _LAST_APPLIED}
+    if isinstance(annotations, Mapping):
+        kept["annotations"] = {name: value for name, value in annotations.items() if not _is_left_out(name)}
         if not kept["annotations"]:
             del kept["annotations"]
     ordered = [*(name for name in _FIRST if name in kept), *(name for name in kept if name not in _FIRST)]
     return {name: kept[name] for name in ordered}
+
+
+def _is_left_out(annotation: str) -> bool:
+    is_ours = annotation.startswith(OWN_ANNOTATIONS)
+    return annotation == _LAST_APPLIED or (is_ours and annotation not in KNOWN_ANNOTATIONS["Hardware"])
 
 
 def _sorted(labels: Labels) -> dict[str, str]:

@@ -8,18 +8,20 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, given_hardware
 from tinkbox.model.json_text import MAX_DEPTH, next_of_stream, read_stream
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, SHAPES, UNHEEDED, VERSION
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, OWN_ANNOTATIONS, SHAPES, UNHEEDED, VERSION
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
+from tinkbox.model.spelling import nearest
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import NodeReader, Nodes, compose, compose_json, is_null, line_of, path
 
@@ -29,6 +31,9 @@ COMMANDS: Mapping[str, str] = {
     "Workflow": "tinkbox workflow create",
 }
 HARDWARE_2020: Final = "Hardware of 2020"
+# The keys of a hardware document of 2020 that mean something here; others are anybody's.
+_KEYS_2020: Final = ("id", "network", "metadata", "labels", RETIRED_KEY)
+_MOST_COMPARED: Final = 100  # keys of a document of 2020 that are looked at for slips
 MAX_NUMBER = 2**32 - 1
 # What stands beside Tinkerbell's documents in the same folder: Namespace, Secret, Deployment, Kustomization and their like.
 _KUBERNETES_OWN: Final = re.compile(r"|apps|batch|autoscaling|policy|(?:[a-z0-9.-]+\.)?k8s\.io")
@@ -160,6 +165,14 @@ def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
             problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
     _refuse("Hardware", problems)
     return machines, taken.notes
+
+
+def slips_of_2020(document: Mapping[str, Any]) -> list[Problem]:
+    """The keys of a hardware document of 2020 that are nearly one of ours that it lacks: what they say goes unread."""
+    lacking = [each for each in _KEYS_2020 if each not in document]
+    others = islice((each for each in document if each not in _KEYS_2020), _MOST_COMPARED)
+    near = {each: nearest(each, lacking) for each in others}
+    return [Problem(key=each, text=f"unknown key {each}; did you mean {one}?") for each, one in near.items() if one]
 
 
 def parts_of(text: str) -> Iterator[Part]:
@@ -320,7 +333,9 @@ def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Prob
         reader = NodeReader()
         content = plain if plain is not None else reader.plain(node, "")
         problems += reader.problems
-        objects.append(Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020))
+        of_2020 = Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020)
+        objects.append(of_2020)
+        notes += [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
     elif head["group"] == GROUP and head.get("kind") in SHAPES:
         of_kind = _ObjectReader(head["kind"])
         objects.append(of_kind.object(node, head))
@@ -468,6 +483,12 @@ class _ObjectReader(NodeReader):
                 return self.plain(node, key)
             case list():
                 return list(self.items(node, key, lambda item, at: self._value(item, shape[0], at)))
+            case tuple():
+                found = {
+                    name: self.plain(value, path(key, name)) for name, value in self.fields(node, key, shape).items()
+                }
+                self._refuse_annotations(_entries(node).get("annotations"))
+                return found
             case dict():
                 return self._mapping(node, shape, key)
             case bool():
@@ -476,6 +497,13 @@ class _ObjectReader(NodeReader):
                 return self.number(node, key, "a number", MAX_NUMBER)
             case _:
                 return self.scalar(node, key)
+
+    def _refuse_annotations(self, node: Node | None) -> None:
+        """Note those with our own prefix that nothing here reads."""
+        known = KNOWN_ANNOTATIONS.get(self._kind, ())
+        for name, _ in node.value if isinstance(node, MappingNode) else ():
+            if isinstance(name, ScalarNode) and name.value.startswith(OWN_ANNOTATIONS) and name.value not in known:
+                self.unknown(name, "metadata.annotations", known)
 
     def _mapping(self, node: Node, shape: Mapping[str, Any], key: str) -> dict[str, Any]:
         if "*" in shape and isinstance(node, MappingNode):

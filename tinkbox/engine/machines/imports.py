@@ -6,22 +6,22 @@ Rule 2: all that is stored is stored in one transaction; what cannot be refuses 
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_many_answering
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
 from tinkbox.engine.machines.machines import Machines, claims
-from tinkbox.engine.turns import seldom_collected
-from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
+from tinkbox.engine.turns import Rehearsals, seldom_collected
+from tinkbox.model.errors import Conflict, Invalid, Refusal
 from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
-from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, routed
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, problems_told_once, routed
 from tinkbox.model.notes import MAX_NOTES
 from tinkbox.model.text import counted, quoted
 from tinkbox.store.database import Store, Tables
@@ -29,6 +29,7 @@ from tinkbox.store.hardware import MachineRecord
 
 PIECE: Final = 200  # so many machines are taken over in a turn of the event loop
 _PROBES: Final = 16
+_CLAIMS: Final = ("ip", "mac")  # the changes of what a machine is recognised by (`claims`)
 _STORED: Final = (ImportOutcome.MADE, ImportOutcome.UPDATED)
 
 
@@ -46,9 +47,6 @@ class Imported:
     changes: tuple[str, ...] = ()
     why: str = ""
     notes: tuple[str, ...] = ()
-
-    def problem(self) -> Problem:
-        return self.listed.problem(f"{self.listed.macs[0]}: {self.why}")
 
 
 @dataclass(slots=True)
@@ -82,11 +80,23 @@ def _is_of(record: MachineRecord | None, at: datetime) -> bool:
 class Imports:
     """Imports machines; those without an address get one as `Additions` gives it."""
 
-    def __init__(self, store: Store, machines: Machines, additions: Additions, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        additions: Additions,
+        rehearsals: Rehearsals,
+        clock: Callable[[], datetime],
+    ) -> None:
         self._store = store
         self._machines = machines
         self._additions = additions
+        self._rehearsals = rehearsals
         self._clock = clock
+
+    def turn(self, who: str) -> AbstractAsyncContextManager[None]:
+        """A person's turn, in which a list is read, and foretold where nothing is to be stored."""
+        return self._rehearsals.turn(who)
 
     async def preview(self, listed: Sequence[ListedMachine], *, update: bool) -> list[Imported]:
         """What would become of each, in their order; no address is probed.  Raises Unavailable when none is free."""
@@ -228,7 +238,7 @@ class Imports:
         for owner in owners:
             return self._compared(tables, listed, owner, known, update)
         if listed.address is not None:
-            reserved: Reservation | None = self._additions.reserved(listed.reserved, str(listed.gateway or ""))
+            reserved: Reservation | None = self._reserved(listed)
         else:
             reserved = next(free, None)
         made = added_hardware(Added(macs=listed.macs, name=listed.name, labels=listed.labels), reserved)
@@ -252,7 +262,7 @@ class Imports:
         changes += _rerouted(listed, hardware, target)
         needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
         if needing:
-            changed = ", ".join(dict.fromkeys(each.split(" ", 1)[0] for each in changes))
+            changed = ", ".join(dict.fromkeys(what for each in changes if (what := each.split(" ", 1)[0]) in _CLAIMS))
             raise Conflict(f"workflow {needing[0]} is not over and needs it as it is, without another {changed}")
         if len(noted) + len(notes) > MAX_NOTES:
             raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
@@ -263,6 +273,15 @@ class Imports:
         network = self._additions.network_of(listed.reserved) if listed.routers else None
         return routed(listed, network) if network else listed
 
+    def _reserved(self, listed: ListedMachine) -> Reservation:
+        """The address of one that has one; raises as `Additions.reserved`, in the same words for all of an unknown network."""
+        if self._additions.network_of(listed.reserved) is None:
+            such = IPv4Network(f"{listed.address}/24", strict=False)
+            raise Invalid(
+                f"no network known here has its address: give the prefix too, or name the network, such as --network {such}"
+            )
+        return self._additions.reserved(listed.reserved, str(listed.gateway or ""))
+
     def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
         shown = primary(hardware)
         has_moved = listed.address is not None and (
@@ -271,7 +290,7 @@ class Imports:
         is_rerouted = listed.gateway is not None and listed.gateway != shown.gateway
         reserved = None
         if has_moved or is_rerouted:
-            reserved = self._additions.reserved(listed.reserved, str(listed.gateway or ""))
+            reserved = self._reserved(listed)
         return Edit(
             name=listed.name if listed.name != called(hardware) else "",
             reservation=reserved,
@@ -409,10 +428,14 @@ def _given(planned: Sequence[Imported]) -> list[IPv4Address]:
 
 
 def _refuse(planned: Sequence[Imported], *, skip_invalid: bool) -> None:
-    refused = [each.problem() for each in planned if each.outcome is ImportOutcome.REFUSED]
+    refused = [
+        (str(each.listed.macs[0]), each.listed.problem(each.why))
+        for each in planned
+        if each.outcome is ImportOutcome.REFUSED
+    ]
     if refused and not skip_invalid:
         raise Invalid(
             f"{len(refused)} of {counted(len(planned), 'machine')} cannot be imported, so nothing was stored: correct them, or "
             "import the rest with --skip-invalid",
-            refused,
+            problems_told_once(refused, len(planned) - len(refused)),
         )

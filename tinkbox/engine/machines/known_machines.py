@@ -8,6 +8,7 @@ from typing import Any
 
 from tinkbox.engine.lookup import only_machine
 from tinkbox.engine.turns import in_slices
+from tinkbox.model import machine_keys
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, primary
 from tinkbox.model.labels import Selector
@@ -48,12 +49,12 @@ class KnownMachines:
 
     def find(self, key: str) -> MachineRecord:
         """The record that a key, as `Machines` takes it, means.  Raises NotFound, or Conflict when it fits several."""
-        return self._records[only_machine(meant(self, key), key)]
+        found = only_machine(meant(self, key), key, lambda ids: [self._records[each].hardware for each in ids])
+        return self._records[found]
 
     def key(self, hardware: Hardware) -> str:
-        """What means this machine and no other: its name, or its id where that means others as well, or another."""
-        name = name_of(hardware)
-        return name if name and list(exactly(self, name)) == [hardware.id] else hardware.id
+        """What means this machine and no other (`machine_keys.key`)."""
+        return machine_keys.key(self, hardware.id, name_of(hardware))
 
     def means_any(self, key: str) -> bool:
         """Whether a key is the whole id, an address or a name of any machine."""

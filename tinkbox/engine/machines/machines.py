@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
@@ -16,11 +17,13 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
+from tinkbox.model import machine_keys
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id, name_of, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
+from tinkbox.model.machine_keys import KeptMachines
 from tinkbox.model.machine_state import Doing, MachineState, state_of
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
@@ -289,7 +292,7 @@ class Machines:
 
     def credential(self, key: str, server: str, registry: str, who: str) -> Credential:
         """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
-        hardware = _in_service(self.known.find(key)).hardware
+        hardware = _in_service(self.known.find(key), self.known).hardware
         hardware_id = hardware.id
         ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
         self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
@@ -297,7 +300,7 @@ class Machines:
 
     async def rotate(self, key: str, server: str, registry: str, who: str) -> Credential:
         """The same for a person, and let nothing count any more that was given or exchanged before."""
-        hardware_id = _in_service(self.known.find(key)).hardware.id
+        hardware_id = _in_service(self.known.find(key), self.known).hardware.id
         ticket = await self.sessions.rotate(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
@@ -399,16 +402,17 @@ def refuse_deleted(tables: Tables, hardware_id: str) -> None:
 def refuse_retired(tables: Tables, ids: Iterable[str]) -> None:
     """Raise Conflict, which says what to do, where one of these machines is out of service."""
     for record in tables.hardware.some([each for each in ids if tables.retirements.of(each)]):
-        _in_service(record)
+        _in_service(record, tables.hardware)
 
 
-def _in_service(record: MachineRecord) -> MachineRecord:
+def _in_service(record: MachineRecord, kept: KeptMachines) -> MachineRecord:
     if record.retired is None:
         return record
-    name, reason = called(record.hardware), f": {record.retired.reason}" if record.retired.reason else ""
+    reason = f": {record.retired.reason}" if record.retired.reason else ""
+    means = machine_keys.key(kept, record.hardware.id, name_of(record.hardware))
     raise Conflict(
-        f"machine {name} is retired since {record.retired.at:%Y-%m-%d}{reason}: `tinkbox hardware return {name}` takes it back "
-        "into service"
+        f"machine {called(record.hardware)} is retired since {record.retired.at:%Y-%m-%d}{reason}: "
+        f"`tinkbox hardware return {quote(means)}` takes it back into service"
     )
 
 

@@ -1,10 +1,10 @@
 """Which machine a `kind: Workflow` refers to by name."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress
+from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.kubernetes import identity
 
 
@@ -28,9 +28,24 @@ class References:
         # No other: it may have been renamed since.
         return found if found is not None and found.name == name else self._by_name.get(name)
 
+    def of(self, machine_id: str) -> Hardware | None:
+        """The machine of exactly this id."""
+        return self._by_id.get(machine_id)
+
     def at(self, address: str) -> Hardware | None:
         """The machine that has a MAC, however it is spelled, an address or an agent id."""
         spelled = address
         with suppress(Invalid):
             spelled = MacAddress(address)
         return self._by_address.get(spelled)
+
+
+def runs_elsewhere(referred: Hardware, workers: Collection[Hardware]) -> str:
+    """What to say of a workflow whose `hardwareRef` is none of its workers, as Tinkerbell allows; empty: it is one."""
+    if not workers or any(each.id == referred.id for each in workers):
+        return ""
+    others = ", ".join(dict.fromkeys(map(called, workers)))
+    return (
+        f"its template is filled from machine {called(referred)}, and its actions run on {others}, whose MAC or address "
+        f"hardwareMap has: if {called(referred)} is meant, give its own there"
+    )

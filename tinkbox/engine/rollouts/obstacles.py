@@ -1,7 +1,8 @@
 """What keeps machines from beginning that may have work: told once for all of them.  Pure."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from shlex import quote
 from typing import Final
 
 from tinkbox.engine.workflows.image_digests import DigestOf
@@ -10,12 +11,18 @@ from tinkbox.model.hardware import Hardware, called, primary
 NAMED: Final = 5  # machines in a line
 
 
-def boot_obstacles(machines: Sequence[Hardware], osie: Collection[str]) -> Iterator[str]:
-    """What stands in the way of their boot; `osie` are the architectures of the OSIEs that there are."""
-    silent = [called(each) for each in machines if not any(one.allow_pxe for one in each.interfaces)]
+def boot_obstacles(
+    machines: Sequence[Hardware], osie: Collection[str], key: Callable[[Hardware], str]
+) -> Iterator[str]:
+    """What stands in the way of their boot.
+
+    `osie` are the architectures of the OSIEs that there are, `key` is what means a machine and no other.
+    """
+    silent = [each for each in machines if not any(one.allow_pxe for one in each.interfaces)]
     if silent:
         its = "its document" if len(silent) == 1 else "their documents"
-        yield f"no card of {_machines(silent)} may netboot: allow it in {its}, `tinkbox hardware edit {silent[0]}`"
+        edit = f"`tinkbox hardware edit {quote(key(silent[0]))}`"
+        yield f"no card of {_machines([called(each) for each in silent])} may netboot: allow it in {its}, {edit}"
     missing: dict[str, list[str]] = defaultdict(list)
     for each in machines:
         if (architecture := str(primary(each).architecture)) not in osie:

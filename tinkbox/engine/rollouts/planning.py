@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Final, TypeVar
 
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -16,6 +17,7 @@ from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
 from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.engine.workflows.workflows import check_size
+from tinkbox.model import machine_keys
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.hardware import Hardware, MacAddress, called, primary
 from tinkbox.model.labels import Labels, Selector
@@ -148,7 +150,9 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         if record.retired is None:
             found.setdefault(machine.hardware.id, machine)
         else:
-            refused.append(Refused(name=machine.name, machine=machine.hardware.id, why=_retired(machine.name)))
+            refused.append(
+                Refused(name=machine.name, machine=machine.hardware.id, why=_retired(known.key(record.hardware)))
+            )
     if wanted.selector is not None:
         selected = await in_slices(lambda each: _chosen(each.hardware), known.selected(wanted.selector))
         places = await in_slices(lambda each: natural(each.name), selected)
@@ -165,8 +169,8 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
     return list(found.values()), refused
 
 
-def _retired(name: str) -> str:
-    return f"it is retired: `tinkbox hardware return {name}` takes it back into service"
+def _retired(key: str) -> str:
+    return f"it is retired: `tinkbox hardware return {quote(key)}` takes it back into service"
 
 
 def _too_many(number: int) -> Invalid:
@@ -263,7 +267,9 @@ def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -
         for machine, rollout_id in tables.rollouts.waiting_in(ids, apart_from).items()
     }
     gone = {
-        machine: "it was deleted meanwhile" if deleted else _retired(machines[machine])
+        machine: "it was deleted meanwhile"
+        if deleted
+        else _retired(machine_keys.key(tables.hardware, machine, machines[machine]))
         for machine, deleted in tables.rollouts.out_of_service(ids).items()
     }
     return waiting | busy | gone

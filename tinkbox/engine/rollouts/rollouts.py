@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from tinkbox.engine.lookup import only
+from tinkbox.engine.lookup import only, only_called
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.obstacles import boot_obstacles, missing_images
 from tinkbox.engine.rollouts.planning import (
@@ -22,14 +22,15 @@ from tinkbox.engine.rollouts.settling import explained, note
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.parameters import needless
-from tinkbox.engine.templates.templates import find_template
-from tinkbox.engine.turns import OneEach, Turns
+from tinkbox.engine.templates.templates import find_listed_template, find_template
+from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
 from tinkbox.model.errors import Conflict, Invalid, Problem
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.keys import meant
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.rollout import (
@@ -87,7 +88,8 @@ class Members:
 class Rollouts:
     """Make, show, pause, resume, cancel, retry and delete rollouts.
 
-    Wherever a `key` is asked, it is an id, a template's name, whose newest rollout is meant, or a unique beginning of an id.
+    Wherever a `key` is asked, it is an id, a template's name, or a unique beginning of an id.  Where a rollout is shown, the name
+    means the newest; what changes one raises Conflict where several have the name (`find_to_change`).
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Rollouts:
         new_id: Callable[[], str],
         names: Names,
         renderings: Turns,
+        rehearsals: Rehearsals,
         digest_of: DigestOf,
     ) -> None:
         self._store = store
@@ -111,10 +114,10 @@ class Rollouts:
         self._names = names
         self._renderings = renderings
         self._digest_of = digest_of
-        self._rehearsals = OneEach()
+        self._rehearsals = rehearsals
 
     async def rehearse(self, wanted: Wanted, who: str) -> Plan:
-        """As `plan`, one of each person at a time."""
+        """As `plan`, in a turn of this person's (`Rehearsals`)."""
         async with self._rehearsals.turn(who):
             return await self.plan(wanted, who)
 
@@ -142,7 +145,11 @@ class Rollouts:
         """
         machines = [each.hardware for each in plan.machines]
         in_vain = needless(plan.template.name, plan.template.data, list(plan.parameters))
-        return [*in_vain, *boot_obstacles(machines, osie), *missing_images(plan.images, self._digest_of)]
+        return [
+            *in_vain,
+            *boot_obstacles(machines, osie, self._machines.known.key),
+            *missing_images(plan.images, self._digest_of),
+        ]
 
     async def create(self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False) -> Standing:
         """Make a rollout, which begins at once.
@@ -218,23 +225,26 @@ class Rollouts:
         await self._workflows.taken_in(prepared.name, workers)
         return prepared.id
 
-    async def all(self) -> list[Standing]:
-        """Every rollout, oldest first, without its machines."""
+    async def all(self, template: str = "") -> list[Standing]:
+        """Every rollout, oldest first, without its machines; of a `template` those of what this key means (`find_listed_template`)."""
 
         def question(tables: Tables) -> list[Standing]:
-            found = tables.rollouts.all()
+            found = tables.rollouts.all(find_listed_template(tables, template) if template else None)
             ids = [each.id for each in found]
             counts, held = tables.rollouts.counts(ids), tables.rollouts.held(ids)
             return [Standing(rollout=each, counts=counts[each.id], held=held.get(each.id, 0)) for each in found]
 
         return await self._store.read(question)
 
-    async def get(self, key: str, *, to_delete: bool = False) -> Standing:
-        """Raises NotFound, or Conflict when the key fits several, and `to_delete` it what `delete` does."""
+    async def get(self, key: str, to_change: ToChange = ToChange.NO) -> Standing:
+        """The one that the key means `to_change` it so.
+
+        Raises NotFound, or Conflict when the key fits several, and where it is to be deleted what `delete` does.
+        """
 
         def question(tables: Tables) -> Standing:
-            rollout = find_rollout(tables, key)
-            if to_delete:
+            rollout = find_rollout(tables, key) if to_change is ToChange.NO else find_to_change(tables, key, to_change)
+            if to_change is ToChange.DELETE:
                 _refuse_deletion(rollout)
             under_way = tables.rollouts.members(rollout.id, UNDER_WAY, SHOWN)
             workflows, holds = _reached(tables, under_way)
@@ -312,13 +322,13 @@ class Rollouts:
             tables.rollouts.put_back(rollout.id, [each.position for each in again if each.machine not in apart])
             return refused
 
-        return await self._change(key, Happening.RETRIED, check)
+        return await self._change(key, Happening.RETRIED, check, to_change=ToChange.ANY)
 
     async def delete(self, key: str) -> str:
         """Forget a rollout that is over; its workflows stay.  Returns the id.  Raises Conflict before it is over."""
 
         def use_case(tables: Tables) -> str:
-            rollout = find_rollout(tables, key)
+            rollout = find_to_change(tables, key, ToChange.DELETE)
             _refuse_deletion(rollout)
             tables.rollouts.delete(rollout.id)
             return rollout.id
@@ -333,12 +343,13 @@ class Rollouts:
         happening: Happening,
         check: Callable[[Tables, Rollout], Sequence[Refused]] = lambda _, __: (),
         stop_into: RolloutState | None = None,
+        to_change: ToChange = ToChange.UNFINISHED,
     ) -> Standing:
         """Let a person's word count, if the table has it and `check` does not raise, which returns what is left out."""
         now = self._clock()
 
         def use_case(tables: Tables) -> tuple[str, Sequence[Refused]]:
-            rollout = find_rollout(tables, key)
+            rollout = find_to_change(tables, key, to_change)
             state = advance(rollout, happening)
             refused = check(tables, rollout)
             tables.rollouts.set_state(rollout.id, state, now, stop_into)
@@ -350,8 +361,21 @@ class Rollouts:
 
 
 def find_rollout(tables: Tables, key: str) -> Rollout:
-    """The one rollout that `key` means; raises NotFound or Conflict."""
+    """What `key` means where a rollout is shown: the one, or the newest of its template's name; raises NotFound or Conflict."""
     return only(meant(tables.rollouts, key), "rollout", key)
+
+
+def find_to_change(tables: Tables, key: str, to_change: ToChange) -> Rollout:
+    """What `key` means for what changes it so; raises NotFound, or Conflict also for a name that several have.
+
+    As `find_rollout`; for `UNFINISHED` the only one of a name that is not over, and one that is where no other has the name.
+    """
+    rollout = find_rollout(tables, key)
+    if key != rollout.template_name or key == rollout.id:
+        return rollout
+    over = OVER if to_change is ToChange.UNFINISHED else ()
+    (found,) = tables.rollouts.having(only_called(tables.rollouts.called(key), "rollout", key, over=over))
+    return found
 
 
 def _reached(tables: Tables, under_way: Sequence[Member]) -> tuple[list[ListedWorkflow], dict[str, Hold]]:

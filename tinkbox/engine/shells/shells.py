@@ -20,10 +20,11 @@ from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shell_requests import check, held_attempt, is_plain
 from tinkbox.engine.shells.tickets import Tickets
 from tinkbox.engine.wakeups import CHANGES, SHELLS, Wakeups, worker_wakeup
-from tinkbox.engine.workflows.workflows import UNFINISHED, find_to_change, find_workflow
+from tinkbox.engine.workflows.workflows import find_to_change, find_workflow
 from tinkbox.model import shells as facts
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
@@ -125,7 +126,7 @@ class Shells:
         check(wish)
 
         def use_case(tables: Tables) -> tuple[Session, bool]:
-            workflow = find_to_change(tables, key, UNFINISHED)
+            workflow = find_to_change(tables, key, ToChange.HELD)
             current = workflow.current()
             live = tables.shells.live_of(current.attempt) if current else []
             if is_plain(wish):
@@ -163,7 +164,7 @@ class Shells:
         """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
 
         def question(tables: Tables) -> tuple[Workflow, list[Session]]:
-            workflow = find_to_change(tables, key, UNFINISHED)
+            workflow = find_to_change(tables, key, ToChange.HELD)
             return workflow, tables.shells.of(workflow.id)
 
         workflow, sessions = await self._store.read(question)

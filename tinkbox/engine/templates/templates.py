@@ -12,7 +12,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdict, validate
-from tinkbox.engine.turns import OneEach, Turns, in_thread, seldom_collected
+from tinkbox.engine.turns import Rehearsals, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.errors import Conflict, Invalid
@@ -44,6 +44,7 @@ class Templates:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         renderings: Turns,
+        rehearsals: Rehearsals,
         names: Names,
     ) -> None:
         self._store = store
@@ -52,7 +53,7 @@ class Templates:
         self._clock = clock
         self._new_id = new_id
         self._names = names
-        self._validations = OneEach()
+        self._rehearsals = rehearsals
 
     async def create(self, name: str, data: str, who: str = OPERATOR) -> str:
         """Store a checked template; returns its id.
@@ -118,19 +119,8 @@ class Templates:
         return await self._store.read(lambda tables: tables.templates.all())
 
     async def with_workflows(self, key: str) -> OfTemplate:
-        """Whose workflows a key selects: also a template's that is gone, by the name that these show, or by its id.
-
-        Raises NotFound, or Conflict when the key fits several.
-        """
-
-        def question(tables: Tables) -> OfTemplate:
-            kept = tables.workflow_templates
-            if key in catalogue():  # a template of the program has its name for an id
-                return next(iter(kept.named(key)), OfTemplate(called=key))
-            begin = (each for each in beginning(kept, key) if each.id not in catalogue())
-            return only(exactly(kept, key) or tuple(begin), "template", key)
-
-        return await self._store.read(question)
+        """Whose workflows a key selects (`find_listed_template`)."""
+        return await self._store.read(lambda tables: find_listed_template(tables, key))
 
     async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:
         """Change name, text or both; existing workflows stay as they are.  Returns the id."""
@@ -159,9 +149,9 @@ class Templates:
     async def validate(
         self, text: str, machines: Sequence[Hardware], devices: Mapping[str, str] | None, who: str
     ) -> list[Verdict]:
-        """What `validation.validate` says of a text, in this person's turn; one at a time of each person."""
+        """What `validation.validate` says of a text, in this person's turn, as `Rehearsals` has it."""
         with self._renderings.place(who) as turn:
-            async with self._validations.turn(who):
+            async with self._rehearsals.turn(who):
                 with seldom_collected:
                     return await validate(text, machines, self._names, devices, turn)
 
@@ -193,6 +183,18 @@ def find_template(tables: Tables, key: str) -> Template | BuiltIn:
     if not found and key in catalogue():
         return catalogue()[key]
     return only(found or beginning(tables.templates, key), "template", key)
+
+
+def find_listed_template(tables: Tables, key: str) -> OfTemplate:
+    """Whose workflows and rollouts a key selects: also a template's that is gone, by the name that these show, or by its id.
+
+    Raises NotFound, or Conflict when the key fits several.
+    """
+    kept = tables.workflow_templates
+    if key in catalogue():  # a template of the program has its name for an id
+        return next(iter(kept.named(key)), OfTemplate(called=key))
+    begin = (each for each in beginning(kept, key) if each.id not in catalogue())
+    return only(exactly(kept, key) or tuple(begin), "template", key)
 
 
 def _stored(tables: Tables, key: str) -> Template:

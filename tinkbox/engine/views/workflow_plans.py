@@ -1,7 +1,8 @@
 """What would happen if a workflow were made: it is prepared and bound as `Workflows.create` does, and forgotten."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Final
 
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -15,7 +16,7 @@ from tinkbox.engine.workflows.image_digests import DigestOf
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Invalid, Problem, Refusal
-from tinkbox.model.hardware import called, primary
+from tinkbox.model.hardware import Hardware, called, primary
 from tinkbox.model.services import APPLIANCE
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -121,12 +122,14 @@ class WorkflowPlans:
             plan = _named(plan, prepared)
             workflow = self._workflows.bound(hardware_at(self._known), prepared)
         except Refusal as refusal:
-            return replace(plan, obstacles=[*_in_the_way(plan.machines, osie), _obstacle(refusal)])
+            return replace(plan, obstacles=[*_in_the_way(plan.machines, osie, self._known.key), _obstacle(refusal)])
         records = [each for worker in _everybody(workflow) if (each := self._known.get(worker)) is not None]
         plan = self._bound(plan, workflow, records)
         working = [each for each in records if each.hardware.id in workflow.workers()]
         waits = await self._store.read(lambda tables: list(_waits(tables, working)))
-        return replace(plan, obstacles=[*_in_the_way(working, osie), *self._missing_images(plan), *waits])
+        return replace(
+            plan, obstacles=[*_in_the_way(working, osie, self._known.key), *self._missing_images(plan), *waits]
+        )
 
     def warnings(self, workflow: Workflow, osie: Collection[str]) -> list[str]:
         """What keeps a workflow that was made from beginning; `osie` as for `plan`."""
@@ -137,7 +140,7 @@ class WorkflowPlans:
         ]
         unpinned = [name for name, digest in images if not digest]
         return [
-            *boot_obstacles([each.hardware for each in records], osie),
+            *boot_obstacles([each.hardware for each in records], osie, self._known.key),
             *missing_images(unpinned, self._digest_of),
         ]
 
@@ -206,14 +209,15 @@ def _obstacle(refusal: Refusal) -> Obstacle:
     return Obstacle(text=str(refusal), problems=refusal.problems if isinstance(refusal, Invalid) else ())
 
 
-def _in_the_way(machines: Sequence[MachineRecord], osie: Collection[str]) -> Iterator[Obstacle]:
-    """What of the machines themselves stands in the way of their boot."""
+def _in_the_way(
+    machines: Sequence[MachineRecord], osie: Collection[str], key: Callable[[Hardware], str]
+) -> Iterator[Obstacle]:
+    """What of the machines themselves stands in the way of their boot; `key` is what means one and no other."""
     for each in machines:
-        name = called(each.hardware)
         if each.retired is not None:
-            text = f"machine {name} is retired: `tinkbox hardware return {name}` takes it back into service"
-            yield Obstacle(text=text)
-        yield from (Obstacle(text=text) for text in boot_obstacles([each.hardware], osie))
+            back = f"`tinkbox hardware return {quote(key(each.hardware))}` takes it back into service"
+            yield Obstacle(text=f"machine {called(each.hardware)} is retired: {back}")
+        yield from (Obstacle(text=text) for text in boot_obstacles([each.hardware], osie, key))
 
 
 def _waits(tables: Tables, machines: Sequence[MachineRecord]) -> Iterator[Obstacle]:

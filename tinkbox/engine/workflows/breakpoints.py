@@ -7,7 +7,7 @@ A worker lets nothing go without a verdict.  Whoever says that an action runs, b
 a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -25,6 +25,7 @@ from tinkbox.model import breakpoint as model
 from tinkbox.model import history
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -98,11 +99,11 @@ class Breakpoints:
 
         return await self._told(use_case)
 
-    async def standing(self, key: str, to_change: Collection[State] | None = None) -> Standing:
-        """What is armed and held of a workflow; with states, of that which the key means `to_change` one in these."""
+    async def standing(self, key: str, to_change: ToChange = ToChange.NO) -> Standing:
+        """What is armed and held of the workflow that a key means `to_change` it so."""
 
         def question(tables: Tables) -> Standing:
-            found = find_workflow(tables, key) if to_change is None else find_to_change(tables, key, to_change)
+            found = find_workflow(tables, key) if to_change is ToChange.NO else find_to_change(tables, key, to_change)
             return _standing(tables, found)
 
         return await self._store.read(question)
@@ -291,7 +292,7 @@ def _standing(tables: Tables, workflow: Workflow) -> Standing:
 
 def _open(tables: Tables, key: str) -> Hold:
     """The hold that a workflow is in and that nobody decided about yet."""
-    standing = _standing(tables, find_to_change(tables, key, UNFINISHED))
+    standing = _standing(tables, find_to_change(tables, key, ToChange.HELD))
     identity, hold = standing.workflow.id, standing.hold
     if hold is None:
         newest = f" any more: {decided(standing.holds[-1])}" if standing.holds else ": tinkbox breakpoint list"

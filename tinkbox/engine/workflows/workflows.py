@@ -1,11 +1,11 @@
 """Use-cases of workflows: create, show, cancel, retry, delete."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tinkbox.engine.lookup import MOST_TOLD, only, only_machine
+from tinkbox.engine.lookup import MOST_TOLD, only, only_called, only_machine
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
@@ -24,11 +24,12 @@ from tinkbox.engine.workflows.retries import awaited, end_if_up, refuse_departed
 from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
 from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
-from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
+from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
@@ -50,6 +51,19 @@ MAX_DEVICES = 256
 PAGE = 50
 ANY_STATE = frozenset(State)
 UNFINISHED = ANY_STATE - FINAL
+_OF_PRESENT = frozenset({ToChange.UNFINISHED, ToChange.HELD})  # what can be done to nothing that is over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a list has: `total` without its limit; `pages`, some workflows at a time, so that booting machines are answered in between.
+
+    As long as pages are to come, `octets` of memory are kept.
+    """
+
+    total: int
+    octets: int
+    pages: AsyncIterator[list[ListedWorkflow]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,19 +264,22 @@ class Workflows:
         """By the clock that times of creation are of."""
         return self._clock()
 
-    async def found(self, wanted: WorkflowListing) -> tuple[int, AsyncIterator[list[ListedWorkflow]]]:
-        """How many there are without the limit, and those that are listed, some at a time: booting machines are answered in between."""
-        ids, total = await self._store.read(lambda tables: tables.workflows.listed_ids(wanted))
-        return total, self._pages(ids)
+    async def found(self, wanted: WorkflowListing) -> Found:
+        """The workflows that a list has."""
+        numbers, total = await self._store.read(lambda tables: tables.workflows.listed_numbers(wanted))
+        return Found(total=total, octets=len(numbers) * numbers.itemsize, pages=self._pages(numbers))
 
-    async def _pages(self, ids: Sequence[str]) -> AsyncIterator[list[ListedWorkflow]]:
-        for begin in range(0, len(ids), PAGE):
-            page = ids[begin : begin + PAGE]
-            listed = await self._listed(page)
-            yield [listed[each] for each in page if each in listed]
+    async def _pages(self, numbers: Sequence[int]) -> AsyncIterator[list[ListedWorkflow]]:
+        for begin in range(0, len(numbers), PAGE):
+            yield await self._listed(numbers[begin : begin + PAGE])
 
-    async def _listed(self, ids: Sequence[str]) -> dict[str, ListedWorkflow]:
-        return {each.id: each for each in await self._store.read(lambda tables: tables.workflows.listed(ids))}
+    async def _listed(self, numbers: Sequence[int]) -> list[ListedWorkflow]:
+        def question(tables: Tables) -> list[ListedWorkflow]:
+            ids = tables.workflows.numbered(numbers)
+            listed = {each.id: each for each in tables.workflows.listed(ids)}
+            return [listed[each] for each in ids]
+
+        return await self._store.read(question)
 
     async def label(self, key: str, change: LabelChange) -> str:
         """Change a workflow's labels; returns its id.  Raises Invalid for too many, and for the appliance's own."""
@@ -303,7 +320,7 @@ class Workflows:
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = find_to_change(tables, key, UNFINISHED)
+            workflow = find_to_change(tables, key, ToChange.UNFINISHED)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             woken = self._discard(tables, workflow.id, State.CANCELED, who)
@@ -503,66 +520,94 @@ def find_workflow(tables: Tables, key: str) -> Workflow:
 
     Its whole id and its name come first, then a machine's, an id's beginning last, as for all keys.
     """
-    return _meant(tables, key, to_change=False)
+    return _meant(tables, key, ToChange.NO)
 
 
-def find_to_change(tables: Tables, key: str, states: Collection[State] = ANY_STATE) -> Workflow:
-    """What `key` means for a verb that changes workflows in these states; raises NotFound or Conflict.
+def find_to_change(tables: Tables, key: str, to_change: ToChange = ToChange.ANY) -> Workflow:
+    """What `key` means for what changes it so; raises NotFound or Conflict.
 
     As `find_workflow`, but a machine's name means no workflow from before the machine was registered, and of several that have
-    a name it is the only one in these states.  It is in another one where the key means only that: the verb says why not.
+    a name, or that are the machine's, it is the only one to which that can be done (`ToChange`).  It is another one where the
+    key means only that, and the machine's newest where it can be done to none: the verb says why not.
     """
-    workflow = _meant(tables, key, to_change=True)
+    workflow = _meant(tables, key, to_change)
     if key != workflow.name or key == workflow.id:
         return workflow
-    called = tables.workflows.called(key)
-    fit = [identity for identity, state in called if state in states]
-    if len(fit) == 1 or len(called) == 1:
-        found = tables.workflows.get(fit[0]) if fit else workflow
-        _refuse_namesake(tables, found, key)
-        return found
-    which = "that are not over are called" if fit and states is UNFINISHED else "are called"
-    over = "" if fit else ", and all of them are over"
-    named = [(identity, state) for identity, state in reversed(called) if state in states or not fit]
-    listed = ", ".join(f"{identity[:8]} ({state})" for identity, state in named[:MOST_TOLD])
-    more = f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
-    raise Conflict(
-        f"{len(named)} workflows {which} {quoted(key)}{over}: {listed}{more}; name one by its id, which `tinkbox workflow list` "
-        "shows, or by its machine, or select several by their labels with -l"
+    found = tables.workflows.get(
+        only_called(
+            tables.workflows.called(key),
+            "workflow",
+            key,
+            over=FINAL if to_change in _OF_PRESENT else (),
+            otherwise=", or by its machine, or select several by their labels with -l",
+        )
     )
+    _refuse_namesake(tables, found, key, to_change)
+    return found
 
 
-def _refuse_namesake(tables: Tables, workflow: Workflow, key: str) -> None:
-    """Raise Conflict where a key is the workflow's name and that of a machine, whose newest workflow is another one."""
+def _refuse_namesake(tables: Tables, workflow: Workflow, key: str, to_change: ToChange) -> None:
+    """Raise Conflict where a key is the workflow's name and that of a machine, of which it means another workflow."""
     for machine in machine_keys.exactly(tables.hardware, key):
-        newest = next(iter(tables.workflows.newest_of(machine)), workflow)
-        if newest.id != workflow.id:
-            raise Conflict(
-                f"{quoted(key)} is the name of workflow {workflow.id[:8]} ({workflow.state}) and of a machine, of which workflow "
-                f"{newest.id[:8]} ({newest.state}) is: name one by its id"
-            )
+        newest = [(each.id, each.state) for each in tables.workflows.newest_of(machine)]
+        for identity, state in _changeable(tables, machine, to_change) or newest:
+            if identity != workflow.id:
+                raise Conflict(
+                    f"{quoted(key)} is the name of workflow {workflow.id[:8]} ({workflow.state}) and of a machine, of which "
+                    f"workflow {identity[:8]} ({state}) is: name one by its id"
+                )
 
 
-def _meant(tables: Tables, key: str, *, to_change: bool) -> Workflow:
+def _meant(tables: Tables, key: str, to_change: ToChange) -> Workflow:
     found = keys.exactly(tables.workflows, key)
     if not found and (machines := machine_keys.exactly(tables.hardware, key)):
-        return _newest_of(tables, only_machine(machines, key), key, to_change=to_change)
+        machine = only_machine(machines, key, lambda ids: [each.hardware for each in tables.hardware.some(ids)])
+        return _of_machine(tables, machine, key, to_change)
     if not found and not (found := keys.beginning(tables.workflows, key)):
         machines = machine_keys.beginning(tables.hardware, key)
-        return _newest_of(tables, only(machines, "workflow", key), key, to_change=to_change)
+        return _of_machine(tables, only(machines, "workflow", key), key, to_change)
     return only(found, "workflow", key)
 
 
-def _newest_of(tables: Tables, machine: str, key: str, *, to_change: bool) -> Workflow:
-    """The newest workflow of the machine that a key means; raises NotFound."""
+def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> Workflow:
+    """Of the workflows of the machine that a key means the only one to which it can be done, else the newest.
+
+    Raises NotFound where it has none, and Conflict with the ids of several to which it can be done.
+    """
+    fit = _changeable(tables, machine, to_change)
+    if len(fit) == 1:
+        return tables.workflows.get(fit[0][0])
+    if fit:
+        which = "are held" if to_change is ToChange.HELD else "are not over"
+        listed = ", ".join(f"{identity[:8]} ({state})" for identity, state in reversed(fit[-MOST_TOLD:]))
+        more = f" and {len(fit) - MOST_TOLD} more" if len(fit) > MOST_TOLD else ""
+        raise Conflict(f"{len(fit)} workflows of machine {quoted(key)} {which}: {listed}{more}; name one by its id")
     earlier = ""
     for workflow in tables.workflows.newest_of(machine):
-        if not to_change or machine not in tables.hardware.left(workflow.id, [machine]):
+        if to_change is ToChange.NO or machine not in tables.hardware.left(workflow.id, [machine]):
             return workflow
         earlier = f", which was deleted and registered anew since workflow {workflow.id[:8]},"
     raise NotFound(
         f"machine {key[:80]}{earlier} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
     )
+
+
+def _changeable(tables: Tables, machine: str, to_change: ToChange) -> list[tuple[str, State]]:
+    """The ids and states of those workflows of a machine that are not over, or held, where it needs such, oldest first; else none.
+
+    What can be done to those that are over, such as to retry one, is done to the newest: there are ever more of them.
+    """
+    if to_change not in _OF_PRESENT:
+        return []
+    found = [
+        (identity, state)
+        for identity, state in tables.workflows.unfinished_of(machine)
+        if machine not in tables.hardware.left(identity, [machine])
+    ]
+    if to_change is ToChange.UNFINISHED:
+        return found
+    held = tables.holds.held([identity for identity, _ in found])
+    return [each for each in found if each[0] in held]
 
 
 def check_size(devices: Mapping[str, str]) -> None:
@@ -583,7 +628,7 @@ def check_size(devices: Mapping[str, str]) -> None:
 def _arm(tables: Tables, workflow: Workflow, of_template: Breakpoints, change: Change | None, who: str) -> None:
     """Arm a new workflow's breakpoints."""
     by_person = armed(of_template, change, workflow) if change is not None else of_template
-    for breakpoints, whose in ((of_template, "the template"), (by_person, who)):
+    for breakpoints, whose in ((of_template, THE_TEMPLATE), (by_person, who)):
         if breakpoints != tables.holds.armed(workflow.id):
             tables.holds.arm(workflow.id, breakpoints)
             tables.events.add(workflow.id, workflow.created_at, *history.breakpoints_armed(breakpoints, whose))

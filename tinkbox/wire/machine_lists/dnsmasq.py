@@ -30,8 +30,8 @@ from tinkbox.wire.machine_lists.listing import (
     MAX_PATH,
     Gathered,
     Network,
+    Unread,
     is_address,
-    own_labels,
     shown,
     whole_mac,
     within,
@@ -59,7 +59,12 @@ _SETTING: Final = re.compile(
     r"|bind-(?:interfaces|dynamic)|expand-hosts|domain-needed|bogus-priv|no-(?:hosts|resolv)|host-record|log-dhcp)\s*(?:=|\Z)"
 )
 _ROUTER: Final = ("3", "option:router")
-_NOT_DHCP4S: Final = ("vendor:", "encap:", "vi-encap:", "option6:")  # what follows is an option of others
+_UNREAD: Final = {
+    Unread.DNS: ("6", "option:dns-server"),
+    Unread.NTP: ("42", "option:ntp-server"),
+}
+_OPTION_NAMES: Final = ("option:", "option6:")
+_NOT_DHCP4S: Final = ("vendor:", "encap:", "vi-encap:")  # what follows is an option of others
 _ITSELF: Final = "0.0.0.0"  # the host that dnsmasq runs on  # noqa: S104
 _NO_VALUES: Final = ("set:", "net:", "tag:", "id:")
 _KNOWN: Final = "known"  # a tag of every host that has a line of its own
@@ -197,6 +202,9 @@ def take(text: str, gathered: Gathered, configuration: Configuration) -> None:
         elif (found := _RANGE.match(bare)) is not None:
             configuration.ranges += [(gathered, each) for each in _ranges(_fields(found))]
         elif (found := _OPTION.match(bare)) is not None:
+            for what, names in _UNREAD.items():
+                if _values(_fields(found), names)[1:]:
+                    gathered.leave_unread(what, line)
             configuration.routers += (routers := [*_routers(_fields(found), gathered, line)])
             if routers and _ITSELF in _fields(found):
                 gathered.change(
@@ -287,12 +295,22 @@ def _network(address: str, mask: str) -> IPv4Network | None:
     return network if int(network.netmask) == int(IPv4Network((mask, 32)).network_address) else None
 
 
+def _values(parts: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """An option of DHCP by any of its names, and what is told with it; empty where the fields are another one.
+
+    It is the first field that is a number or a name of an option (`parse_dhcp_opt`): tags stand before it.
+    """
+    at = next((n for n, each in enumerate(parts) if each.isdecimal() or each.lower().startswith(_OPTION_NAMES)), None)
+    if at is None or parts[at].lower() not in names or any(each.startswith(_NOT_DHCP4S) for each in parts[:at]):
+        return ()
+    return parts[at:]
+
+
 def _routers(parts: Sequence[str], gathered: Gathered, line: int) -> Iterator[_Router]:
-    at = next((number for number, each in enumerate(parts) if each.lower() in _ROUTER), len(parts))
-    address = next(iter(parts[at + 1 :]), "")
-    is_own = at < len(parts) and not any(each.startswith(_NOT_DHCP4S) for each in parts[:at])
-    if is_own and (not address or is_address(address)):
-        tags = frozenset(re.sub(r"\A(?:tag|net):", "", each) for each in parts[:at])
+    told = _values(parts, _ROUTER)
+    address = next(iter(told[1:]), "")
+    if told and (not address or is_address(address)):
+        tags = frozenset(re.sub(r"\A(?:tag|net):", "", each) for each in parts[: len(parts) - len(told)])
         yield _Router(address="" if address == _ITSELF else address, tags=tags, gathered=gathered, line=line)
 
 
@@ -382,9 +400,9 @@ def _host(text: str, line: int, gathered: Gathered, configuration: Configuration
     around = _around(address, [each for _, each in configuration.ranges], own, tags)
     needed = [] if around is None else [each for each in around.needed if not each.startswith("!")]
     routers = _routers_of(configuration.routers, [*own, *needed], around, tags)
-    gateway = ""
+    gateway = stray = ""
     if around is not None and around.network is not None:
-        gateway, routers = _first_of(routers, around.network), []
+        stray, gateway, routers = next(iter(routers), ""), _first_of(routers, around.network), []
         if not gateway and _first_of(_routers_of(configuration.routers, (), around, tags), around.network):
             # With a prefix, it does not get the gateway of its network, which dnsmasq does not tell it.
             address = f"{address}/{around.network.prefixlen}"
@@ -394,7 +412,8 @@ def _host(text: str, line: int, gathered: Gathered, configuration: Configuration
         address=address,
         gateway=gateway,
         routers=takewhile(bool, routers) if address else (),
-        labels=own_labels({}, _set_by(text)),
+        stray=stray,
+        labels=gathered.labels({}, _set_by(text)),
         line=line,
     )
 

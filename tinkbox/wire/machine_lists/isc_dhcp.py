@@ -21,7 +21,7 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.machine_lists import parse_address
-from tinkbox.wire.machine_lists.listing import Gathered, Network, is_address, own_name, shown, whole_mac
+from tinkbox.wire.machine_lists.listing import Gathered, Network, Unread, is_address, own_name, shown, whole_mac
 
 MAX_DEPTH: Final = 64
 HOST: Final = re.compile(r"\bhost\s+\S+\s*\{")
@@ -29,6 +29,10 @@ LEASE: Final = re.compile(r"^[^\S\n]*(?:lease\s+[0-9.]+\s*\{|(?:server-duid|auth
 SUBNET: Final = re.compile(r"^[^\S\n]*(?:shared-network\s+\S+|subnet\s+[0-9.]+\s+netmask\s+[0-9.]+)\s*\{", re.MULTILINE)
 INCLUDE: Final = re.compile(r'^[^\S\n]*include\s+"[^"\n]*"\s*;', re.MULTILINE)
 _ROUTERS: Final = ("option", "routers")
+_UNREAD: Final[Mapping[tuple[str, ...], Unread]] = {
+    ("option", "domain-name-servers"): Unread.DNS,
+    ("option", "ntp-servers"): Unread.NTP,
+}
 # What stands in these is for machines that send something.
 _CONDITIONS: Final = frozenset({"class", "subclass", "if", "elsif", "else", "switch"})
 _BOOTING: Final = ("allow", "booting")
@@ -115,8 +119,10 @@ def take(text: str, gathered: Gathered, files: Files) -> None:
     subnets: list[_Subnet] = []
     includes: list[_Block] = []
     conditions: list[_Block] = []
+    unread: list[tuple[int, Unread]] = []
     whole = _Block((), 1)
-    for block in _blocks(text, whole, gathered):
+    for block in (*_blocks(text, whole, gathered), whole):
+        unread += [(block.statements[words].line, what) for words, what in _UNREAD.items() if words in block.statements]
         kind = block.words[0].lower() if block.words else ""
         if kind == "host":
             hosts.append(block)
@@ -130,6 +136,8 @@ def take(text: str, gathered: Gathered, files: Files) -> None:
                 subnets.append(_Subnet(network=IPv4Network((block.words[1], block.words[3])), block=block))
             except ValueError:
                 gathered.wrong(f"{shown(' '.join(block.words[:4]))} is no network", block.line)
+    for line, what in sorted(unread):
+        gathered.leave_unread(what, line)
     hosts.sort(key=lambda each: each.line)
     files.files.append(
         _File(whole=whole, hosts=hosts, subnets=subnets, includes=includes, conditions=conditions, gathered=gathered)

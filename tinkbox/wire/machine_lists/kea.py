@@ -21,7 +21,7 @@ from typing import Any, Final
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
 from tinkbox.wire.machine_lists.csv_lists import rows
-from tinkbox.wire.machine_lists.listing import Gathered, Network, own_labels, own_note, shown, whole_mac, within
+from tinkbox.wire.machine_lists.listing import Gathered, Network, Unread, own_note, shown, whole_mac, within
 
 LEASES: Final = ("address", "hwaddr", "client_id")
 INCLUDE: Final = re.compile(r'<\?include\s+"(?P<path>[^"\n]*)"\s*\?>')
@@ -40,6 +40,10 @@ _STRING_COMMA_OR_NUMBER: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])'
     rf"|(?<![\w.+-])(?!{_NUMBER}(?![\w.]))(?P<number>[-+]?(?>[0-9]+\.?[0-9]*|\.[0-9]+)(?>[eE][-+]?[0-9]+)?)(?![\w.])"
 )
+_UNREAD: Final[Mapping[Unread, tuple[str, int]]] = {
+    Unread.DNS: ("domain-name-servers", 6),
+    Unread.NTP: ("ntp-servers", 42),
+}
 Document = Mapping[str, Any]
 
 
@@ -143,6 +147,10 @@ def gather(files: Files) -> None:
             gathered.change(
                 "its routers are not read: write them into option-data of the reservations that they are for", key=key
             )
+        for key, holder in _holders(found):
+            for what, option in _UNREAD.items():
+                if any(_options(holder, *option)):
+                    gathered.leave_unread(what, key=f"{key}.option-data")
         for key, reservation in _reservations("Dhcp4.", found):
             around = within(_text(_mapping(reservation).get("ip-address")), networks)
             _reservation(reservation, key, around.router if around else everywhere, gathered)
@@ -202,7 +210,7 @@ def _reservation(entry: object, key: str, router: str, gathered: Gathered) -> No
         foreign=_text(entry.get("hostname")) or _option(entry, "host-name", 12),
         address=address,
         gateway=(_router(entry) or router) if address else "",
-        labels=own_labels({}, classes),
+        labels=gathered.labels({}, classes),
         notes=own_note(comment),
         key=key,
     )
@@ -236,6 +244,25 @@ def _unread_routers(found: Document, everywhere: str) -> Iterator[str]:
                 yield f"{where}.pools[{number}]"
 
 
+def _holders(found: Document) -> Iterator[tuple[str, Document]]:
+    """All that may have `option-data`, each with its path."""
+
+    def each_of(where: str, holder: Document, name: str) -> Iterator[tuple[str, Document]]:
+        for number, each in enumerate(_list(holder.get(name))):
+            yield f"{where}.{name}[{number}]", _mapping(each)
+
+    yield "Dhcp4", found
+    yield from each_of("Dhcp4", found, "client-classes")
+    shared = list(each_of("Dhcp4", found, "shared-networks"))
+    yield from shared
+    around = [("Dhcp4", found), *shared]
+    subnets = [each for where, holder in around for each in each_of(where, holder, "subnet4")]
+    yield from subnets
+    for where, holder in ("Dhcp4", found), *subnets:
+        yield from each_of(where, holder, "pools")
+        yield from each_of(where, holder, "reservations")
+
+
 def _networks(found: Document, everywhere: str) -> Iterator[Network]:
     for _, subnet, router in _subnets(found, everywhere):
         try:
@@ -251,11 +278,17 @@ def _router(holder: Document) -> str:
 
 def _option(holder: Document, name: str, code: int) -> str:
     """What `option-data` tells as an option of DHCP, by its name or code, as text; empty: nothing."""
+    for each in _options(holder, name, code):
+        data = _text(each.get("data"))
+        return data if each.get("csv-format", True) is not False else _decoded(data, name)
+    return ""
+
+
+def _options(holder: Document, name: str, code: int) -> Iterator[Document]:
+    """The entries of `option-data` that are an option of DHCP, by its name or code."""
     for each in map(_mapping, _list(holder.get("option-data"))):
         if each.get("space", "dhcp4") == "dhcp4" and (each.get("name") == name or each.get("code") == code):
-            data = _text(each.get("data"))
-            return data if each.get("csv-format", True) is not False else _decoded(data, name)
-    return ""
+            yield each
 
 
 def _decoded(data: str, name: str) -> str:

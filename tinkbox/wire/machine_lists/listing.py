@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from ipaddress import IPv4Network
 from typing import Final
 
@@ -18,6 +19,7 @@ TAGGED: Final = "yes"  # the value of a label that is a tag elsewhere
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST: Final = 63
 _MOST_NAMED: Final = 5
+_USUAL_PREFIX: Final = 24
 MAX_PATH: Final = 4096
 # What may stand behind the first dot of a host's name: labels (RFC 1123 §2.1), the last of which begins with a letter, unlike
 # those of v1.15 and 1.14-library.
@@ -47,12 +49,23 @@ class Network:
     router: str = ""
 
 
+class Unread(StrEnum):
+    """What a DHCP server tells its hosts that is not taken from its list: what that is, and where it is said here."""
+
+    DNS = (
+        "its DNS servers are not read: machines get those of `dhcp.name_servers` in tinkbox.yaml, or of `name_servers` in "
+        "their hardware document"
+    )
+    NTP = "its NTP servers are not read: write them into the hardware documents of the machines, as `time_servers`"
+
+
 @dataclass(slots=True)
 class Gathered:
     """A list while it is read, at the time `now`; `file` names it where several are read at once, which are `files`.
 
     `networks` are those that it describes, for the addresses of all files; `written` are the names of machines that are
-    taken otherwise, by the place of the machine.
+    taken otherwise, and `strays` the routers that they are told though these are on other networks, by the place of the
+    machine.  `labelled` are the texts of labels that are taken otherwise, each with what is taken.
     """
 
     now: datetime
@@ -60,6 +73,9 @@ class Gathered:
     files: Sequence[str] = ()
     networks: list[Network] = field(default_factory=list)
     written: dict[tuple[int, str], str] = field(default_factory=dict)
+    strays: dict[tuple[int, str], str] = field(default_factory=dict)
+    labelled: dict[str, str] = field(default_factory=dict)
+    unread: set[Unread] = field(default_factory=set)
     machines: list[ListedMachine] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
@@ -74,6 +90,7 @@ class Gathered:
         address: str = "",
         gateway: str = "",
         routers: Iterable[str] = (),
+        stray: str = "",
         labels: Labels | None = None,
         notes: Iterable[str] = (),
         line: int = 0,
@@ -82,8 +99,11 @@ class Gathered:
         """Take a machine in, or note what is wrong with it.  Raises TooLarge for one too many.
 
         `foreign` is a name as another program has it, instead of `name`; `routers` are as `ListedMachine` has them.
+        `stray` is the router that it is told though that is on another network.
         """
         where = self._key(key)
+        if stray:
+            self.strays[line, where] = stray
         name = name or own_name(foreign)
         if foreign and name != foreign.strip().lower():
             self.written[line, where] = foreign.strip()
@@ -121,6 +141,23 @@ class Gathered:
             too = "the files there" if is_folder else "that file"
             self.leave_out(f"it includes {quoted(path, MAX_PATH)}: name {too} too", line)
 
+    def labels(self, values: Mapping[str, str], tags: Iterable[str] = ()) -> dict[str, str]:
+        """Labels of another program's fields, those with values, and of its tags."""
+        named = {key: value for key, value in values.items() if value.strip()}
+        tagged = [each for each in tags if each.strip()]
+        own = {each: own_label(each) for each in (*named, *named.values(), *tagged)}
+        self.labelled |= {each: label for each, label in own.items() if label != each.strip()}
+        found = {own[key]: own[value] for key, value in named.items()} | dict.fromkeys(
+            map(own.__getitem__, tagged), TAGGED
+        )
+        return {key: value for key, value in found.items() if key and value}
+
+    def leave_unread(self, what: Unread, line: int = 0, key: str = "") -> None:
+        """Tell, once for a file, of something that is not read."""
+        if what not in self.unread:
+            self.unread.add(what)
+            self.change(what, line, key)
+
     def change(self, text: str, line: int = 0, key: str = "") -> None:
         self.changed.append(Problem(text=text, line=line or None, key=self._key(key)))
 
@@ -141,13 +178,23 @@ def listing(files: Iterable[Gathered], networks: Iterable[Network] = ()) -> List
     """
     gathered, said = list(files), list(networks)
     described = [network for each in gathered for network in each.networks]
-    machines = [_placed(machine, described, said) for each in gathered for machine in each.machines]
+    machines: list[ListedMachine] = []
+    strayed: list[Problem] = []
+    for each in gathered:
+        placed = [_placed(machine, described, said) for machine in each.machines]
+        strayed += _strayed(each, placed)
+        machines += placed
     written = {place: name for each in gathered for place, name in each.written.items()}
     return Listing(
         machines=tuple(machines),
         problems=(*(problem for each in gathered for problem in each.problems), *_twice(machines, written)),
         left_out=tuple(problem for each in gathered for problem in each.left_out),
-        changed=(*(problem for each in gathered for problem in each.changed), *_renamed(machines, written)),
+        changed=(
+            *(problem for each in gathered for problem in each.changed),
+            *strayed,
+            *(problem for each in gathered for problem in _relabelled(each)),
+            *_renamed(machines, written),
+        ),
     )
 
 
@@ -179,8 +226,39 @@ def _twice(machines: Iterable[ListedMachine], written: Mapping[tuple[int, str], 
             if first is not machine:
                 place = f"line {first.line}" if first.line else first.key
                 both = [written.get((each.line, each.key), each.name) for each in (machine, first)]
-                made = f", made of {shown(both[0])} here and of {shown(both[1])} there" if both[0] != both[1] else ""
-                yield machine.problem(f"{claim} is listed twice: at {place} too{made if claim == name else ''}")
+                why = ""
+                if claim == name:
+                    why = (
+                        f", made of {shown(both[0])} here and of {shown(both[1])} there"
+                        if both[0] != both[1]
+                        else "; if both are cards of one machine, print the list with --as-csv and make one row of them, one MAC "
+                        "in other_macs; else rename one"
+                    )
+                yield machine.problem(f"{claim} is listed twice: at {place} too{why}")
+
+
+def _strayed(gathered: Gathered, machines: Sequence[ListedMachine]) -> Iterator[Problem]:
+    """Which routers are not taken because they are on other networks than their hosts, which get none otherwise."""
+    hosts: dict[str, list[ListedMachine]] = {}
+    for before, machine in zip(gathered.machines, machines, strict=True):
+        dropped = str(before.routers[0]) if before.routers and not machine.routers else ""
+        stray = gathered.strays.get((machine.line, machine.key), dropped)
+        if stray and machine.gateway is None and stray != str(machine.address):
+            hosts.setdefault(stray, []).append(machine)
+    for router, without in hosts.items():
+        named = some([each.name or str(each.macs[0]) for each in without])
+        text = (
+            f"the router {router} is not taken for {counted(len(without), 'host')} of another network: {named}; a gateway is on "
+            "the network of its machine: write one there, or say it with --network NETWORK,GATEWAY"
+        )
+        yield Problem(text=text, key=gathered.file)
+
+
+def _relabelled(gathered: Gathered) -> Iterator[Problem]:
+    """Which texts of labels are others here, in one line."""
+    if gathered.labelled:
+        told = [f"{shown(text)} {f'as {own}' if own else 'left out'}" for text, own in gathered.labelled.items()]
+        yield Problem(text=f"{counted(len(told), 'label text')} taken otherwise: {some(told)}", key=gathered.file)
 
 
 def _renamed(machines: Iterable[ListedMachine], written: Mapping[tuple[int, str], str]) -> Iterator[Problem]:
@@ -215,6 +293,9 @@ def within(address: str, networks: Iterable[Network]) -> Network | None:
 def parse_network(text: str) -> Network:
     """A network as a person says it: `172.30.0.0/24`, with a comma and its router behind it if there is one; raises Invalid."""
     written, _, router = (each.strip() for each in text.partition(","))
+    if "/" not in written and is_address(written):
+        such = IPv4Network((written, _USUAL_PREFIX), strict=False)
+        raise Invalid(f"the network {written} has no prefix: write it behind, such as {such}")
     try:
         network = IPv4Network(written)
     except ValueError:
@@ -249,13 +330,6 @@ def own_label(text: str) -> str:
     """A text as the key or the value of a label: what may not stand there becomes a dash; empty when nothing is left."""
     kept = "".join(letter if letter in _LETTERS else "-" for letter in text.strip())
     return kept.strip("-_.")[:_LONGEST].strip("-_.")
-
-
-def own_labels(values: Mapping[str, str], tags: Iterable[str] = ()) -> dict[str, str]:
-    """Labels of another program's fields, those with values, and of its tags."""
-    found = {own_label(key): own_label(value) for key, value in values.items()}
-    found |= {own_label(each): TAGGED for each in tags}
-    return {key: value for key, value in found.items() if key and value}
 
 
 def own_note(text: str) -> tuple[str, ...]:

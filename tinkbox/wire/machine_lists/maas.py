@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
-from tinkbox.wire.machine_lists.listing import Gathered, Network, own_labels, own_note, within
+from tinkbox.wire.machine_lists.listing import Gathered, Network, own_note, within
 
 PHYSICAL: Final = "physical"
 _OVER_CARDS: Final = ("bond", "bridge")
@@ -54,7 +54,7 @@ def read(text: str, gathered: Gathered) -> None:
             foreign=named,
             address=f"{address}/{network.network.prefixlen}" if network else address,
             gateway=network.router if network else "",
-            labels=own_labels(values, map(_text, _list(machine.get("tag_names")))),
+            labels=gathered.labels(values, map(_text, _list(machine.get("tag_names")))),
             notes=own_note(_text(machine.get("description"))),
             key=f"{key} {named}".strip(),
         )

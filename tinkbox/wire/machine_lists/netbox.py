@@ -17,7 +17,7 @@ from typing import Final
 
 from tinkbox.model.text import counted
 from tinkbox.wire.machine_lists.csv_lists import rows
-from tinkbox.wire.machine_lists.listing import Gathered, own_labels, own_note, shown, some
+from tinkbox.wire.machine_lists.listing import Gathered, own_name, own_note, shown, some
 
 _MACS: Final = ("primary mac", "primary mac address", "mac address", "mac addresses")
 _FOR_MANAGEMENT: Final = ("management only", "mgmt only")
@@ -87,7 +87,11 @@ def gather(tables: Tables) -> None:
                 )
         elif cells.get("status", "").lower() in _OUT_OF_SERVICE:
             taken.discard(device)
-            gathered.leave_out(f"{shown(device)} has the status {shown(cells['status'])}: it is out of service", line)
+            gathered.leave_out(
+                f"{shown(device)} has the status {shown(cells['status'])}: it is out of service; one that is registered here "
+                f"stays in service until `tinkbox hardware retire {own_name(device) or 'NAME'}`",
+                line,
+            )
         elif device not in tables.interfaces:
             gathered.leave_out(
                 f"{shown(device)} has no interface here: export Devices, Interfaces as CSV and name both files", line
@@ -100,7 +104,7 @@ def gather(tables: Tables) -> None:
         if not cards:
             gathered.leave_out(f"{shown(device)} has no interface with a MAC that could boot", line)
             continue
-        _, _, told = tables.devices.get(device, [(gathered, line, {})])[0]
+        of_device, _, told = tables.devices.get(device, [(gathered, line, {})])[0]
         primary = next((told[each] for each in _ADDRESSES if _is_v4(told.get(each, ""))), "")
         kept_apart = {each for _, _, cells in interfaces if not _is_card(cells) for each in _addresses(cells)}
         if primary in kept_apart:
@@ -118,7 +122,7 @@ def gather(tables: Tables) -> None:
             macs=[mac for _, _, cells in (first, *others) for mac in _macs(cells)],
             foreign=device,
             address=primary or (addresses[0] if addresses else ""),
-            labels=own_labels({each: _value(told, each) for each in _LABELS}, _parts(told.get("tags", ""))),
+            labels=of_device.labels({each: _value(told, each) for each in _LABELS}, _parts(told.get("tags", ""))),
             notes=own_note(told.get("description", "")),
             line=first[1],
         )

@@ -29,11 +29,12 @@ from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
 from tinkbox.store import declarations
+from tinkbox.yaml_nodes import NodeReader, compose
 
 STORED = Wish()
 DRY = Wish(rehearsal=True)
@@ -736,8 +737,8 @@ async def test_a_workflow_of_an_odd_name_of_before_is_read_listed_and_deleted(
     odd = await box.workflows.create("hello", {"device_1": mac(1)}, name="yam\0l")
     assert (await box.workflows.get(odd)).name == "yam\0l"
     assert [each.name for each in await box.workflows.all()] == ["yam\0l"]
-    found, _ = await box.exporting.export([Asked(Kind.WORKFLOW)], None)
-    assert [each.name for each in found] == ["yam\0l"]
+    found = await box.exporting.export([Asked(Kind.WORKFLOW)], None)
+    assert [each.name for each in found.documents] == ["yam\0l"]
     await box.workflows.cancel(odd)
     await box.workflows.delete(odd)
     assert await box.workflows.all() == []
@@ -814,3 +815,28 @@ def test_of_what_is_read_few_lines_are_kept() -> None:
     (file,) = files(machine(1))
     (declared,) = reading.take(file, kubernetes.read_all(file.text))
     assert declared.source.lines == {"": 1, "metadata": 3, "spec": 5}
+
+
+async def test_a_workflow_that_runs_on_another_machine_than_it_names_is_told(box: Appliance) -> None:
+    """The usual slip of a file that was copied; Tinkerbell takes it."""
+    both = site(2).replace(f'device_1: "{mac(1)}"', f'device_1: "{mac(2)}"')
+    dry, done = [(await box.applying.apply(files(both), wish, "ann")).notes for wish in (DRY, STORED)]
+    assert [str(each) for each in dry] == [str(each) for each in done]
+    (note,) = done
+    assert note.key == "0.yaml:6, spec.hardwareRef"
+    assert note.text.startswith("its template is filled from machine node1, and its actions run on node2, ")
+    assert not (await box.applying.apply(files(both), STORED, "ann")).notes
+    unseen = replace(DRY, reasons=False)
+    assert not (await box.applying.apply(files(flow(1, "x", device=2)), unseen, "ann")).notes
+
+
+async def test_a_slip_that_was_stored_before_is_read_and_makes_no_difference(box: Appliance) -> None:
+    given = machine(1).replace("metadata: {", "metadata: {annotations: {a: b, tinkbox.internal/x: y}, lables: {b: c}, ")
+    document = compose(given)
+    await box.machines.push(hardware_from_document(NodeReader().plain(document[0], "")))
+    found = await box.exporting.export([Asked(Kind.HARDWARE)], None)
+    kept = {"name": "node1", "labels": {"rack": "r1"}, "annotations": {"a": "b"}}
+    assert [each.manifest["metadata"] for each in found.documents] == [kept]
+    again = json.dumps(found.documents[0].manifest)
+    assert await apply(box, again) == {"hardware/node1": "unchanged"}
+    assert len(await problems(box, given)) == 2

@@ -11,6 +11,7 @@ from tinkbox.cli.output.manifests import yaml_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, Exported, Kind, parse_asked
 from tinkbox.engine.rollouts.planning import Wanted
+from tinkbox.engine.rules.arming import Change
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.labels import LabelChange, parse_selector
 
@@ -18,8 +19,8 @@ ALL = tuple(map(Asked, Kind))
 
 
 async def exported(box: Appliance, *asked: Asked, selector: str = "") -> tuple[list[Exported], list[str]]:
-    found, notes = await box.exporting.export(asked or ALL, parse_selector(selector) if selector else None)
-    return found, [each.text for each in notes]
+    found = await box.exporting.export(asked or ALL, parse_selector(selector) if selector else None)
+    return list(found.documents), [each.text for each in found.notes]
 
 
 def named(found: list[Exported]) -> list[str]:
@@ -195,3 +196,43 @@ async def test_a_workflow_by_hand_beside_one_of_a_file_of_its_name_is_left_out(b
     found, notes = await exported(box, Asked(Kind.WORKFLOW))
     assert [each.manifest["spec"].get("hardwareRef") for each in found] == ["node1"]
     assert "1 workflow left out: made by hand" in notes[0]
+
+
+async def test_breakpoints_that_people_armed_are_in_no_document_and_told(box: Appliance) -> None:
+    text = HELLO + "breakpoint:\n  onFailure: true\n"
+    await box.applying.apply(files(machine(1), template(text=text)), Wish(), "ann")
+    for name, change in (
+        ("of-template", None),
+        ("b10", Change(before=("hello_world",))),
+        ("b9", Change(after=("second",))),
+    ):
+        await box.workflows.create("hello", {"device_1": mac(1)}, name=name, breakpoints=change, who="ann")
+    _, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert told.startswith("2 workflows with breakpoints that are in no document (b9, b10): ")
+    assert "`tinkbox workflow create -f FILE --breakpoint WHERE`" in told
+    assert (await exported(box, Asked(Kind.WORKFLOW, "of-template")))[1] == []
+    for name in ("b9", "b10"):
+        await box.workflows.cancel(name, "ann")
+    assert (await exported(box, Asked(Kind.WORKFLOW), Asked(Kind.WORKFLOW, "b9")))[1] == []
+
+
+async def test_machines_that_wait_in_a_rollout_are_told_where_workflows_are_exported(box: Appliance) -> None:
+    await box.applying.apply(files(template(), machine(1), machine(2), machine(3)), Wish(), "ann")
+    wanted = Wanted(template="hello", machines=["node1", "node2", "node3"], max_parallel=1)
+    await box.rollouts.create(wanted, "ann")
+    await box.progression.look()
+    _, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert told.startswith("2 machines waiting in a rollout: they have no workflow yet, ")
+    assert (await exported(box, Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)))[1] == []
+
+
+async def test_what_was_left_out_of_service_is_named(box: Appliance) -> None:
+    for number in (1, 2):
+        await box.machine(number)
+    await box.departures.retire("machine-1", "ann")
+    found = await box.exporting.export([Asked(Kind.HARDWARE)], None)
+    assert (named(list(found.documents)), named(list(found.left_out))) == (
+        ["hardware/machine-2"],
+        ["hardware/machine-1"],
+    )
+    assert not (await box.exporting.export([Asked(Kind.HARDWARE, "machine-1")], None)).left_out

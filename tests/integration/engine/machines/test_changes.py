@@ -1,6 +1,7 @@
 """A known machine that people change, and their notes about it."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -209,13 +210,31 @@ async def test_a_machine_is_found_by_the_name_that_it_has_now(box: Appliance) ->
     assert box.machines.known.find("twin").hardware.interface(mac(2)) is not None
 
 
+async def test_machines_of_one_name_are_told_apart_by_their_namespaces_where_these_differ(box: Appliance) -> None:
+    twins = []
+    for number, namespace in ((1, ""), (2, "lab")):
+        metadata = {"name": "twin", **({"namespace": namespace} if namespace else {})}
+        spec = {"interfaces": [{"dhcp": {"mac": mac(number)}}]}
+        document = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": metadata, "spec": spec}
+        parsed = parse_hardware(json.dumps(document))
+        await box.machines.push(parsed)
+        twins.append(f"{parsed.id} ({mac(number)}, namespace {namespace or 'default'})")
+    for change in (box.machines.delete, box.workflows.retry):
+        with pytest.raises(Conflict) as refusal:
+            await change("twin")
+        assert str(refusal.value).endswith(f"name one by its id: {', '.join(twins)}")
+
+
 async def test_what_is_the_mac_of_one_machine_and_the_name_of_another_means_neither(box: Appliance) -> None:
     first = await added(box, 7)
     name = mac(7).replace(":", "-")
     second = (await box.additions.add(Added(macs=(mac(8),), name=name), "172.30.0.8/24")).id
-    with pytest.raises(Conflict, match=f"ambiguous: it fits 2, name one by its id: {first}, {second}"):
+    told = re.escape(
+        f"hardware '{name}' is ambiguous: it fits 2, name one by its id: {first} ({mac(7)}), {second} ({mac(8)})"
+    )
+    with pytest.raises(Conflict, match=f"^{told}$"):
         await box.machines.delete(name)
-    with pytest.raises(Conflict, match=f"{first}, {second}"):
+    with pytest.raises(Conflict, match=f"^{told}$"):
         await box.workflows.retry(name)
     assert [box.machines.known.find(each).hardware.id for each in (mac(7), mac(8))] == [first, second]
     await box.machine_changes.change(second, Change(name="node8"))

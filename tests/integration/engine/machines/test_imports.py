@@ -11,6 +11,7 @@ from tests.integration.engine.appliance import Appliance, appliance, hardware, m
 from tinkbox.engine.machines import imports as module
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
 from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.engine.turns import Rehearsals
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MAX_INTERFACES, Hardware, called, hardware_from_document, primary
 from tinkbox.model.leases import Subnet
@@ -42,7 +43,7 @@ def imports(box: Appliance, *answering: str, asked: list[str] | None = None, mod
 
     addressing = Addressing(mode=mode, subnets=ADDRESSING.subnets, own=ADDRESSING.own)
     additions = Additions(box.store, box.machines, addressing, answers, box.clock)
-    return Imports(box.store, box.machines, additions, box.clock)
+    return Imports(box.store, box.machines, additions, Rehearsals(), box.clock)
 
 
 def listed(number: int, address: str = "", **fields: object) -> ListedMachine:
@@ -118,7 +119,9 @@ async def test_what_an_update_would_refuse_is_told_before_it_is_asked_for(box: A
     made = imports(box)
     await made.store([listed(1, "172.30.0.11")], "ann")
     elsewhere = listed(1, "10.9.0.11")
-    reason = "no network known here has 10.9.0.11: give its prefix too, such as 10.9.0.11/24"
+    reason = (
+        "no network known here has its address: give the prefix too, or name the network, such as --network 10.9.0.0/24"
+    )
     for done in (await made.preview([elsewhere], update=False), await made.store([elsewhere], "ann")):
         assert [(each.outcome, each.why) for each in done] == [(DIFFERENT, f"an update would be refused: {reason}")]
     (refused,) = await made.preview([elsewhere], update=True)
@@ -190,12 +193,27 @@ async def test_nothing_is_stored_when_one_cannot_be_and_every_reason_is_told(box
     assert told[4] == "the name node1 belongs to node1 already"
     assert told[5] == "172.30.0.12 belongs to line 2 of the list already"
     assert told[6].startswith("172.30.0.1 is the appliance's own address")
-    assert told[7].startswith("no network known here has 10.0.0.7")
+    assert told[7].startswith("no network known here has its address")
     assert told[8] == "the name node2 belongs to line 2 of the list already"
     assert len(box.machines.known.all()) == 1
     done = await imports(box).store(wrong, "ann", skip_invalid=True)
     assert outcomes(done) == [MADE, *[REFUSED] * 6]
     assert {each.hardware.name for each in box.machines.known.all()} == {"node1", "node2"}
+
+
+async def test_addresses_of_a_network_that_is_not_known_are_refused_in_one_line_with_the_way_out(
+    box: Appliance,
+) -> None:
+    await imports(box).store([listed(1, "172.30.0.11")], "ann")
+    lost = [listed(number, f"10.60.0.{number}") for number in range(20, 40)]
+    way_out = "no network known here has its address: give the prefix too, or name the network, such as --network 10.60.0.0/24"
+    with pytest.raises(Invalid, match=r"20 of 21 machines cannot be imported") as refused:
+        await imports(box).store([listed(1), *lost], "ann")
+    some = ", ".join(mac(number) for number in range(20, 25))
+    assert [str(each) for each in refused.value.problems] == [f"line 20: {some} and 15 more: {way_out}"]
+    with pytest.raises(Invalid, match=r"20 of 20 machines cannot be imported") as refused:
+        await imports(box).store(lost, "ann")
+    assert [str(each) for each in refused.value.problems] == [f"all 20 machines: {way_out}"]
 
 
 async def test_machines_can_swap_their_addresses_and_names(box: Appliance) -> None:
@@ -259,7 +277,11 @@ async def test_a_machine_in_the_middle_of_a_workflow_is_not_given_another_addres
     workflow = await box.workflow()
     (told,) = await imports(box).store([listed(1, "172.30.0.12")], "ann", update=True, skip_invalid=True)
     assert told.outcome is REFUSED
-    assert told.why.startswith(f"workflow {workflow} is not over and needs it as it is")
+    needs = f"workflow {workflow} is not over and needs it as it is, without another"
+    assert told.why == f"{needs} ip"
+    both = listed(1, "172.30.0.12", name="node9", macs=(mac(1), mac(9)), labels={"a": "b"}, notes=("loud",))
+    (told,) = await imports(box).store([both], "ann", update=True, skip_invalid=True)
+    assert told.why == f"{needs} ip, mac", "the rest may change"
     labelled = listed(1, "172.30.0.11", labels={"a": "b"})
     assert outcomes(await imports(box).store([labelled], "ann", update=True)) == [UPDATED]
 
@@ -297,7 +319,11 @@ async def test_an_address_that_is_taken_meanwhile_is_made_up_for_by_one_that_is_
         return False
 
     made = Imports(
-        box.store, box.machines, Additions(box.store, box.machines, ADDRESSING, answers, box.clock), box.clock
+        box.store,
+        box.machines,
+        Additions(box.store, box.machines, ADDRESSING, answers, box.clock),
+        Rehearsals(),
+        box.clock,
     )
     (done,) = await made.store([listed(7)], "ann")
     assert done.hardware is not None

@@ -796,9 +796,14 @@ async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(b
     assert box.rollouts.warnings(await box.rollouts.plan(asked), ["x86_64"]) == []
     (machine,) = (await box.rollouts.plan(replace(asked, machines=ids[:1]))).machines
     silent = [replace(each, allow_pxe=False) for each in machine.hardware.interfaces]
-    assert list(boot_obstacles([replace(machine.hardware, interfaces=tuple(silent))], ["x86_64"])) == [
+    mute = replace(machine.hardware, interfaces=tuple(silent))
+    assert list(boot_obstacles([mute], ["x86_64"], box.machines.known.key)) == [
         "no card of machine machine-1 may netboot: allow it in its document, `tinkbox hardware edit machine-1`"
     ]
+    so_called = replace(mute, name=mac(2), document={**mute.document, "name": mac(2)})
+    assert list(boot_obstacles([so_called], ["x86_64"], box.machines.known.key)) == [
+        f"no card of machine {mac(2)} may netboot: allow it in its document, `tinkbox hardware edit {ids[0]}`"
+    ], "its name is the MAC of another one"
 
 
 async def test_machines_that_cannot_begin_are_refused_with_their_reasons_before_anything_begins(

@@ -514,7 +514,7 @@ async def test_held_is_everywhere_what_waits_for_a_verdict(box: Appliance, how: 
     async def held() -> list[bool]:
         await view.look()
         line = view.line(1)
-        _, workflows = await box.workflows.found(WorkflowListing(states=(State.HELD,)))
+        workflows = (await box.workflows.found(WorkflowListing(states=(State.HELD,)))).pages
         (standing,) = await box.breakpoints.all()
         return [
             [each.id async for page in workflows for each in page] == [offer.workflow_id],

@@ -1,5 +1,7 @@
 """Machines that are taken out of service, come back, and are forgotten."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.model.boot import Asker, Boot, Client, Silence
 from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange, parse_selector
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.notes import MAX_NOTES
@@ -88,6 +91,22 @@ async def test_no_work_is_given_to_a_retired_machine(box: Appliance) -> None:
     with pytest.raises(Conflict, match="is retired"):
         box.machines.credential("machine-1", "s", "r", "ann")
     assert await state_of(box, workflow) is State.CANCELED, "its workflows stay readable"
+
+
+async def test_the_way_back_names_the_retired_machine_and_no_other_of_its_name(box: Appliance) -> None:
+    machine = await box.machine(1)
+    workflow = await box.workflow()
+    await box.workflows.cancel(workflow)
+    await box.departures.retire("machine-1", "ann", "broken")
+    await box.machines.push(parse_hardware(json.dumps(hardware(2)).replace("machine-2", "machine-1")))
+    back = f"`tinkbox hardware return {machine}` takes it back into service"
+    template = (await box.templates.all())[0].name
+    plan = await box.rollouts.plan(Wanted(template=template, machines=[machine]))
+    assert [each.why for each in plan.refused] == [f"it is retired: {back}"]
+    with pytest.raises(Conflict, match=re.escape(back)):
+        box.machines.credential(machine, "s", "r", "ann")
+    with pytest.raises(Conflict, match=re.escape(back)):
+        await box.workflows.retry(workflow)
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -53,6 +53,17 @@ def test_formats_are_for_scripts(tinkbox: Tinkbox, appliance: FakeAppliance, sit
     assert "outcome: created\n" in tinkbox("apply", "-f", str(site), "-o", "yaml").out
 
 
+def test_what_is_not_there_has_no_name(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(
+        result("created"),
+        result("pruned", "node8"),
+        result("kept", "node9", why="busy"),
+        result("refused", "x", why="no"),
+    )
+    done = tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1", "--yes", "-o", "name")
+    assert done.out == "hardware/node7\nhardware/node9\n"
+
+
 def test_of_several_of_one_name_the_ids_are_printed(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
     same = [{**result("created", "j1"), "id": each} for each in ("id-a", "id-b")]
     appliance.answers["POST /v1/apply"] = answer(*same, result("created"))
@@ -211,6 +222,55 @@ def test_an_export_tells_which_other_files_stand_there(
     assert f": {tmp_path}/hardware/node6.yaml, {tmp_path}/template/old.yml. " in told
     assert "1 other file in" in tinkbox("export", "hardware", "--dir", str(tmp_path)).err
     assert tinkbox("export", "hardware", "-l", "rack=r1", "--dir", str(tmp_path)).err == ""
+
+
+def test_all_of_the_other_files_are_named_and_none_of_a_machine_out_of_service(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    gone = [
+        {
+            "kind": "hardware",
+            "name": "old",
+            "manifest": {"kind": "Hardware", "metadata": {"name": "old", "namespace": "lab"}},
+        },
+        {"kind": "hardware", "name": "older", "manifest": {"id": "00000000-0000-0000-0000-000000000001"}},
+    ]
+    appliance.answers["GET /v1/export?"] = {"items": gone, "notes": []}
+    assert tinkbox("export", "--dir", str(tmp_path)).out.count(" written\n") == len(gone)
+    appliance.answers["GET /v1/export?"] = {"items": [], "left_out": gone, "notes": []}
+    assert tinkbox("export", "--dir", str(tmp_path)).err == ""
+    others = [tmp_path / "hardware" / f"zz{number}.yaml" for number in range(1, 10)]
+    for each in others:
+        each.touch()
+    told = tinkbox("export", "--dir", str(tmp_path)).err
+    assert (
+        f"9 other files in {tmp_path}, which this export did not write: {', '.join(map(str, others))}. Delete" in told
+    )
+
+
+def test_an_export_tells_which_folders_may_declare_the_same(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    folder = tmp_path / "my site"
+    appliance.answers["GET /v1/export?"] = {
+        "items": [
+            {"kind": "template", "name": "t", "manifest": {"kind": "Template", "metadata": {"name": "t"}}},
+            {"kind": "hardware", "name": "node7", "manifest": MANIFEST},
+        ],
+        "notes": [],
+    }
+    for name in ("workflow/w.yaml", "texts/a.txt", ".git/a.yaml"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).touch()
+    assert tinkbox("export", "--dir", str(folder)).err == ""
+    for name in ("own/deep", "hardware/rack1"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.yaml").touch()
+    assert tinkbox("export", "--dir", str(folder)).err == (
+        f"tinkbox: there are documents in {folder}/own, {folder}/hardware/rack1 too, maybe of the same things. `tinkbox apply "
+        f"-R -f '{folder}'` reads them as well and refuses what is declared twice: then move them away, or leave them out with "
+        f"`tinkbox apply -f '{folder}/hardware' -f '{folder}/template'`\n"
+    )
 
 
 def test_json_that_apply_does_not_take_is_told(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

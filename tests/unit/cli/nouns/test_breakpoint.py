@@ -32,7 +32,7 @@ def decided(verb: str, kind: str = "failure", **verdict: object) -> dict[str, ob
 def held(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers = {
         "GET /v1/breakpoints": [STANDING, {**STANDING, "name": "armed", "held": None}],
-        f"GET {ONE}?to_change=unfinished": STANDING,
+        f"GET {ONE}?to_change=held": STANDING,
         f"POST {ONE}/arm": STANDING,
         f"POST {ONE}/clear": {**STANDING, "armed": {**ARMED, "on_failure": False, "before": []}},
         f"POST {ONE}/verdict": decided("fail"),
@@ -168,7 +168,7 @@ def test_why_a_failure_counts_as_success_is_asked_on_a_terminal(
         assert printed.out == "Continued disk/wipe: it counts as success, and the workflow goes on\n"
     else:
         assert "--why" in printed.err
-        assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=unfinished"]
+        assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=held"]
 
 
 def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason(
@@ -177,7 +177,7 @@ def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason
     failed = tinkbox("breakpoint", "continue", WORKFLOW_ID, stdin=b"yes\n")
     assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
     assert "--why TEXT" in failed.err
-    assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=unfinished"]
+    assert [request for request, _ in held.asked] == [f"GET {ONE}?to_change=held"]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,14 @@ def test_without_a_terminal_a_failure_does_not_become_a_success_without_a_reason
 def test_what_did_not_fail_goes_on_without_a_reason(
     tinkbox: Tinkbox, held: FakeAppliance, hold: dict[str, object]
 ) -> None:
-    held.answers[f"GET {ONE}?to_change=unfinished"] = {**STANDING, "held": hold}
+    held.answers[f"GET {ONE}?to_change=held"] = {**STANDING, "held": hold}
     held.answers[f"POST {ONE}/verdict"] = decided("continue", str(hold["kind"]))
     assert tinkbox("breakpoint", "continue", WORKFLOW_ID).status == 0
     assert asked(held) == {"verb": "continue", "why": ""}
 
 
 def test_a_failure_that_is_held_after_its_end_wants_a_reason_as_well(tinkbox: Tinkbox, held: FakeAppliance) -> None:
-    held.answers[f"GET {ONE}?to_change=unfinished"] = {**STANDING, "held": {**HOLD, "kind": "after"}}
+    held.answers[f"GET {ONE}?to_change=held"] = {**STANDING, "held": {**HOLD, "kind": "after"}}
     assert "--why TEXT" in tinkbox("breakpoint", "continue", WORKFLOW_ID).err
 
 
@@ -213,7 +213,7 @@ def several(held: FakeAppliance) -> FakeAppliance:
     for each in found:
         one = f"/v1/workflows/{each['id']}/breakpoints"
         held.answers |= {
-            f"GET {one}?to_change=unfinished": each,
+            f"GET {one}?to_change=held": each,
             f"POST {one}/arm": each,
             f"POST {one}/clear": each,
             f"POST {one}/verdict": decided("retry"),
@@ -251,6 +251,7 @@ def test_a_verb_is_carried_out_for_each_that_is_named_or_selected_and_goes_on_af
 
 def test_nothing_held_with_such_labels_is_told(tinkbox: Tinkbox, held: FakeAppliance) -> None:
     held.answers["GET /v1/breakpoints?state=HELD&label=rack%3Dr1"] = []
+    held.answers["GET /v1/workflows?label=rack%3Dr1&limit=1"] = []
     none = tinkbox("breakpoint", "fail", "-l", "rack=r1")
     assert (none.status, none.out) == (1, "")
     assert "no held workflow has the labels rack=r1: `tinkbox breakpoint list --state HELD` shows which" in none.err
@@ -290,7 +291,7 @@ def test_the_question_why_names_what_did_not_fail_as_well(
         "w4": decided("fail"),
     }
     for each, hold in others.items():
-        several.answers[f"GET /v1/workflows/{each}/breakpoints?to_change=unfinished"] = {
+        several.answers[f"GET /v1/workflows/{each}/breakpoints?to_change=held"] = {
             **STANDING,
             "id": each,
             "held": hold,

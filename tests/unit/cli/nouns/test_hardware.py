@@ -111,6 +111,13 @@ def test_the_retired_tell_since_when_and_why(tinkbox: Tinkbox, machines: FakeApp
     assert (row["since"], row["why"]) == (retired["at"], retired["reason"])
 
 
+@pytest.mark.parametrize("state", ["waiting", "waiting,retired"])
+def test_the_retired_and_a_state_are_not_united(tinkbox: Tinkbox, machines: FakeAppliance, state: str) -> None:
+    refused = tinkbox("hardware", "list", "--retired", "--state", state)
+    assert (refused.status, machines.asked) == (2, [])
+    assert "--retired is the same as --state retired" in refused.err
+
+
 def test_without_keys_get_is_the_list(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert tinkbox("hardware", "get", "-o", "name").out == "machine-1\n"
     assert machines.asked[-1][0] == "GET /v1/hardware?sort=name"

@@ -144,6 +144,17 @@ def test_a_connection_that_breaks_says_that_it_may_be_imported(
     assert "nothing was imported" in tinkbox("hardware", "import", listed, "--dry-run").err
 
 
+def test_a_list_that_is_too_large_is_named_with_the_way_out(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    appliance.problem = {"status": 413, "detail": "17000000 bytes: at most 16777216 are taken here"}
+    ended = tinkbox("hardware", "import", listed)
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err == (
+        f"tinkbox: {listed}: too much for one import (17000000 bytes: at most 16777216 are taken here): split it\n"
+    )
+
+
 @pytest.mark.parametrize("away", [False, True])
 def test_a_wrong_line_stores_nothing_with_or_without_an_appliance(
     tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, away: bool
@@ -303,6 +314,29 @@ def test_a_list_without_machines_says_what_to_look_at(
 def test_what_is_no_network_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str, network: str) -> None:
     assert tinkbox("hardware", "import", listed, "--network", network).status == 2
     assert appliance.asked == []
+
+
+def test_a_network_without_a_prefix_is_refused_with_the_way_out(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    for network in ("10.60.0.0", "10.60.0.7,10.60.0.1"):
+        ended = tinkbox("hardware", "import", listed, "--network", network)
+        assert ended.status == 2
+        assert "has no prefix: write it behind, such as 10.60.0.0/24" in ended.err
+    assert appliance.asked == []
+
+
+@pytest.mark.parametrize("how", [[], ["--dry-run"], ["--skip-invalid"]])
+def test_what_several_machines_are_refused_for_is_told_once(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str, how: list[str]
+) -> None:
+    machines = [done("refused", each, mac=f"08:00:27:00:00:{each:02}", why="no network") for each in range(1, 21)]
+    appliance.answers = {ROUTE: {"machines": [done("made", 21), *machines]}}
+    ended = tinkbox("hardware", "import", listed, *how)
+    some = ", ".join(f"08:00:27:00:00:0{each}" for each in range(1, 6))
+    assert ended.err == f"tinkbox: refused: line 2: {some} and 15 more: no network\n"
+    appliance.answers = {ROUTE: {"machines": machines}}
+    assert tinkbox("hardware", "import", listed, *how).err == "tinkbox: refused: all 20 machines: no network\n"
 
 
 def test_what_is_no_label_or_kind_or_file_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, listed: str) -> None:

@@ -463,11 +463,27 @@ def test_ctrl_c_leaves_the_rollout_alone_and_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(noun, "_followed", interrupted)
+    rollouts.answers[f"GET /v1/rollouts/{ID}"] = standing(counts={"WAITING": 2})
     stopped = tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", "--yes", "--wait")
     assert stopped.status == 130
     for verb in ("watch", "pause", "cancel"):
         assert f"tinkbox rollout {verb} 5d3f0a11" in stopped.err
-    assert [request for request, _ in rollouts.asked] == ["POST /v1/rollouts"] * 2
+    assert [request for request, _ in rollouts.asked] == ["POST /v1/rollouts"] * 2 + [f"GET /v1/rollouts/{ID}"]
+
+
+def test_ctrl_c_names_the_rollout_that_was_watched_and_not_what_its_name_means_by_then(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(noun, "_followed", interrupted)
+    appliance.answers["GET /v1/rollouts/ubuntu"] = standing(counts={"RUNNING": 1})
+    stopped = tinkbox("rollout", "watch", "ubuntu")
+    assert stopped.status == 130
+    assert [line.split("  ")[-1].strip() for line in stopped.err.splitlines()[2:]] == [
+        f"tinkbox rollout {verb} 5d3f0a11" for verb in ("watch", "pause", "cancel")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -518,6 +534,15 @@ def test_who_waits_for_a_document_gets_it_once_as_it_ends_and_progress_beside_it
         assert (told["id"], told["state"]) == (ID, "FAILED")
     assert "rollout 5d3f0a11 RUNNING: 0/2 done, 2 running" in waited.err
     assert f"tinkbox rollout retry {ID[:8]}" in waited.err
+
+
+def test_a_dry_run_prints_for_scripts_what_means_each_machine(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    shown = plan("node7", "node8", "a b", "old")
+    for machine, key in zip(shown["machines"], ("node7", "id-of-node8", "a b"), strict=False):
+        machine["key"] = key
+    appliance.answers = {"POST /v1/rollouts": shown}
+    named = tinkbox("workflow", "create", "-t", "ubuntu", "-l", "rack=r1", "--dry-run", "-o", "name").out.splitlines()
+    assert named == ["node7", "id-of-node8", "id-of-a b", "id-of-old"], "an earlier release tells no key"
 
 
 @pytest.mark.parametrize("format_", ["name", "json", "yaml", "table"])
@@ -586,8 +611,17 @@ def test_the_noun_may_stand_before_a_rollouts_name(
 def test_the_machines_of_several_rollouts_are_one_list_that_says_whose_they_are(
     tinkbox: Tinkbox, appliance: FakeAppliance
 ) -> None:
-    for key in ("r1", "r2"):
-        appliance.answers[f"GET /v1/rollouts/{key}/machines"] = [member(f"node-of-{key}")]
-    lines = tinkbox("rollout", "get", "--machines", "r1", "r2", "-o", "csv").out.splitlines()
-    assert [line.split(",")[:2] for line in lines] == [["rollout", "name"], ["r1", "node-of-r1"], ["r2", "node-of-r2"]]
-    assert tinkbox("rollout", "get", "--machines", "r1", "r2").out.count("MACHINE") == 1
+    ids = {key: key[-1] * 36 for key in ("r1", "r2")}
+    for key, rollout_id in ids.items():
+        appliance.answers[f"GET /v1/rollouts/{key}"] = {**standing("RUNNING"), "id": rollout_id}
+        appliance.answers[f"GET /v1/rollouts/{rollout_id}/machines"] = [member(f"node-of-{key}")]
+    words = ("rollout", "get", "--machines", "r1", "r2")
+    lines = tinkbox(*words, "-o", "csv").out.splitlines()
+    assert [line.split(",")[:2] for line in lines] == [
+        ["rollout", "name"],
+        [ids["r1"], "node-of-r1"],
+        [ids["r2"], "node-of-r2"],
+    ]
+    assert [each["rollout"] for each in json.loads(tinkbox(*words, "-o", "json").out)] == list(ids.values())
+    assert [line.split()[0] for line in tinkbox(*words).out.splitlines()] == ["ROLLOUT", "1" * 8, "2" * 8]
+    assert ids["r1"] in tinkbox(*words, "-o", "wide").out

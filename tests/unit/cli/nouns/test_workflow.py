@@ -796,7 +796,7 @@ def test_what_was_made_is_told_to_who_reads_no_longer(
     appliance.answers["POST /v1/workflows"] = {"created": [{"id": "1"}, {"id": "2"}]}
     piped()()
     ended = tinkbox("workflow", "create", "-f", "-", stdin=b"kind: Workflow")
-    assert (ended.status, ended.err) == (141, "tinkbox: 2 workflows made\n")
+    assert (ended.status, ended.err) == (141, "tinkbox: it was done: workflows 1, 2\n")
 
 
 def test_watching_without_a_reader_is_no_success(

@@ -124,14 +124,19 @@ def test_the_data_of_several_is_a_list(tinkbox: Tinkbox, appliance: FakeApplianc
     assert json.loads(tinkbox("workflow", "data", *keys, "-o", "json").out) == [{"a": 1}, {}, "[" * 9]
     assert len(json.loads(tinkbox("workflow", "data", *keys[:2], "-m", "-o", "json").out)) == 2
     assert tinkbox("workflow", "data", *keys[:2], "-o", "table").out == '{"a": 1}\n{}\n'
-    for key in keys[:2]:
-        appliance.answers[f"GET /v1/workflows/{key}/data/versions"] = VERSIONS
+    ids = ("1" * 36, "2" * 36)
+    for key, workflow_id in zip(keys[:2], ids, strict=True):
+        appliance.answers[f"GET /v1/workflows/{key}"] = {"id": workflow_id}
+        appliance.answers[f"GET /v1/workflows/{workflow_id}/data/versions"] = VERSIONS
     assert json.loads(tinkbox("workflow", "data", *keys[:2], "--list", "-o", "json").out) == [
-        {"workflow": key, **each} for key in keys[:2] for each in VERSIONS
+        {"workflow": each_id, **each} for each_id in ids for each in VERSIONS
     ]
+    assert {line.split()[0] for line in tinkbox("workflow", "data", *keys[:2], "--list").out.splitlines()[1:]} == {
+        each[:8] for each in ids
+    }
     listed = tinkbox("workflow", "data", *keys[:2], "--list", "-o", "csv").out.splitlines()
     assert [line.split(",")[0] for line in listed[:1]] == ["workflow"]
-    assert {line.split(",")[0] for line in listed[1:]} == set(keys[:2])
+    assert {line.split(",")[0] for line in listed[1:]} == set(ids)
     assert tinkbox("workflow", "data", *keys[:2], "--list", "-q").out.split() == [
-        f"{key}/{each['version']}" for key in keys[:2] for each in VERSIONS
+        f"{each_id}/{each['version']}" for each_id in ids for each in VERSIONS
     ]

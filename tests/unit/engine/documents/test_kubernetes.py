@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tinkbox.engine.documents.kubernetes import has_objects, take, take_hardware
+from tinkbox.engine.documents.kubernetes import has_objects, read_all, take, take_hardware
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.kubernetes import identity
+from tinkbox.model.kubernetes import OBJECT_META, identity
 from tinkbox.yaml_nodes import NodeReader, compose
 
 HARDWARE = """\
@@ -178,3 +178,34 @@ def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> No
 def test_a_file_that_would_take_long_to_read_is_refused() -> None:
     with pytest.raises(TooLarge, match="split them"):
         take(HARDWARE + "#" * (1024 * 1024), "Hardware")
+
+
+@pytest.mark.parametrize("kind", ["Hardware", "Template", "Workflow"])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("lables: {rack: r1}", "metadata.lables: unknown key lables; did you mean labels?"),
+        ("label: {rack: r1}", "metadata.label: unknown key label; did you mean labels?"),
+        ("annotation: {a: b}", "metadata.annotation: unknown key annotation; did you mean annotations?"),
+    ],
+)
+def test_a_slip_in_the_metadata_is_refused_with_what_was_meant(kind: str, wrong: str, said: str) -> None:
+    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata:\n  name: l1\n  {wrong}\nspec: {{}}\n"
+    assert f"line 5, {said}" in problems_of(text, kind)
+    assert f"line 5, {said}" in [str(each) for each in read_all(text).problems]
+
+
+def test_an_annotation_of_our_own_that_means_nothing_is_refused_and_others_are_free() -> None:
+    head = "apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata:\n  name: l1\n"
+    text = f"{head}  annotations:\n    a/b: c\n    tinkbox.internal/retire: x\n    tinkbox.internal/retired: x\n"
+    (problem,) = read_all(text).problems
+    key, told = "metadata.annotations.tinkbox.internal/retire", "did you mean tinkbox.internal/retired?"
+    assert str(problem) == f"line 7, {key}: unknown key tinkbox.internal/retire; {told}"
+
+
+def test_the_metadata_may_have_whatever_kubernetes_keeps_there() -> None:
+    kept = ", ".join(f"{each}: null" for each in OBJECT_META if each != "name")
+    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {{name: x, {kept}}}\nspec: {{data: y}}\n"
+    assert take(text, "Template").objects[0].content["metadata"] == {**dict.fromkeys(OBJECT_META), "name": "x"}
+    told = "line 3, metadata: expected keys with values: name, generateName, namespace, "
+    assert any(each.startswith(told) for each in problems_of(text.replace(f"{{name: x, {kept}}}", "x"), "Template"))

@@ -257,3 +257,14 @@ def test_one_that_is_wrong_in_a_large_stream_of_json_is_told_with_its_line(wrong
     assert told in str(found[0])
     if "1024 KiB" not in told:
         assert found[0].line == 2001
+
+
+def test_a_key_of_2020_that_is_nearly_one_of_ours_is_told() -> None:
+    document = {**OF_2020, "lables": {"rack": "r1"}, "retire": "x", "network_id": 1, "owner": "ann"}
+    read = read_all(json.dumps(document, indent=1))
+    assert [each.content for each in read.objects] == [document]
+    assert [str(each) for each in read.notes] == [
+        "line 13, lables: unknown key lables; did you mean labels?",
+        "line 16, retire: unknown key retire; did you mean retired?",
+    ]
+    assert read_all(json.dumps({**document, "labels": {}, "retired": "x"})).notes == ()

@@ -17,6 +17,11 @@ from tinkbox.wire.machine_lists import csv_lists
 from tinkbox.wire.machine_lists.listing import Listing, parse_network
 from tinkbox.wire.machine_lists.reading import MAX_JSON, MAX_LINE, MAX_TEXT, Kind, read_lists, recognised
 
+DNS_UNREAD = (
+    "its DNS servers are not read: machines get those of `dhcp.name_servers` in tinkbox.yaml, or of `name_servers` in their "
+    "hardware document"
+)
+NTP_UNREAD = "its NTP servers are not read: write them into the hardware documents of the machines, as `time_servers`"
 SAMPLES = Path(__file__).parents[3] / "golden" / "machine_lists"
 KINDS = {
     "machines.csv": Kind.CSV,
@@ -743,7 +748,114 @@ def test_the_host_of_dnsmasq_itself_is_no_router_and_that_is_told() -> None:
     )
     assert [each.gateway for each in listing.machines] == [None]
     assert changed(listing) == [
-        "line 2: 0.0.0.0 is the host that dnsmasq runs on: this router is not read; write its address there"
+        "line 2: 0.0.0.0 is the host that dnsmasq runs on: this router is not read; write its address there",
+        f"line 3: {DNS_UNREAD}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "dns", "ntp"),
+    [
+        (
+            (
+                "dhcp-option=6,10.0.0.2,10.0.0.3\ndhcp-option=tag:lab,option:dns-server,10.0.0.4\n"
+                "dhcp-option-force=42,10.0.0.5\ndhcp-host={mac},n1\n"
+            ),
+            "line 1",
+            "line 3",
+        ),
+        (
+            (
+                "dhcp-option=option:dns-server\ndhcp-option=vendor:PXEClient,6,10.0.0.2\ndhcp-option=option:ntp-server,10.0.0.5\n"
+                "dhcp-option=option6:dns-server,[fd00::1]\ndhcp-option=43,6,10\ndhcp-host={mac},n1\n"
+            ),
+            "",
+            "line 3",
+        ),
+        (
+            (
+                "host n1 {{ hardware ethernet {mac}; option ntp-servers 10.0.0.5; }}\n"
+                "option domain-name-servers 10.0.0.2, 10.0.0.3;\nsubnet 10.0.0.0 netmask 255.255.255.0 {{\n"
+                "option domain-name-servers 10.0.0.4;\n}}\n"
+            ),
+            "line 2",
+            "line 1",
+        ),
+        (
+            (
+                '{{"Dhcp4": {{"option-data": [{{"name": "routers", "data": "10.0.0.1"}}], "shared-networks": [{{"subnet4": [{{'
+                '"subnet": "10.0.0.0/24", "pools": [{{"option-data": [{{"code": 42, "data": "0a000005", "csv-format": false}}]}}], '
+                '"option-data": [{{"name": "domain-name-servers", "data": "10.0.0.2"}}], '
+                '"reservations": [{{"hw-address": "{mac}", "hostname": "n1"}}]}}]}}]}}}}'
+            ),
+            "Dhcp4.shared-networks[0].subnet4[0].option-data",
+            "Dhcp4.shared-networks[0].subnet4[0].pools[0].option-data",
+        ),
+    ],
+    ids=["dnsmasq", "dnsmasq-none", "isc", "kea"],
+)
+def test_servers_of_dns_and_ntp_are_told_once_and_not_read(text: str, dns: str, ntp: str) -> None:
+    listing = read(text.format(mac=mac(1)))
+    assert [each.name for each in listing.machines] == ["n1"]
+    expected = [f"{place}: {what}" for place, what in ((dns, DNS_UNREAD), (ntp, NTP_UNREAD)) if place]
+    assert sorted(changed(listing)) == sorted(expected)
+
+
+def test_a_router_of_dnsmasq_on_another_network_than_the_hosts_is_told_and_not_taken() -> None:
+    stray = (
+        "the router 10.61.1.1 is not taken for {}; a gateway is on the network of its machine: write one there, or say it with "
+        "--network NETWORK,GATEWAY"
+    )
+    hosts = "".join(
+        f"dhcp-host={mac(number)},w{number},10.61.{net}.1{number}\n" for number, net in ((1, 1), (2, 2), (3, 2))
+    )
+    conf = (
+        "dhcp-range=10.61.1.50,10.61.1.99{mask}\ndhcp-range=10.61.2.50,10.61.2.99{mask}\ndhcp-option=3,10.61.1.1\n"
+        + hosts
+    )
+    listing = read(conf.format(mask=",255.255.255.0"))
+    assert [str(each.gateway or "") for each in listing.machines] == ["10.61.1.1", "", ""]
+    assert changed(listing) == [stray.format("2 hosts of another network: w2, w3")]
+    bare = conf.format(mask="").encode()
+    assert changed(read(bare)) == [], "its network is not known yet"
+    for networks, expected in (
+        (["10.61.1.0/24", "10.61.2.0/24"], [stray.format("2 hosts of another network: w2, w3")]),
+        (["10.61.1.0/24", "10.61.2.0/24,10.61.2.1"], []),
+        (["10.61.0.0/16"], []),
+    ):
+        said = [parse_network(each) for each in networks]
+        assert changed(read_lists([("list", bare)], now=NOW, networks=said)) == expected
+    quiet = "dhcp-option=tag:quiet,3\n" + conf.format(mask=",255.255.255.0").replace(",w2", ",set:quiet,w2")
+    assert changed(read(quiet)) == [stray.format("1 host of another network: w3")], "w2 is told none"
+    timed = conf.format(mask=",255.255.255.0") + "dhcp-option=23,3\n"
+    assert str(read(timed).machines[0].gateway) == "10.61.1.1", "the number of an option is no value of another one"
+    itself = conf.format(mask="").replace("10.61.1.11", "10.61.1.1").encode()
+    assert changed(read_lists([("list", itself)], now=NOW, networks=[parse_network("10.61.1.0/24")])) == []
+
+
+def test_texts_of_labels_that_are_taken_otherwise_are_told_once_for_each_file() -> None:
+    devices = "Name,Status,Site,Rack,Role,Tags\n" + "".join(
+        f'n{number},Active,Ber,Rack {number % 2},###,"gpu,z"\n' for number in range(1, 5)
+    )
+    interfaces = "Name,Device,Type,Primary MAC\n" + "".join(f"e,n{number},x,{mac(number)}\n" for number in range(1, 5))
+    listing = read_files(d=devices, i=interfaces)
+    assert listing.machines[0].labels == {"site": "Ber", "rack": "Rack-1", "status": "active", "gpu": "yes", "z": "yes"}
+    assert changed(listing) == [
+        "d: 3 label texts taken otherwise: 'Rack 1' as Rack-1, '###' left out, 'Rack 0' as Rack-0"
+    ]
+    listing = read(f"dhcp-host={mac(1)},set:z 1,n1\ndhcp-host={mac(2)},set:z 1,n2\n")
+    assert changed(listing) == ["1 label text taken otherwise: 'z 1' as z-1"]
+
+
+def test_two_cards_with_one_name_are_told_how_they_become_one_machine() -> None:
+    listing = read(
+        "".join(f'host h{each} {{ hardware ethernet {mac(each)}; option host-name "web01"; }}\n' for each in (1, 2))
+    )
+    assert problems(listing) == [
+        (
+            "line 2: the name web01 is listed twice: at line 1 too; if both are cards of one machine, print the list with --as-csv "
+            "and make one row of them, one MAC in other_macs; else rename one"
+        )
     ]
 
 
@@ -1029,7 +1141,10 @@ def test_with_a_file_of_devices_of_netbox_only_those_of_it_that_are_in_service_a
         assert [each.name for each in listing.machines] == ["node1"]
         assert sorted(left_out(listing)) == [
             f"i: the interfaces of 6 devices that the file of devices does not have: {many}",
-            "line 3, d: 'node2' has the status 'Decommissioning': it is out of service",
+            (
+                "line 3, d: 'node2' has the status 'Decommissioning': it is out of service; one that is registered here stays in "
+                "service until `tinkbox hardware retire node2`"
+            ),
         ]
 
 

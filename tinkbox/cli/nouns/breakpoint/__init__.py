@@ -162,7 +162,7 @@ def _held_keys(
         state=HELD,
         listed_by="breakpoint",
         is_other=is_other,
-        to_change=ToChange.UNFINISHED,
+        to_change=ToChange.HELD,
     )
 
 
@@ -366,7 +366,7 @@ def _asked_why(chosen: argparse.Namespace) -> str:
         found: list[Document] = []
         for key in chosen.keys:
             with suppress(NotFound, Conflict, Forbidden):  # it is told when the key's turn comes
-                found.append(await operator.breakpoints.get(key, ToChange.UNFINISHED))
+                found.append(await operator.breakpoints.get(key, ToChange.HELD))
         return found
 
     found = ask(chosen, standings)

@@ -14,7 +14,7 @@ from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.holds import HELD, ended, full_name, until
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
-from tinkbox.model.key_kinds import TYPED, KeyKind, ToChange
+from tinkbox.model.key_kinds import KeyKind, ToChange, typed_for
 from tinkbox.model.shells import ShellEnd
 from tinkbox.wire.messages.named_machines import SHORT_ID, machine_name
 
@@ -40,7 +40,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "input, output and error are the command's, and so is the exit status; 255 says that there is none.",
     )
     verb.usage = USAGE
-    verb.add_argument("key", metavar="WORKFLOW", help=TYPED[KeyKind.WORKFLOW])
+    verb.add_argument("key", metavar="WORKFLOW", help=typed_for(KeyKind.WORKFLOW, ToChange.HELD))
     mode = verb.add_mutually_exclusive_group()
     mode.add_argument("--view", action="store_const", const="view", dest="mode", help="look on, and open none")
     mode.add_argument("--take", action="store_const", const="take", dest="mode", help="take over the keyboard")
@@ -91,7 +91,7 @@ async def open_shell(
     from tinkbox.cli.terminal.shell_session import Session
     from tinkbox.settings import terminal_kind
 
-    standing = await operator.breakpoints.get(key, ToChange.UNFINISHED)
+    standing = await operator.breakpoints.get(key, ToChange.HELD)
     workflow_id, terminal = standing["id"], Terminal()
     rows, columns = terminal.size
     asked = {"tty": True, "term": terminal_kind() or "xterm", "rows": rows, "columns": columns, "mode": mode}

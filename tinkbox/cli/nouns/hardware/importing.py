@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_network
@@ -19,7 +19,7 @@ from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import MOST_SHOWN
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.typed_words import key_for_scripts
-from tinkbox.model.errors import Invalid, Problem, Refusal
+from tinkbox.model.errors import Invalid, Problem, Refusal, TooLarge
 from tinkbox.model.text import counted, natural
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _refused(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]") ->
         done = _sent(chosen, machines, dry_run=True)
     except Refusal:
         return []
-    return [_problem(each) for each in done if each["outcome"] == "refused"]
+    return _in_the_way(done, _is_refused)
 
 
 def _sent(
@@ -145,14 +145,17 @@ def _sent(
     how = {"update": chosen.update, "skip_invalid": skip_invalid, "dry_run": dry_run}
     doing = "looking at" if dry_run else "importing"
     with while_it_works(f"{doing} {counted(len(machines), 'machine')}") as progress:
-        return ask(chosen, lambda operator: operator.hardware.import_list(machines, progress, **how))
+        try:
+            return ask(chosen, lambda operator: operator.hardware.import_list(machines, progress, **how))
+        except TooLarge as refusal:
+            raise TooLarge(f"{' and '.join(chosen.files)}: too much for one import ({refusal}): split it") from None
 
 
 def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", problems: Sequence[Problem]) -> int:
     """`problems` are what is wrong with the list beside them."""
     done = _sent(chosen, machines, dry_run=chosen.dry_run, skip_invalid=chosen.skip_invalid)
     wrong = len(problems)
-    refused = [_problem(each) for each in done if each["outcome"] == "refused"]
+    refused = _in_the_way(done, _is_refused)
     stops = chosen.dry_run and not chosen.skip_invalid and (refused or wrong)
     told = done
     if chosen.format == "name":
@@ -177,7 +180,7 @@ def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", pro
     for each in _in_order(chosen, [*problems, *reasons])[:MOST_SHOWN]:
         _tell_problems([each], reasons.get(each, "wrong: "))
     _tell_more(len(problems) + len(reasons), "")
-    _tell_problems([_problem(each) for each in done if _is_untold(chosen, each)], "left alone: ")
+    _tell_problems(_in_the_way(done, lambda each: _is_untold(chosen, each)), "left alone: ")
     return int((bool(refused) or wrong > 0) and not chosen.skip_invalid)
 
 
@@ -217,10 +220,21 @@ def _is_untold(chosen: argparse.Namespace, imported: Document) -> bool:
     return for_people(chosen) and imported["outcome"] == "different" and bool(imported["why"])
 
 
+def _is_refused(imported: Document) -> bool:
+    return bool(imported["outcome"] == "refused")
+
+
+def _in_the_way(done: Sequence[Document], is_told: Callable[[Document], bool]) -> list[Problem]:
+    """Why some are refused, or would be, or what is different of them: what is said of several once."""
+    from tinkbox.model.machine_lists import problems_told_once
+
+    told = [(str(each["mac"]), _problem(each)) for each in done if is_told(each)]
+    return problems_told_once(told, len(done) - len(told))
+
+
 def _problem(refused: Document) -> Problem:
-    """Why one is refused, or would be; or what is different of it."""
     why = refused["why"] or f"{'; '.join(refused['changes'])} (--update changes it)"
-    return Problem(text=f"{refused['mac']}: {why}", line=refused["line"] or None, key=refused["key"])
+    return Problem(text=why, line=refused["line"] or None, key=refused["key"])
 
 
 def _read(chosen: argparse.Namespace) -> "Listing":

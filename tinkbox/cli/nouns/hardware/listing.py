@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Joined, Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
+from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
 from tinkbox.cli.nouns.hardware.discovery import inventory_table
 from tinkbox.cli.nouns.hardware.notes import noted
 from tinkbox.cli.output.changes import show_each
@@ -107,11 +107,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add_filters(verb, "label", sorts=SORTS, age="since", states=_states)
     verb.add_argument(
         "--retired",
-        dest="state",
-        action=Joined,
-        nargs=0,
-        const="retired",
-        help="the retired machines, which lists leave out",
+        action="store_true",
+        help="the retired machines, which lists leave out; the same as --state retired",
     )
     add_watch(verb)
     add_listing(
@@ -120,6 +117,12 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def show_list(chosen: argparse.Namespace) -> int:
+    if chosen.retired:
+        if chosen.state is not None:
+            chosen.usage_error(
+                "--retired is the same as --state retired: give one of them, or both states after --state"
+            )
+        chosen.state = "retired"
     if chosen.seen:
         if filters_of(chosen) or chosen.watch:
             chosen.usage_error("--seen lists all machines that were seen: leave the other flags out")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_verb
 from tinkbox.cli.output.changes import show_each
-from tinkbox.cli.output.formats import TABLES, Column, Document, json_of, names_one, show, yaml_of
+from tinkbox.cli.output.formats import TABLES, Column, Document, json_of, names_one, short, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.errors import Invalid
 from tinkbox.model.json_text import read_document
@@ -39,6 +39,8 @@ VERSIONS: Sequence[Column] = (
     Column("Kind", _kind),
     Column("Updated At", "at", moment),
 )
+# Before them, where they are those of several workflows.
+WORKFLOW: Sequence[Column] = (Column("Workflow", "workflow", short), Column("Workflow", "workflow", wide=True))
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -65,7 +67,8 @@ def data(chosen: argparse.Namespace) -> int:
         )
 
     async def versions(operator: "Operator", key: str) -> tuple[str, Sequence[Document]]:
-        return key, await operator.workflows.data_versions(key)
+        workflow_id = key if names_one(chosen) else (await operator.workflows.get(key))["id"]
+        return workflow_id, await operator.workflows.data_versions(workflow_id)
 
     return show_each(chosen, versions, lambda found: _show_versions(chosen, found))
 
@@ -124,15 +127,15 @@ def _print_data(found: Document) -> None:
 
 
 def _show_versions(chosen: argparse.Namespace, found: Sequence[tuple[str, Sequence[Document]]]) -> None:
-    """The versions of each workflow, with its key."""
+    """The versions of each workflow, of several with its id."""
     several = not names_one(chosen)
     wanted = [
-        {"workflow": key, **each} if several else each
-        for key, versions in found
+        {"workflow": workflow_id, **each} if several else each
+        for workflow_id, versions in found
         for each in versions
         if chosen.data_version in (0, each["version"])
     ]
-    columns = [Column("Workflow", "workflow"), *VERSIONS] if several else VERSIONS
+    columns = [*WORKFLOW, *VERSIONS] if several else VERSIONS
     if not chosen.quiet and chosen.format in (*TABLES, "csv"):
         lines = [
             {**{name: each[name] for name in ("workflow", "version", "at") if name in each}, **file}

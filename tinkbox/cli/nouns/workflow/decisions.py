@@ -24,7 +24,7 @@ MEANT: Final = "A machine means its newest workflow; a name that several workflo
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    story = "A machine means its newest workflow, a name the only one so called that is not over. At a terminal it asks first."
+    story = "A machine means the only one of its workflows that is not over, a name the only one so called. At a terminal it asks first."
     verb = add_keys(
         add_verb(verbs, "cancel", cancel, "stop workflows that are not over", story),
         KeyKind.WORKFLOW,

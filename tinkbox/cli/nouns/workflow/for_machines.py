@@ -14,6 +14,7 @@ from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.selection import named_and_selected
 from tinkbox.cli.terminal.questions import Questions, confirm
+from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.cli.wording.rollouts import REFUSED, left_out_now, of_all, pace, plan_fields, refused_reasons
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.key_kinds import KeyKind
@@ -199,7 +200,10 @@ def _show(chosen: argparse.Namespace, plan: Document, *, can_begin: bool) -> Non
     elif chosen.format == "yaml":
         print(yaml_of(plan), end="")
     elif chosen.format == "name":
-        print("".join(f"{each['id']}\n" for each in plan["machines"] if can_begin), end="")
+        named = [
+            key_for_scripts(each.get("key", ""), each["id"]) for each in plan["machines"]
+        ]  # earlier releases tell no key
+        print("".join(f"{clean(each)}\n" for each in named if can_begin), end="")
     else:
         print(fields(chosen, plan_fields(plan)), end="")
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask
+from tinkbox.cli.done_so_far import done_so_far
 from tinkbox.cli.flags import DOCUMENTS
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, yaml_of
 from tinkbox.model.errors import Forbidden
-from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -27,7 +27,7 @@ def tell_workflows(chosen: argparse.Namespace, made: Sequence[Document]) -> None
         except Forbidden:
             return list(made)
 
-    with told_how_far(lambda: f"{counted(len(made), 'workflow')} made"):
+    with told_how_far(lambda: str(done_so_far())):
         tell_made(chosen, "Workflow", ask(chosen, whole) if chosen.format in DOCUMENTS else made)
 
 

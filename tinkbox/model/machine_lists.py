@@ -1,7 +1,6 @@
 """Machines as a list of them says: what `hardware import` reads from a file and asks the appliance for."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
@@ -12,7 +11,6 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import MacAddress, check_card, is_netmask
 from tinkbox.model.labels import Labels
 from tinkbox.model.notes import note_text
-from tinkbox.model.rollout import reasons_told_once
 from tinkbox.model.text import quoted, spelled
 
 MOST_LISTED: Final = 5000
@@ -64,23 +62,6 @@ class ListedMachine:
     def problem(self, text: str) -> Problem:
         """Something that is wrong with it, at its place."""
         return Problem(text=text, line=self.line or None, key=self.key)
-
-
-def problems_told_once(refused: Sequence[tuple[str, Problem]], left: int) -> list[Problem]:
-    """What is in the way of machines, of their MACs with a reason at its place: those of one reason in one problem, at the first place.
-
-    `left` more machines have none.  What is in the way of all of several machines has no place.
-    """
-    firsts: dict[str, Problem] = {}
-    for _, problem in refused:
-        firsts.setdefault(problem.text, problem)
-    counts = Counter(problem.text for _, problem in refused)
-    told: list[Problem] = []
-    for macs, why in reasons_told_once([(mac, problem.text) for mac, problem in refused], left):
-        of_all = counts[why] == len(refused) + left > 1
-        text = f"{macs}: {why}"
-        told.append(Problem(text=text) if of_all else replace(firsts[why], text=text))
-    return told
 
 
 def routed(machine: ListedMachine, network: IPv4Network) -> ListedMachine:

@@ -1,6 +1,6 @@
 """A rollout: one template for many machines, so many of them at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +17,6 @@ KEPT_MACHINES: Final = 100_000  # of all rollouts together
 LABEL: Final = "rollout"
 """The label that each workflow of a rollout has; its value is the short id."""
 SHORT: Final = 8
-NAMED: Final = 5  # machines of one reason
 
 
 class RolloutState(StrEnum):
@@ -110,22 +109,6 @@ def labels_given(labels: Labels) -> Labels:
 def gone_before_its_turn(what: str) -> str:
     """Why a machine that waited gets no workflow; `what` became of it: retired, deleted."""
     return f"the machine was {what} before its turn"
-
-
-def reasons_told_once(refused: Iterable[tuple[str, str]], left: int, *, named: int = NAMED) -> list[tuple[str, str]]:
-    """Each reason with the first `named` machines that it is about, of machines' names with reasons; `left` more machines have none."""
-    about: dict[str, list[str]] = {}
-    for name, why in refused:
-        about.setdefault(why, []).append(name)
-    total = left + sum(map(len, about.values()))
-    return [(_machines(names, total, named), why) for why, names in about.items()]
-
-
-def _machines(names: list[str], total: int, named: int) -> str:
-    if len(names) == total > 1:
-        return f"all {total} machines"
-    more = len(names) - named
-    return ", ".join(names[:named]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

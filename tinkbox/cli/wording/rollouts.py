@@ -18,10 +18,10 @@ from tinkbox.model.rollout import (
     OnFailure,
     Place,
     RolloutState,
-    reasons_told_once,
 )
-from tinkbox.model.rollout import NAMED as FEW
 from tinkbox.model.text import counted
+from tinkbox.model.told_once import NAMED as FEW
+from tinkbox.model.told_once import reasons_told_once
 
 NAMED: Final = 20  # machines in a line
 REFUSED: Final = 100  # lines of those that are refused

@@ -21,9 +21,10 @@ from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
 from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
-from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, problems_told_once, routed
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, routed
 from tinkbox.model.notes import MAX_NOTES
 from tinkbox.model.text import counted, quoted
+from tinkbox.model.told_once import problems_told_once
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 

@@ -48,9 +48,9 @@ from tinkbox.model.rollout import (
     Rollout,
     RolloutState,
     gone_before_its_turn,
-    reasons_told_once,
 )
 from tinkbox.model.text import counted
+from tinkbox.model.told_once import reasons_told_once
 from tinkbox.model.workflow import ListedWorkflow, State
 from tinkbox.store.database import Store, Tables
 

@@ -226,7 +226,7 @@ def _is_refused(imported: Document) -> bool:
 
 def _in_the_way(done: Sequence[Document], is_told: Callable[[Document], bool]) -> list[Problem]:
     """Why some are refused, or would be, or what is different of them: what is said of several once."""
-    from tinkbox.model.machine_lists import problems_told_once
+    from tinkbox.model.told_once import problems_told_once
 
     told = [(str(each["mac"]), _problem(each)) for each in done if is_told(each)]
     return problems_told_once(told, len(done) - len(told))

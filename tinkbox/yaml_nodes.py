@@ -19,6 +19,7 @@ from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.spelling import meant
 
 MAX_ALIASES = 100
+_MAX_PREFIX = 128  # letters of a %TAG: each value that uses it has them
 MAX_NODES = 100_000  # two seconds of a processor
 MAX_VALUES = 100_000
 _MAX_BRACKETS = 200  # what the recursion of YAML's reader has room for
@@ -230,6 +231,12 @@ class _Loader(yaml.SafeLoader):
             node: Node | None = self.get_node()
             if node is not None:
                 yield node
+
+    def process_directives(self) -> Any:
+        told = super().process_directives()  # type: ignore[no-untyped-call]
+        if any(len(each) > _MAX_PREFIX for each in self.tag_handles.values()):
+            raise not_yaml(f"a %TAG of more than {_MAX_PREFIX} letters is not expanded", self.line + 1)
+        return told
 
     def get_mark(self) -> Any:
         return Mark.at(self.index, self.line, self.column)

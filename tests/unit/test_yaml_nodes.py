@@ -66,6 +66,14 @@ def test_a_text_of_nothing_but_values_is_refused_before_it_takes_long(monkeypatc
     assert "more than 100 values" in str(refusal.value.problems[0])
 
 
+def test_a_long_tag_that_every_value_would_have_is_refused() -> None:
+    assert len(compose("%TAG ! tag:example.org,2026:\n---\n[!a x, !b y]")) == 1
+    with pytest.raises(Invalid) as refusal:
+        compose(f"a: b\n...\n%TAG ! tag:{'x' * 200}\n---\n- !a x\n")
+    assert "a %TAG of more than 128 letters" in str(refusal.value.problems[0])
+    assert refusal.value.problems[0].line == 4
+
+
 def test_few_aliases_that_grow_are_refused_as_well() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"{new}: &{new} [{', '.join(['*' + old] * 10)}]" for old, new in zip("abcdefg", "bcdefgh", strict=True)]

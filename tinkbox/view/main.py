@@ -63,8 +63,8 @@ ACTS_AT_ONCE: Final = 8
 ABOUT_MACHINES: Final = frozenset({PageKind.DOCTOR, PageKind.OLDER})
 RELOADED: Final = frozenset({PageKind.MACHINE, PageKind.WORKFLOW, PageKind.LOG})
 
-# Opens a shell in the held action of a workflow; returns, when it was left, whether the view goes on.
-OpenShell = Callable[[str], Awaitable[bool]]
+# Opens a shell in the held action of a workflow; returns, when it is over, what is to be said of it; None: the view ends too.
+OpenShell = Callable[[str], Awaitable[str | None]]
 
 
 class Terminal(Protocol):
@@ -266,17 +266,17 @@ class _Live:
 
     async def _lend(self, effect: Shell) -> bool:
         """Let a shell have the terminal; whether the view goes on behind it."""
-        self._is_lent, goes_on, is_lost = True, True, False
+        self._is_lent, is_lost = True, False
+        said: str | None
         try:
             async with self._terminal.lent():
-                goes_on = await self._open_shell(effect.workflow)
-            notice = "the shell was left: what is held stays held; c continues, r retries, a aborts"
+                said = await self._open_shell(effect.workflow)
         except Refusal as error:
-            notice, is_lost = str(error), isinstance(error, Unreachable)
+            said, is_lost = str(error), isinstance(error, Unreachable)
         finally:
             self._is_lent, self._shown = False, ()
-        self._show(noticed(resized(self._view, *self._terminal.size), notice, is_passing=is_lost))
-        return goes_on
+        self._show(noticed(resized(self._view, *self._terminal.size), said or "", is_passing=is_lost))
+        return said is not None
 
     async def _carry_out(self, effect: Effect) -> None:
         # A person goes on typing meanwhile: the view is looked at when the answer is there, and not before.

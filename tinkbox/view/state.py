@@ -642,11 +642,14 @@ def _explained(proposal: Proposal, why: str) -> Act:
 
 
 def _went_on(view: View, asked: Proposal) -> bool:
-    """Whether what was asked about is not there any more: what was held was decided about, or the machine waits in a rollout."""
+    """Whether what was asked about is not there any more.
+
+    What was held was decided about, the machine waits in a rollout, or it has another workflow by now.
+    """
     before, row = asked.row.work, row_of(view, asked.row.machine.id)
     work = row.work if row is not None else None
     if not isinstance(asked.act, Decide):
-        return row is not None and work is None
+        return row is not None and (work is None or (before is not None and work.id != before.id))
     return before is None or work is None or _hold_of(work) != _hold_of(before)
 
 

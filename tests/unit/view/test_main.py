@@ -167,7 +167,7 @@ async def viewing(
 ) -> AsyncIterator[FakeTerminal]:
     """A view that is left when the test is done with it."""
 
-    async def no_shell(_: str) -> bool:
+    async def no_shell(_: str) -> str | None:
         raise AssertionError("no shell was asked for")
 
     terminal = FakeTerminal()
@@ -554,11 +554,11 @@ async def test_a_refusal_is_told_and_the_view_goes_on() -> None:
 async def test_a_shell_has_the_terminal_alone_and_the_view_comes_back() -> None:
     opened, left = asyncio.Event(), asyncio.Event()
 
-    async def shell(workflow: str) -> bool:
+    async def shell(workflow: str) -> str | None:
         assert workflow == work().id
         opened.set()
         await left.wait()
-        return True
+        return "the shell ended with its container"
 
     appliance = FakeAppliance()
     async with viewing(snapshot(held()), appliance, shell, interval=0) as terminal:
@@ -568,19 +568,19 @@ async def test_a_shell_has_the_terminal_alone_and_the_view_comes_back() -> None:
         appliance.looks.clear()
         await appliance.looks.wait()  # what is told meanwhile is not drawn: FakeTerminal.write says so
         left.set()
-        text = await terminal.sees("the shell was left")
+        text = await terminal.sees("the shell ended with its container")
         assert "\x1b[2J" in text
 
 
 async def test_a_shell_that_is_refused_leads_back_and_one_that_a_signal_ends_leaves() -> None:
-    async def refused(_: str) -> bool:
+    async def refused(_: str) -> str | None:
         raise Conflict("nothing is held any more")
 
     async with viewing(snapshot(held()), FakeAppliance(), refused) as terminal:
         await terminal.type("s", "nothing is held any more")
 
-    async def ended(_: str) -> bool:
-        return False
+    async def ended(_: str) -> str | None:
+        return None
 
     async with viewing(snapshot(held()), FakeAppliance(), ended) as terminal:
         terminal.typed.put_nowait(b"s")
@@ -607,7 +607,7 @@ async def test_a_terminal_that_is_gone_ends_the_view() -> None:
     terminal = FakeTerminal()
     terminal.typed.put_nowait(b"")
 
-    async def no_shell(_: str) -> bool:
+    async def no_shell(_: str) -> str | None:
         raise AssertionError
 
     async with asyncio.timeout(PATIENCE):
@@ -629,7 +629,7 @@ async def test_one_may_leave_before_the_first_answer(key: bytes) -> None:
     terminal.typed.put_nowait(key)
     first: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
-    async def no_shell(_: str) -> bool:
+    async def no_shell(_: str) -> str | None:
         raise AssertionError
 
     async with asyncio.timeout(PATIENCE):

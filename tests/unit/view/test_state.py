@@ -548,6 +548,17 @@ def test_a_machine_that_begins_to_wait_in_a_rollout_while_it_is_asked_about_is_n
     assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
 
 
+@pytest.mark.parametrize("keys", ["r", "*r"])
+@pytest.mark.parametrize("state", [State.PENDING, State.SUCCESS])
+def test_an_older_workflow_is_not_resumed_on_a_machine_that_got_another_one_meanwhile(keys: str, state: State) -> None:
+    view, _ = typed(one(failed(1)), *keys)
+    newer = replace(work(state), id="00000009-0000-4000-8000-000000000000", name="install")
+    view = looked(view, changed(machine(1, work=newer)))
+    view, effects = typed(view, "y")
+    assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+    assert view.not_done.late == (("node1", "its workflow is install 00000009 now"),)
+
+
 def test_what_is_decided_is_decided_once_and_can_be_canceled_while_its_machine_is_silent() -> None:
     view = one(held(decided=True))
     for key in "scr":

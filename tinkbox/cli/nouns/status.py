@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # An appliance that answers by then is drawn at once; one that refuses does not have the screen taken for that.
 AT_ONCE: Final = 0.2  # seconds
+STAYS_HELD: Final = "the shell was left: what is held stays held; c continues, r retries, a aborts"
 
 
 FORMATS: Final = ("table", "json", "yaml")
@@ -68,12 +69,13 @@ def show(chosen: argparse.Namespace) -> int:
     unanswered: list[str] = []
 
     async def shown(operator: "Operator") -> None:
-        async def shell(workflow: str) -> bool:
+        async def shell(workflow: str) -> str | None:
             try:
-                await open_shell(operator, workflow, called_as(chosen))
+                left = await open_shell(operator, workflow, called_as(chosen))
             except Told as told:
                 ended_by.append(told.number)
-            return not ended_by
+                return None
+            return STAYS_HELD if left.is_held else left.told
 
         first: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
         async with asyncio.TaskGroup() as group:

@@ -1,9 +1,11 @@
 """The one picture of the known machines in memory: their records by id, MAC, address, agent id and name."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Address
+from itertools import islice, takewhile
 from typing import Any
 
 from tinkbox.engine.lookup import only_machine
@@ -25,6 +27,7 @@ class KnownMachines:
 
     def __init__(self) -> None:
         self._records: dict[str, MachineRecord] = {}
+        self._sorted: list[str] = []  # their ids, or none since one came or went
         self._by_mac: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
         self._by_agent: dict[str, str] = {}
@@ -82,7 +85,9 @@ class KnownMachines:
 
     def beginning(self, letters: str) -> list[str]:
         """The ids that begin with these small letters."""
-        return [identity for identity in self._records if identity.startswith(letters)]
+        self._sorted = self._sorted or sorted(self._records)
+        first = bisect_left(self._sorted, letters)
+        return list(takewhile(lambda each: each.startswith(letters), islice(self._sorted, first, None)))
 
     async def by_name(self) -> list[str]:
         """The ids of all machines, in the order in which people sort their names; those without one last."""
@@ -139,6 +144,8 @@ class KnownMachines:
         for stored in records:
             identity = stored.hardware.id
             known = self._records.get(identity)
+            if known is None:
+                self._sorted = []
             if known is None or known.hardware is not stored.hardware:
                 self._unlink(identity)
                 self._link(stored)
@@ -160,6 +167,7 @@ class KnownMachines:
         for hardware_id in ids:
             self._unlink(hardware_id)
             self._records.pop(hardware_id, None)
+        self._sorted = []
 
     def _link(self, record: MachineRecord) -> None:
         """Let what a machine is looked up by lead to its id."""

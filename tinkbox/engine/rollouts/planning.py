@@ -138,7 +138,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         raise _too_many(len(wanted.machines))
     found: dict[str, Chosen] = {}
     refused: list[Refused] = []
-    for place, key in enumerate(wanted.machines):
+    for place, key in enumerate(dict.fromkeys(wanted.machines)):
         if place % KEYS_AT_ONCE == KEYS_AT_ONCE - 1:
             await asyncio.sleep(0)
         try:

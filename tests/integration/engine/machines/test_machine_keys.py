@@ -67,6 +67,16 @@ async def test_every_key_means_the_same_machines_in_memory_and_in_the_store(
             box.machines.known.find(key)
 
 
+async def test_the_beginning_of_an_id_is_that_of_the_machines_that_are_there(box: Appliance) -> None:
+    begins = FIRST[:13]
+    for number in (2, 3):
+        other = json.dumps(hardware(3)).replace(str(UUID(int=3)), f"{FIRST[:35]}{number}")
+        await box.machines.push(parse_hardware(other))
+        assert set(meant(box.machines.known, begins)) == {FIRST, f"{FIRST[:35]}{number}"}
+        await box.machines.delete(f"{FIRST[:35]}{number}")
+        assert meant(box.machines.known, begins) == [FIRST]
+
+
 async def test_the_key_of_a_machine_is_its_name_or_the_id_where_that_means_others(box: Appliance) -> None:
     """Names that two have, and that are the MAC or the address of another; what has no name is known by its id."""
     listed = [

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.called_as import called_as
@@ -77,15 +78,24 @@ def shell(chosen: argparse.Namespace) -> int:
 
 
 async def _opened(chosen: argparse.Namespace, operator: "Operator") -> int:
-    return await open_shell(operator, chosen.key, called_as(chosen), chosen.mode, _wish(chosen))
+    return (await open_shell(operator, chosen.key, called_as(chosen), chosen.mode, _wish(chosen))).status
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A shell that ended or was left: the exit status of its command, what was `told` of it, and whether its action `is_held`."""
+
+    status: int
+    told: str
+    is_held: bool
 
 
 async def open_shell(
     operator: "Operator", key: str, program: str, mode: str = "drive", wish: Document | None = None
-) -> int:
+) -> Left:
     """A shell in what a workflow is held at, in this terminal, until it ends or is left; what there was to see is said.
 
-    `program` is how the lines begin that a person may type.  Returns the exit status.  Raises Told when a signal ends it.
+    `program` is how the lines begin that a person may type.  Raises Told when a signal ends it.
     """
     from tinkbox.cli.terminal.raw_terminal import Terminal
     from tinkbox.cli.terminal.shell_session import Session
@@ -106,10 +116,12 @@ async def open_shell(
             refusal = error
     with suppress(Unavailable):
         standing = await operator.breakpoints.get(workflow_id)
-    _say(["", *farewell(standing, machine, opened["id"], end, program)])  # whatever line the cursor was left in
+    told = list(farewell(standing, machine, opened["id"], end, program))
+    _say(["", *told])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
-    return LOST if end is not None and end.exit_code is None else 0
+    status = LOST if end is not None and end.exit_code is None else 0
+    return Left(status, told[0], is_held=standing["held"] is not None)
 
 
 def held_machine(standing: Document) -> str:

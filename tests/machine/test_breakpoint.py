@@ -82,7 +82,9 @@ def commands(lab: Lab) -> Path:
     folder = lab.work / "bin"
     folder.mkdir()
     program = folder / "tinkbox"
-    program.write_text(f'#!/bin/sh\nexec {built("dist/tinkbox")} --data {lab.appliance.data} "$@"\n')
+    # Not by --data, which would stand in every line that it says a person may type.
+    door = f"TINKBOX_SERVER=unix://{lab.appliance.data}/operator.sock"
+    program.write_text(f'#!/bin/sh\n{door} exec {built("dist/tinkbox")} "$@"\n')
     program.chmod(0o755)
     return folder
 

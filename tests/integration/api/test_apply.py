@@ -14,6 +14,7 @@ from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.rendering import Data
 from tinkbox.engine.turns import Turn
 from tinkbox.model.applying import MAX_FILES
+from tinkbox.model.declaration import RETIRED_ANNOTATION
 from tinkbox.model.errors import Problem
 
 
@@ -37,6 +38,17 @@ async def test_documents_are_applied_exported_and_applied_again(door: Door) -> N
     assert (await door.done("GET", "/v1/export?what=workflow/install-2"))["items"][0]["manifest"]["kind"] == "Workflow"
     again = await door.done("POST", "/v1/apply", asked(site(2)))
     assert {each["outcome"] for each in again["results"]} == {"unchanged"}
+
+
+async def test_an_export_tells_what_it_left_out_and_that_it_is_out_of_service(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(machine(1)))
+    await door.box.machine(2)
+    for name in ("node1", "machine-2"):
+        await door.box.departures.retire(name, "ann", "no disk")
+    node1, machine2 = (await door.done("GET", "/v1/export?what=hardware"))["left_out"]
+    assert (node1["key"], machine2["key"]) == ("node1", "machine-2")
+    assert node1["manifest"]["metadata"]["annotations"] == {RETIRED_ANNOTATION: "no disk"}
+    assert machine2["manifest"].keys() == {"id", "retired"}
 
 
 async def test_each_is_answered_with_what_means_it_alone(door: Door) -> None:

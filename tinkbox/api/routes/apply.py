@@ -22,6 +22,7 @@ from tinkbox.engine.applying.reading import SourceFile
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
+from tinkbox.model.declaration import RETIRED_KEY
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.labels import parse_selector
 from tinkbox.wire.messages.json_fields import flag, texts
@@ -71,7 +72,9 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
         found = await exporting.export(wanted, selector if selector.requirements else None)
         listed = {
             "items": await encoded(found.documents, lambda each: _document(each, each.manifest)),
-            "left_out": await encoded(found.left_out, lambda each: _document(each, _head_of(each.manifest))),
+            "left_out": await encoded(
+                found.left_out, lambda each: _document(each, _head_of(each.manifest)) | {"key": each.key}
+            ),
             "notes": await encoded(found.notes, asdict),
         }
         return json_object({}, listed)
@@ -87,8 +90,8 @@ def _document(exported: Exported, manifest: Manifest) -> Document:
 
 
 def _head_of(manifest: Manifest) -> Manifest:
-    """What of a document tells which machine it is about."""
-    names = ("kind", "metadata") if manifest.get("kind") == "Hardware" else ("id",)
+    """What of a document tells which machine it is about, and that this is out of service."""
+    names = ("kind", "metadata") if manifest.get("kind") == "Hardware" else ("id", RETIRED_KEY)
     return {name: manifest[name] for name in names}
 
 

@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from tinkbox.cli.flags import add_format, add_selector, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.errors import Refusal
 from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")
@@ -85,15 +86,18 @@ def _save(folder: Path, answer: Document, whole: Iterable[str], *, as_json: bool
     from tinkbox.cli.output.manifests import yaml_document
     from tinkbox.cli.output.tended_folder import TendedFolder
 
+    suffix, outdated = ".json" if as_json else ".yaml", {}
     with TendedFolder(folder) as tended:
         for each in answer["items"]:
             manifest = each["manifest"]
             text = json_of(manifest) if as_json else yaml_document(manifest)
             apart = _apart(each["kind"], manifest)
-            path, changed = tended.write(each["kind"], each["name"], apart, ".json" if as_json else ".yaml", text)
+            path, changed = tended.write(each["kind"], each["name"], apart, suffix, text)
             print(clean(f"{path} {'written' if changed else 'unchanged'}"))
         for each in answer.get("left_out", ()):
-            tended.know(each["kind"], each["name"], _apart(each["kind"], each["manifest"]), SUFFIXES)
+            there = tended.know(each["kind"], each["name"], _apart(each["kind"], each["manifest"]), SUFFIXES)
+            if paths := [path for path in there if not _says_retirement(path, each["manifest"])]:
+                outdated[f"{each['kind']}/{each.get('key') or each['name']}"] = paths
         others = [path for kind in dict.fromkeys(whole) for path in tended.others(kind, SUFFIXES)]
     sys.stdout.flush()
     if others:
@@ -102,7 +106,40 @@ def _save(folder: Path, answer: Document, whole: Iterable[str], *, as_json: bool
             f"{', '.join(map(str, others))}. Delete those of what was renamed or deleted, for `tinkbox apply` reads them too"
         )
         print(clean(told), file=sys.stderr)
+    if outdated:
+        _tell_outdated(folder, outdated, suffix)
     _tell_folders(folder, {each["kind"] for each in answer["items"]})
+
+
+def _says_retirement(path: Path, manifest: Document) -> bool:
+    """Whether a file says of a machine what its document says: that it is out of service, and why."""
+    from tinkbox.cli.document_folders import read_sources
+    from tinkbox.model.declaration import declared_retirement
+    from tinkbox.yaml_nodes import NodeReader, compose
+
+    try:
+        texts = read_sources([str(path)], recursive=False).texts.values()
+        documents = [NodeReader().plain(each, "") for text in texts for each in compose(text)]
+        said = [declared_retirement(each) for each in documents if isinstance(each, dict)]
+    except Refusal:
+        return False
+    return declared_retirement(manifest) in said
+
+
+def _tell_outdated(folder: Path, outdated: Mapping[str, Sequence[Path]], suffix: str) -> None:
+    """Say which files do not have that their machines are out of service, by the words to export these, and how they get it."""
+    paths = [path for each in outdated.values() for path in each]
+    beside = [path for path in paths if path.suffix != suffix]
+    form = " -o json" if suffix == ".json" else ""
+    words = " ".join(map(shlex.quote, outdated))
+    told = (
+        f"tinkbox: {counted(len(paths), 'file')} in {folder} of machines out of service that "
+        f"{'does' if len(paths) == 1 else 'do'} not say so, or not why: {', '.join(map(str, paths))}. `tinkbox export "
+        f"--dir {shlex.quote(str(folder))}{form} {words}` writes it there"
+    )
+    if beside:
+        told += f"; then delete {', '.join(map(str, beside))}, for `tinkbox apply` refuses what is declared twice"
+    print(clean(told), file=sys.stderr)
 
 
 def _tell_folders(folder: Path, kinds: Collection[str]) -> None:

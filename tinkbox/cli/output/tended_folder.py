@@ -66,9 +66,14 @@ class TendedFolder:
             raise Unavailable(f"cannot write {path}: {error.strerror}") from None
         return path, True
 
-    def know(self, kind: str, name: str, apart: str, suffixes: tuple[str, ...]) -> None:
-        """The files of a thing, as `write` calls them, are none of the `others`, though this run does not write them."""
-        self._known |= {self._folder / kind / (file_name(name, apart) + each) for each in suffixes}
+    def know(self, kind: str, name: str, apart: str, suffixes: tuple[str, ...]) -> list[Path]:
+        """The files of a thing, as `write` calls them, are none of the `others`, though this run does not write them.
+
+        Returns those that are there.
+        """
+        paths = [self._folder / kind / (file_name(name, apart) + each) for each in suffixes]
+        self._known |= set(paths)
+        return [each for each in paths if os.path.lexists(each)]
 
     def others(self, kind: str, suffixes: tuple[str, ...]) -> list[Path]:
         """The files of a kind that end so, of nothing that was written or is known, by their names; raises Unavailable."""

@@ -10,7 +10,7 @@ from tinkbox.engine.applying.reading import Declared, DeclaredFlow, DeclaredMach
 from tinkbox.engine.machines.machines import claims
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
 from tinkbox.model.errors import Problem
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id
+from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -254,6 +254,9 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
 def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_new: bool) -> str:
     """That another machine has what a document claims, and what to do: it may be the same one, renamed in the file."""
     name, macs = called(holder), {str(each.mac) for each in wanted.interfaces}
+    namesake = _is_namesake(wanted, holder)
+    if namesake and not is_new:  # the name means both
+        name = holder.id
     listed = sorted(claimed, key=lambda each: (each not in macs, each))
     told = (
         f"{' and '.join(listed)} belong{'s' if len(listed) == 1 else ''} to machine {name} already: `tinkbox hardware get "
@@ -262,8 +265,14 @@ def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_n
     if holder.id in claimed:
         return f"{told}. Choose another name"
     delete = f"`tinkbox hardware delete {name}` first"
+    if namesake:
+        told += (
+            f". That machine is in namespace {namespace_of(holder)}, the document in namespace {namespace_of(wanted)}"
+        )
     if not is_new or not macs & set(claimed):
         return f"{told}. Leave it to one of the two, or {delete}"
+    if namesake:
+        return f"{told}. {_same_elsewhere(wanted, holder)}. If it is another machine, {delete}"
     if wanted.name:
         same = (
             f"to rename it, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
@@ -271,6 +280,23 @@ def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_n
     else:
         same = f'where it is the same machine, give the document its id: `"id": "{holder.id}"`'
     return f"{told}. {same[0].upper()}{same[1:]}. If it is another machine, {delete}"
+
+
+def _is_namesake(wanted: Hardware, holder: Hardware) -> bool:
+    """Whether a machine has the name of a document, and only the namespace tells them apart."""
+    kinds = {wanted.document.get("kind"), holder.document.get("kind")}
+    return kinds == {"Hardware"} and wanted.name == holder.name and namespace_of(wanted) != namespace_of(holder)
+
+
+def _same_elsewhere(wanted: Hardware, holder: Hardware) -> str:
+    """What a document says, under metadata, that means the machine of its name in another namespace."""
+    moved = f"`annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
+    if kept_id(holder.document):  # its namespace and name do not mean it
+        return f"If it is the same machine, give the document its id, under metadata: {moved}"
+    return (
+        f"If it is the same machine, write `namespace: {namespace_of(holder)}` into the document, under metadata, or, to move "
+        f"it to namespace {namespace_of(wanted)}, {moved}"
+    )
 
 
 def _still_needed(declared: DeclaredMachine, needing: Sequence[str], rollout: str) -> Iterable[Problem]:

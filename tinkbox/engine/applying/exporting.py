@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -47,11 +47,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """A document of one thing."""
+    """A document of one thing; `key` is what means a machine that was left out, and no other."""
 
     kind: Kind
     name: str
     manifest: Manifest
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +130,12 @@ class Exporting:
         places = await in_slices(_order, exported)
         return Export(
             documents=[exported[each] for each in sorted(range(len(exported)), key=places.__getitem__)],
-            left_out=await in_slices(_machine, [each for each in records if each.hardware.id in retired]),
+            left_out=await in_slices(self._left_out, [each for each in records if each.hardware.id in retired]),
             notes=notes,
         )
+
+    def _left_out(self, record: MachineRecord) -> Exported:
+        return replace(_machine(record), key=self._machines.known.key(record.hardware))
 
 
 def _keys(asked: Iterable[Asked], kind: Kind) -> list[str]:

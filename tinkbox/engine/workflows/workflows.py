@@ -572,7 +572,7 @@ def _meant(tables: Tables, key: str, to_change: ToChange) -> Workflow:
 def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> Workflow:
     """Of the workflows of the machine that a key means the only one to which it can be done, else the newest.
 
-    Raises NotFound where it has none, and Conflict with the ids of several to which it can be done.
+    Raises NotFound where it has none, which names the rollout in which it waits, and Conflict with the ids of several to which it can be done.
     """
     fit = _changeable(tables, machine, to_change)
     if len(fit) == 1:
@@ -587,6 +587,12 @@ def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> 
         if to_change is ToChange.NO or machine not in tables.hardware.left(workflow.id, [machine]):
             return workflow
         earlier = f", which was deleted and registered anew since workflow {workflow.id[:8]},"
+    for rollout in tables.rollouts.waiting_in([machine]).values():
+        raise NotFound(
+            f"machine {key[:80]}{earlier} has no workflow yet: it waits in rollout {rollout[:8]}. `tinkbox rollout get "
+            f"{rollout[:8]}` shows that, `tinkbox rollout cancel {rollout[:8]}` ends it for all its machines, and `tinkbox "
+            f"hardware retire {key[:80]} --force` has it go on without this one"
+        )
     raise NotFound(
         f"machine {key[:80]}{earlier} has no workflow: `tinkbox workflow create -t TEMPLATE {key[:80]}` makes one"
     )

@@ -29,7 +29,7 @@ from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
-from tinkbox.model.hardware import hardware_from_document, parse_hardware
+from tinkbox.model.hardware import hardware_from_document, namespace_of, parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
@@ -334,6 +334,43 @@ async def test_a_machine_renamed_in_its_file_is_renamed_by_what_the_problem_says
     annotations = found.partition("under metadata: `")[2].partition("`")[0]
     assert await apply(box, renamed.replace("node9,", f"node9, {annotations},")) == {"hardware/node9": "configured"}
     assert len(box.machines.known.all()) == 1
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("lab", ""), ("", "lab"), ("lab", "prod")])
+async def test_the_namesake_in_another_namespace_is_told_with_what_means_it(
+    box: Appliance, theirs: str, ours: str
+) -> None:
+    def within(namespace: str, more: str = "") -> str:
+        return machine(1).replace("{name", f"{{{f'namespace: {namespace}, ' if namespace else ''}{more}name")
+
+    await apply(box, within(theirs))
+    node1, there, here = box.machines.known.find("node1").hardware.id, theirs or "default", ours or "default"
+    (found,) = await problems(box, within(ours))
+    annotations = f"annotations: {{tinkbox.internal/id: {node1}}}"
+    assert found == (
+        f"0.yaml:1: {mac(1)} and 172.30.0.11 belong to machine node1 already: `tinkbox hardware get node1` shows it. That "
+        f"machine is in namespace {there}, the document in namespace {here}. If it is the same machine, write `namespace: "
+        f"{there}` into the document, under metadata, or, to move it to namespace {here}, `{annotations}`. If it is another "
+        "machine, `tinkbox hardware delete node1` first"
+    )
+    assert await apply(box, within(there)) == {"hardware/node1": "unchanged"}
+    assert await apply(box, within(ours, f"{annotations}, ")) == {"hardware/node1": "configured"}
+    assert namespace_of(box.machines.known.find("node1").hardware) == here
+    (found,) = await problems(box, within("third"))
+    assert (
+        f"is in namespace {here}, the document in namespace third. If it is the same machine, give the document"
+        in found
+    )
+
+
+async def test_of_two_of_one_name_the_other_is_told_by_its_id_and_namespace(box: Appliance) -> None:
+    await apply(box, machine(1), machine(2).replace("{name: node2", "{namespace: lab, name: node1"))
+    (first,) = (each.hardware.id for each in box.machines.known.all() if namespace_of(each.hardware) == "default")
+    (found,) = await problems(box, machine(2, card=1).replace("{name: node2", "{namespace: lab, name: node1"))
+    assert found.endswith(
+        f": `tinkbox hardware get {first}` shows it. That machine is in namespace default, the document in namespace lab. "
+        f"Leave it to one of the two, or `tinkbox hardware delete {first}` first"
+    )
 
 
 async def test_a_2020_document_with_another_id_is_told_the_id_of_the_machine(box: Appliance) -> None:

@@ -235,4 +235,5 @@ async def test_what_was_left_out_of_service_is_named(box: Appliance) -> None:
         ["hardware/machine-2"],
         ["hardware/machine-1"],
     )
+    assert [each.key for each in found.left_out] == ["machine-1"]
     assert not (await box.exporting.export([Asked(Kind.HARDWARE, "machine-1")], None)).left_out

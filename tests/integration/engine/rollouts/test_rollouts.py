@@ -1054,6 +1054,23 @@ async def test_an_earlier_workflow_is_not_retried_while_its_machine_waits_in_a_r
     assert await box.workflows.retry(earlier) == earlier
 
 
+async def test_a_machine_without_a_workflow_is_told_the_rollout_in_which_it_waits(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    made = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout
+    await go_on(box)
+    told = (
+        f"^machine machine-2 has no workflow yet: it waits in rollout {made.short}. `tinkbox rollout get {made.short}` shows "
+        f"that, `tinkbox rollout cancel {made.short}` ends it for all its machines, and `tinkbox hardware retire machine-2 "
+        "--force` has it go on without this one$"
+    )
+    for asked in (box.workflows.get, box.workflows.cancel, box.workflows.retry, box.workflows.delete):
+        with pytest.raises(NotFound, match=told):
+            await asked("machine-2")
+    await box.rollouts.cancel(made.id)
+    with pytest.raises(NotFound, match="machine-2 has no workflow: `tinkbox workflow create"):
+        await box.workflows.cancel("machine-2")
+
+
 async def test_a_rollout_that_holds_its_machines_is_resumed_and_retried_whatever_they_do_themselves(
     box: Appliance,
 ) -> None:

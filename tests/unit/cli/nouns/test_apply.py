@@ -10,9 +10,14 @@ import pytest
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tinkbox.cli.terminal import questions
 from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.declaration import with_retirement
 
 Tinkbox = Callable[..., Printed]
 MANIFEST = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
+
+
+def with_name(name: str) -> dict[str, Any]:
+    return {**MANIFEST, "metadata": {"name": name}}
 
 
 def result(
@@ -246,6 +251,40 @@ def test_all_of_the_other_files_are_named_and_none_of_a_machine_out_of_service(
     assert (
         f"9 other files in {tmp_path}, which this export did not write: {', '.join(map(str, others))}. Delete" in told
     )
+
+
+def test_every_file_that_does_not_say_that_its_machine_is_out_of_service_is_named_with_what_writes_it(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    folder, of_2020 = tmp_path / "my site", {"id": "00000000-0000-0000-0000-000000000001"}
+    items = [
+        *({"kind": "hardware", "name": f"n{number}", "manifest": with_name(f"n{number}")} for number in range(1, 8)),
+        {"kind": "hardware", "name": "dup", "manifest": of_2020},
+    ]
+    appliance.answers["GET /v1/export?"] = {"items": items, "notes": []}
+    written = [Path(each.removesuffix(" written")) for each in tinkbox("export", "--dir", str(folder)).out.splitlines()]
+    retired = [
+        {**each, "manifest": with_retirement(each["manifest"], "no disk"), "key": each["name"]} for each in items
+    ]
+    retired[-1]["key"] = of_2020["id"]
+    absent = {"kind": "hardware", "name": "n9", "manifest": with_retirement(with_name("n9"), ""), "key": "n9"}
+    appliance.answers["GET /v1/export?"] = {"items": [], "left_out": [*retired, absent], "notes": []}
+    told = tinkbox("export", "--dir", str(folder)).err
+    words = " ".join(f"hardware/{each['key']}" for each in retired)
+    assert told == (
+        f"tinkbox: 8 files in {folder} of machines out of service that do not say so, or not why: "
+        f"{', '.join(map(str, written))}. `tinkbox export --dir '{folder}' {words}` writes it there\n"
+    )
+    appliance.answers["GET /v1/export?what=hardware"] = {"items": retired, "notes": []}
+    tinkbox("export", "hardware", "--dir", str(folder))
+    assert tinkbox("export", "--dir", str(folder)).err == ""
+    written[0].write_text("[")
+    written[1].write_text(written[1].read_text().replace("no disk", "no card"))
+    (folder / "hardware" / "n1.json").symlink_to("/dev/null")
+    (folder / "hardware" / "n2.yml").mkdir()
+    told = tinkbox("export", "--dir", str(folder), "-o", "json").err
+    assert ": 4 files in " in told
+    assert f"--dir '{folder}' -o json hardware/n1 hardware/n2` writes it there; then delete {written[0]}, " in told
 
 
 def test_an_export_tells_which_folders_may_declare_the_same(

@@ -351,6 +351,16 @@ class WorkflowTable:
             (worker,),
         )
 
+    def succeeded_since(self, workflow_id: str, worker: str) -> list[tuple[str, str]]:
+        """The id and the name of the newest workflow that succeeded on this machine after a workflow ended; empty: none did."""
+        rows = self._sql.execute(
+            "SELECT id, name FROM workflow WHERE id IN (SELECT workflow_id FROM action WHERE worker = ?1) AND state = 'SUCCESS' "
+            "AND NOT deleting AND id != ?2 AND updated_at > (SELECT updated_at FROM workflow WHERE id = ?2) "
+            "ORDER BY number DESC LIMIT 1",
+            (worker, workflow_id),
+        ).fetchall()
+        return [(row["id"], row["name"]) for row in rows]
+
     def unfinished_of(self, worker: str) -> list[tuple[str, State]]:
         """The ids and states of the workflows that are not over and have an action for this machine, oldest first."""
         rows = self._sql.execute(

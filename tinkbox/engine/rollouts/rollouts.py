@@ -26,6 +26,7 @@ from tinkbox.engine.templates.templates import find_listed_template, find_templa
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.retries import overtaken
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
@@ -414,12 +415,14 @@ def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
 
 
 def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_refused: bool) -> list[Refused]:
-    """Those of the machines that something else has by now: the rollout cannot go on with them.
+    """Those of the machines that something else has by now, or on which it succeeded: the rollout cannot go on with them.
 
     Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
     """
     names = {each.machine: each.name for each in members}
-    refused = refused_in(names, engaged(tables, names, rollout.id))
+    others = {each.machine: overtaken(tables, each.workflow_id, each.machine) for each in members if each.workflow_id}
+    others = {machine: why for machine, why in others.items() if why}
+    refused = refused_in(names, others | engaged(tables, names, rollout.id))
     if refused and not (skip_refused and len(refused) < len(names)):
         raise _refused(refused, len(names) - len(refused))
     why = {each.machine: each.why for each in refused}

@@ -67,6 +67,24 @@ def refuse_in_turn(tables: Tables, workflow: Workflow) -> None:
         )
 
 
+def refuse_overtaken(tables: Tables, workflow: Workflow) -> None:
+    """Raise Conflict where another workflow succeeded on a machine since a workflow ended: its disk is that one's now."""
+    for record in tables.hardware.some(workflow.workers()):
+        if why := overtaken(tables, workflow.id, record.hardware.id):
+            name = called(record.hardware)
+            raise Conflict(f"workflow {workflow.id} is not retried: on machine {name} {why}")
+
+
+def overtaken(tables: Tables, workflow_id: str, worker: str) -> str:
+    """That another workflow succeeded on a machine since a workflow ended, and the way out; empty: none did."""
+    for newer, name in tables.workflows.succeeded_since(workflow_id, worker):
+        return (
+            f"workflow {newer[:8]} ({name}) succeeded since: `tinkbox workflow create -t TEMPLATE MACHINE` makes a new one, "
+            "which begins with its first action"
+        )
+    return ""
+
+
 def awaited(workflow: Workflow) -> list[str]:
     """The machines that a workflow still has something to do for."""
     return list(dict.fromkeys(each.action.worker for each in workflow.actions if each.state is State.PENDING))

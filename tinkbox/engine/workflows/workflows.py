@@ -20,7 +20,14 @@ from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, de
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
-from tinkbox.engine.workflows.retries import awaited, end_if_up, refuse_departed, refuse_in_turn, take_up_again
+from tinkbox.engine.workflows.retries import (
+    awaited,
+    end_if_up,
+    refuse_departed,
+    refuse_in_turn,
+    refuse_overtaken,
+    take_up_again,
+)
 from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
 from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
@@ -382,7 +389,7 @@ class Workflows:
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
         `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, when its machines did more after its
-        end than the store knows, or, unless there is a `first`, when one of them waits in a rollout; NotFound when there is
+        end than the store knows, when another workflow succeeded on one of them since, or, unless there is a `first`, when one of them waits in a rollout; NotFound when there is
         none so called.
         """
         now = self._clock()
@@ -398,6 +405,8 @@ class Workflows:
                 )
             if workflow.state in FINAL and first is None:  # what a rollout takes up is what its machines wait for
                 refuse_in_turn(tables, workflow)
+            if workflow.state in FINAL:
+                refuse_overtaken(tables, workflow)
             if self._discard(tables, workflow.id, State.FAILED, who):
                 workflow = tables.workflows.get(workflow.id)
                 if workflow.state not in FINAL and from_action is None:

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Hardware, namespace_of, primary
-from tinkbox.model.keys import why_too_short
+from tinkbox.model.keys import MOST, why_too_short
 from tinkbox.model.text import quoted
 
 T = TypeVar("T")
@@ -20,8 +20,15 @@ def only(found: Sequence[T], what: str, key: str, listed: str = "") -> T:
         way_out = f"{f'{short}; ' if short else ''}`tinkbox {listed}` shows what there is"
         raise NotFound(f"{what} {key[:80]!r} not found: {way_out}")
     if len(found) > 1:
-        raise Conflict(f"{what} {key[:80]!r} is ambiguous: it fits {len(found)}, whose ids `tinkbox {listed}` shows")
+        raise Conflict(
+            f"{what} {key[:80]!r} is ambiguous: it fits {_how_many(found)}, whose ids `tinkbox {listed}` shows"
+        )
     return found[0]
+
+
+def _how_many(found: Sequence[object]) -> str:
+    """Where there are very many, not all of them were looked up."""
+    return str(len(found)) if len(found) <= MOST else f"more than {MOST}"
 
 
 def only_called(
@@ -38,8 +45,9 @@ def only_called(
     which = "that are not over are called" if left and over else "are called"
     named = [f"{identity[:8]} ({state})" for identity, state in reversed(left or called)]
     more = f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
+    more = more if len(named) <= MOST else " and others"
     raise Conflict(
-        f"{len(named)} {what}s {which} {quoted(key)}{'' if left else ', and all of them are over'}: "
+        f"{_how_many(named)} {what}s {which} {quoted(key)}{'' if left else ', and all of them are over'}: "
         f"{', '.join(named[:MOST_TOLD])}{more}; name one by its id, which `tinkbox {what} list` shows{otherwise}"
     )
 

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+MOST: Final = 100  # that are looked up of what a key fits: a name may be that of every workflow
 LEAST: Final = 4  # letters of an id that mean it: fewer are more often a word that is mistyped
 
 

@@ -7,13 +7,14 @@ an action of its is PENDING, RUNNING, HELD or LEAVING, in one that is STOPPING o
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.keys import MOST
 from tinkbox.model.labels import LabelKind, Labels
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
@@ -324,15 +325,25 @@ class WorkflowTable:
         return self._workflows("WHERE NOT deleting AND name = ? ORDER BY number DESC LIMIT 1", (name,))
 
     def beginning(self, letters: str) -> list[Workflow]:
-        """The workflows whose ids begin so, oldest first."""
-        return self._workflows("WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 ORDER BY number", (letters, _BEHIND))
+        """The workflows whose ids begin so, oldest first; of more than MOST one more."""
+        return self._workflows(
+            "WHERE id IN (SELECT id FROM workflow WHERE NOT deleting AND id >= ?1 AND id < ?1 || ?2 LIMIT ?3) ORDER BY number",
+            (letters, _BEHIND, MOST + 1),
+        )
 
-    def called(self, name: str) -> list[tuple[str, State]]:
-        """The ids of all workflows of this name with their states, oldest first."""
+    def called(self, name: str, over: Collection[State] = ()) -> list[tuple[str, State]]:
+        """The ids of the workflows of this name with their states, oldest first; of more than MOST the newest, one more.
+
+        Those in a state that is `over` are not among them where others have the name.
+        """
         rows = self._sql.execute(
-            "SELECT id, state FROM workflow WHERE NOT deleting AND name = ? ORDER BY number", (name,)
+            "SELECT id, state FROM workflow WHERE NOT deleting AND name = ? AND state NOT IN (SELECT value FROM json_each(?)) "
+            "ORDER BY number DESC LIMIT ?",
+            (name, json.dumps(sorted(over)), MOST + 1),
         ).fetchall()
-        return [(row["id"], State(row["state"])) for row in rows]
+        if over and not rows:
+            return self.called(name)
+        return [(row["id"], State(row["state"])) for row in reversed(rows)]
 
     def shared_names(self, names: Iterable[str]) -> set[str]:
         """Those of these names that several workflows have."""

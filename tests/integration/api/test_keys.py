@@ -207,6 +207,21 @@ async def two_rollouts(door: Door) -> tuple[str, str]:
     return older, newer
 
 
+async def test_of_very_many_that_a_key_fits_few_are_looked_up(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("tinkbox.store.workflows", "tinkbox.engine.lookup"):
+        monkeypatch.setattr(f"{module}.MOST", 4)
+    await door.box.machine(1)
+    made = [await door.box.workflow() for _ in range(7)]
+    for each in made[:6]:
+        await door.done("POST", f"/v1/workflows/{each}/cancel", {})
+    name, looks = "hello_world_workflow", "to_change=unfinished"
+    assert (await door.done("GET", f"/v1/workflows/{name}/state?{looks}"))["workflow_id"] == made[6]
+    await door.done("POST", f"/v1/workflows/{made[6]}/cancel", {})
+    _, problem = await door.ask("GET", f"/v1/workflows/{name}/state?{looks}")
+    assert f"more than 4 workflows are called '{name}', and all of them are over: {made[6][:8]}" in problem["detail"]
+    assert "and others; name one by its id" in problem["detail"]
+
+
 async def test_no_route_that_changes_a_rollout_takes_a_name_that_several_have(door: Door) -> None:
     older, newer = await two_rollouts(door)
     before = [await door.done("GET", f"/v1/rollouts/{each}") for each in (older, newer)]

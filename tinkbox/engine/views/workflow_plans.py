@@ -13,7 +13,7 @@ from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import unmentioned
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.workflows.image_digests import DigestOf
-from tinkbox.engine.workflows.workflows import Prepared, Workflows
+from tinkbox.engine.workflows.workflows import Prepared, Workflows, check_size
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, primary
@@ -112,6 +112,10 @@ class WorkflowPlans:
         `osie` are the architectures of the OSIEs that there are.  Raises NotFound and Conflict for the template.
         """
         template = await self._store.read(lambda tables: find_template(tables, template_key))
+        try:
+            check_size(parameters)
+        except Invalid as refusal:
+            return WorkflowPlan(template=template, obstacles=[_obstacle(refusal)])
         plan = WorkflowPlan(template=template, devices=parameters)
         try:
             machines, devices = self._devices(template, machine_key, parameters)

@@ -542,12 +542,13 @@ def find_to_change(tables: Tables, key: str, to_change: ToChange = ToChange.ANY)
     workflow = _meant(tables, key, to_change)
     if key != workflow.name or key == workflow.id:
         return workflow
+    over = FINAL if to_change in _OF_PRESENT else ()
     found = tables.workflows.get(
         only_called(
-            tables.workflows.called(key),
+            tables.workflows.called(key, over),
             "workflow",
             key,
-            over=FINAL if to_change in _OF_PRESENT else (),
+            over=over,
             otherwise=", or by its machine, or select several by their labels with -l",
         )
     )

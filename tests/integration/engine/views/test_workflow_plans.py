@@ -80,6 +80,14 @@ async def test_a_workflow_before_it_makes_it_wait_and_does_not_block(box: Applia
     ]
 
 
+async def test_too_many_parameters_are_refused_before_each_is_looked_at(box: Appliance) -> None:
+    await box.machine(1)
+    await box.templates.create("install", WITH_DISKS)
+    plan = await planned(box, **{f"d{number}": "x" for number in range(300)})
+    assert [each.text for each in plan.obstacles] == ["300 devices: at most 256 fit into one workflow"]
+    assert (dict(plan.devices), list(plan.unused)) == ({}, [])
+
+
 async def test_a_machine_that_is_unknown_and_a_parameter_that_is_missing_block(box: Appliance) -> None:
     await box.machine(1)
     await box.templates.create("install", WITH_DISKS)

@@ -278,6 +278,21 @@ async def test_a_retried_workflow_does_not_come_between_the_actions_of_another(b
     assert (await again(box, worker)).workflow_id == running.workflow_id
 
 
+async def test_a_workflow_is_not_retried_on_whose_machine_another_one_succeeded_since(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    box.clock.forward(1)
+    newer = await box.workflow()
+    await box.finish(worker)
+    told = rf"{failed.workflow_id} is not retried: on machine machine-1 workflow {newer[:8]} \(hello_world_workflow\) succeeded since"
+    for first in (None, "hello world/hello_world"):
+        with pytest.raises(Conflict, match=told):
+            await box.workflows.retry(failed.workflow_id, first)
+    assert (await box.workflows.get(failed.workflow_id)).state is State.FAILED
+    await box.workflows.delete(newer)
+    assert await box.workflows.retry(failed.workflow_id) == failed.workflow_id
+
+
 async def test_a_succeeded_workflow_is_not_retried(box: Appliance) -> None:
     worker, offer = await begun(box)
     await box.finish(worker)

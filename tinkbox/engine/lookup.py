@@ -44,8 +44,9 @@ def only_called(
         return (left or called)[0][0]
     which = "that are not over are called" if left and over else "are called"
     named = [f"{identity[:8]} ({state})" for identity, state in reversed(left or called)]
-    more = f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
-    more = more if len(named) <= MOST else " and others"
+    more = (
+        " and others" if len(named) > MOST else f" and {len(named) - MOST_TOLD} more" if len(named) > MOST_TOLD else ""
+    )
     raise Conflict(
         f"{_how_many(named)} {what}s {which} {quoted(key)}{'' if left else ', and all of them are over'}: "
         f"{', '.join(named[:MOST_TOLD])}{more}; name one by its id, which `tinkbox {what} list` shows{otherwise}"

@@ -40,6 +40,7 @@ from tinkbox.store.images import ImageTable
 from tinkbox.store.journals import JournalTable
 from tinkbox.store.labels import LabelTable
 from tinkbox.store.leases import LeaseTable
+from tinkbox.store.listed_templates import ListedTemplateTable
 from tinkbox.store.machine_work import MachineWorkTable
 from tinkbox.store.metadata import MetadataTable
 from tinkbox.store.notes import NoteTable, RetirementTable
@@ -55,7 +56,6 @@ from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
 from tinkbox.store.workflow_names import WorkflowNameTable
-from tinkbox.store.workflow_templates import WorkflowTemplateTable
 from tinkbox.store.workflows import WorkflowTable
 
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
@@ -98,7 +98,7 @@ class Tables:
     metadata: MetadataTable
     labels: LabelTable
     workflow_names: WorkflowNameTable
-    workflow_templates: WorkflowTemplateTable
+    listed_templates: ListedTemplateTable
     rollouts: RolloutTable
     machine_work: MachineWorkTable
     notes: NoteTable
@@ -133,7 +133,7 @@ class Tables:
             MetadataTable(connection),
             LabelTable(connection),
             WorkflowNameTable(connection),
-            WorkflowTemplateTable(connection),
+            ListedTemplateTable(connection),
             RolloutTable(connection),
             MachineWorkTable(connection),
             NoteTable(connection),

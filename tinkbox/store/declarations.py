@@ -7,7 +7,7 @@ from typing import Final
 
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
 from tinkbox.model.workflow import FINAL, State
-from tinkbox.store.workflow_templates import called
+from tinkbox.store.listed_templates import called
 
 _CALLED: Final = called("workflow")
 # A few hundred bytes each.

@@ -16,7 +16,7 @@ from tinkbox.model.rollout import HOLDING, OVER, UNSUCCESSFUL, Counts, Member, O
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text
 from tinkbox.store.formats.json_text import read, write
 from tinkbox.store.holds import AWAITS_VERDICT
-from tinkbox.store.workflow_templates import called, of_template
+from tinkbox.store.listed_templates import called, of_template
 
 _CALLED: Final = called("rollout")
 _HEADS: Final = f"""

@@ -15,7 +15,7 @@ from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.rollout import LABEL as ROLLOUT
 from tinkbox.model.workflow import State
 from tinkbox.store.holds import AWAITS_VERDICT
-from tinkbox.store.workflow_templates import of_template
+from tinkbox.store.listed_templates import of_template
 
 # Of equal ones the oldest comes first, or last; creation has an order of its own, which a clock put back does not change.
 _COLUMNS: Final = {

@@ -37,9 +37,9 @@ from tinkbox.store.formats.json_text import read
 from tinkbox.store.formats.metadata import first_boot_of
 from tinkbox.store.holds import open_hold, open_holds
 from tinkbox.store.labels import LabelTable
+from tinkbox.store.listed_templates import called
 from tinkbox.store.services import insert_services, services_of
 from tinkbox.store.workflow_listing import listed_ids, listed_numbers
-from tinkbox.store.workflow_templates import called
 
 _CALLED: Final = called("workflow")
 # What `_status` reads, and where it comes from.
@@ -362,15 +362,20 @@ class WorkflowTable:
             (worker,),
         )
 
-    def succeeded_since(self, workflow_id: str, worker: str) -> list[tuple[str, str]]:
-        """The id and the name of the newest workflow that succeeded on this machine after a workflow ended; empty: none did."""
+    def overtaking(self, workflow_id: str, worker: str) -> list[tuple[str, str, State]]:
+        """The id, name and state of the newest other workflow that has this machine, or began an action there since one ended.
+
+        Empty where there is none.
+        """
         rows = self._sql.execute(
-            "SELECT id, name FROM workflow WHERE id IN (SELECT workflow_id FROM action WHERE worker = ?1) AND state = 'SUCCESS' "
-            "AND NOT deleting AND id != ?2 AND updated_at > (SELECT updated_at FROM workflow WHERE id = ?2) "
-            "ORDER BY number DESC LIMIT 1",
+            "SELECT id, name, state FROM workflow WHERE id != ?2 AND NOT deleting "
+            "AND id IN (SELECT workflow_id FROM action WHERE worker = ?1) "
+            "AND (state IN ('PENDING', 'RUNNING', 'STOPPING') OR EXISTS (SELECT 1 FROM attempt "
+            "WHERE attempt.workflow_id = workflow.id AND attempt.worker = ?1 "
+            "AND attempt.started_at > (SELECT updated_at FROM workflow WHERE id = ?2))) ORDER BY number DESC LIMIT 1",
             (worker, workflow_id),
         ).fetchall()
-        return [(row["id"], row["name"]) for row in rows]
+        return [(row["id"], row["name"], State(row["state"])) for row in rows]
 
     def unfinished_of(self, worker: str) -> list[tuple[str, State]]:
         """The ids and states of the workflows that are not over and have an action for this machine, oldest first."""

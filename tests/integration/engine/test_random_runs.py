@@ -363,11 +363,25 @@ class Lab:
             await self.box.workflows.retry(workflow.id, self.dice.choice((None, workflow.actions[0].action.spec.name)))
         except Conflict:
             done = all(each.state in DONE for each in workflow.actions)
-            assert workflow.state not in FINAL or workflow.state is State.SUCCESS or done
+            is_over = workflow.state in FINAL - {State.SUCCESS}
+            assert not is_over or done or await self.is_overtaken(workflow)
         else:
             assert workflow.state in FINAL - {State.SUCCESS}
+            assert not await self.is_overtaken(workflow)
             self.retried[workflow.id] += 1
             self.over.pop(workflow.id, None)
+
+    async def is_overtaken(self, workflow: Workflow) -> bool:
+        """Whether a machine of it is another workflow's, or was since its end."""
+        for other in await self.box.workflows.all():
+            shared = set(other.workers()) & set(workflow.workers())
+            if other.id == workflow.id or not shared:
+                continue
+            attempts = await self.box.workflows.attempts(other.id)
+            began = [each.started_at for each in attempts if each.worker in shared]
+            if other.state not in FINAL or any(at > workflow.updated_at for at in began):
+                return True
+        return False
 
     async def delete(self, workflow: Workflow) -> None:
         if workflow.state is State.PENDING and self.dice.random() < 0.3:

@@ -272,14 +272,14 @@ def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_n
     if not is_new or not macs & set(claimed):
         return f"{told}. Leave it to one of the two, or {delete}"
     if namesake:
-        return f"{told}. {_same_elsewhere(wanted, holder)}. If it is another machine, {delete}"
-    if wanted.name:
+        same = _same_elsewhere(wanted, holder)
+    elif wanted.name:
         same = (
-            f"to rename it, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
+            f"To rename it, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
         )
     else:
-        same = f'where it is the same machine, give the document its id: `"id": "{holder.id}"`'
-    return f"{told}. {same[0].upper()}{same[1:]}. If it is another machine, {delete}"
+        same = f'Where it is the same machine, give the document its id: `"id": "{holder.id}"`'
+    return f"{told}. {same}. If it is another machine, {delete}"
 
 
 def _is_namesake(wanted: Hardware, holder: Hardware) -> bool:

@@ -415,7 +415,7 @@ def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
 
 
 def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_refused: bool) -> list[Refused]:
-    """Those of the machines that something else has by now, or on which it succeeded: the rollout cannot go on with them.
+    """Those of the machines that something else has by now, or had since: the rollout cannot go on with them.
 
     Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
     """

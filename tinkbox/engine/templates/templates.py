@@ -190,7 +190,7 @@ def find_listed_template(tables: Tables, key: str) -> OfTemplate:
 
     Raises NotFound, or Conflict when the key fits several.
     """
-    kept = tables.workflow_templates
+    kept = tables.listed_templates
     if key in catalogue():  # a template of the program has its name for an id
         return next(iter(kept.named(key)), OfTemplate(called=key))
     begin = (each for each in beginning(kept, key) if each.id not in catalogue())

@@ -11,7 +11,7 @@ from tinkbox.engine.workflows.image_digests import DigestOf, pin_again
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import called
-from tinkbox.model.workflow import DONE, State, Workflow
+from tinkbox.model.workflow import DONE, FINAL, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
@@ -68,19 +68,22 @@ def refuse_in_turn(tables: Tables, workflow: Workflow) -> None:
 
 
 def refuse_overtaken(tables: Tables, workflow: Workflow) -> None:
-    """Raise Conflict where another workflow succeeded on a machine since a workflow ended: its disk is that one's now."""
+    """Raise Conflict where a machine of a workflow that is over is another one's by now: its disk is as that one leaves it."""
     for record in tables.hardware.some(workflow.workers()):
         if why := overtaken(tables, workflow.id, record.hardware.id):
-            name = called(record.hardware)
-            raise Conflict(f"workflow {workflow.id} is not retried: on machine {name} {why}")
+            raise Conflict(f"workflow {workflow.id} is not retried: on machine {called(record.hardware)} {why}")
 
 
 def overtaken(tables: Tables, workflow_id: str, worker: str) -> str:
-    """That another workflow succeeded on a machine since a workflow ended, and the way out; empty: none did."""
-    for newer, name in tables.workflows.succeeded_since(workflow_id, worker):
+    """Which other workflow has a machine, or ran there since a workflow ended, and the way out; empty: none."""
+    for other, name, state in tables.workflows.overtaking(workflow_id, worker):
+        named = f"workflow {other[:8]} ({name})"
+        if state is State.PENDING:
+            return f"{named} waits to begin: `tinkbox workflow cancel {other[:8]}` takes it away"
+        ran = "ran since" if state in FINAL else "runs"
         return (
-            f"workflow {newer[:8]} ({name}) succeeded since: `tinkbox workflow create -t TEMPLATE MACHINE` makes a new one, "
-            "which begins with its first action"
+            f"{named} {ran}: {state}. Where this one is wanted all the same, `tinkbox workflow create -t TEMPLATE MACHINE` makes "
+            "it anew, from its first action on"
         )
     return ""
 

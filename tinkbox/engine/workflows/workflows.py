@@ -382,15 +382,15 @@ class Workflows:
         who: str = "",
         first: UseCase[None] | None = None,
     ) -> str:
-        """Take up a workflow that ended badly again, behind what its machines wait for; returns its id.
+        """Take up a workflow that ended badly again; returns its id.
 
         One that waits with a lost history goes on as the store has it, and what its machines did since counts for nothing.
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
         `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, when its machines did more after its
-        end than the store knows, when another workflow succeeded on one of them since, or, unless there is a `first`, when one of them waits in a rollout; NotFound when there is
-        none so called.
+        end than the store knows, when another workflow has one of them or ran there since, or, unless there is a `first`, when
+        one of them waits in a rollout; NotFound when there is none so called.
         """
         now = self._clock()
 

@@ -152,7 +152,7 @@ async def test_a_retry_resumes_what_failed_and_goes_on_with_the_rest(box: Applia
         await box.rollouts.retry(key)
 
 
-async def test_a_machine_on_which_another_workflow_succeeded_since_is_not_retried(box: Appliance) -> None:
+async def test_a_machine_on_which_another_workflow_ran_since_is_not_retried(box: Appliance) -> None:
     ids = await prepared(box, 2)
     key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
     await to_its_end(box, failing=ids)
@@ -162,7 +162,7 @@ async def test_a_machine_on_which_another_workflow_succeeded_since_is_not_retrie
     with pytest.raises(Invalid, match="nothing was begun: 1 machine of 2 cannot begin") as refused:
         await box.rollouts.retry(key)
     assert f"workflow {newer[:8]} " in str(refused.value.problems[0])
-    assert "succeeded since" in str(refused.value.problems[0])
+    assert "ran since: SUCCESS" in str(refused.value.problems[0])
     await box.rollouts.retry(key, skip_refused=True)
     await to_its_end(box)
     end = await standing(box, key)

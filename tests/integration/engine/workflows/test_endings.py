@@ -259,37 +259,58 @@ async def test_an_earlier_action_can_be_chosen_and_what_was_done_since_is_done_a
     await box.report(worker, offer)
     offer = await again(box, worker)
     await box.report(worker, offer, State.FAILED)
+    waiting = await box.workflow()
     with pytest.raises(Conflict, match="is PENDING"):
-        await box.workflows.retry(await box.workflow())
+        await box.workflows.retry(waiting)
+    await box.workflows.cancel(waiting)
     await box.workflows.retry(offer.workflow_id, "hello world/hello_world")
     (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "workflow.retried"]
     assert event.data == {"from": 0, "runs": []}
-    assert await box.finish(worker) == ["hello_world", "second"] * 2
+    assert await box.finish(worker) == ["hello_world", "second"]
 
 
-async def test_a_retried_workflow_does_not_come_between_the_actions_of_another(box: Appliance) -> None:
-    worker, failed = await begun(box)
-    await box.report(worker, failed, State.FAILED)
-    await box.workflow()
-    running = await again(box, worker)
-    await box.workflows.retry(failed.workflow_id)
-    assert (await again(box, worker)).attempt == running.attempt
-    await box.report(worker, running)
-    assert (await again(box, worker)).workflow_id == running.workflow_id
-
-
-async def test_a_workflow_is_not_retried_on_whose_machine_another_one_succeeded_since(box: Appliance) -> None:
+async def test_a_workflow_is_not_retried_while_another_one_has_its_machine(box: Appliance) -> None:
     worker, failed = await begun(box)
     await box.report(worker, failed, State.FAILED)
     box.clock.forward(1)
     newer = await box.workflow()
-    await box.finish(worker)
-    told = rf"{failed.workflow_id} is not retried: on machine machine-1 workflow {newer[:8]} \(hello_world_workflow\) succeeded since"
+    not_retried = (
+        rf"{failed.workflow_id} is not retried: on machine machine-1 workflow {newer[:8]} \(hello_world_workflow\)"
+    )
+    with pytest.raises(
+        Conflict, match=rf"{not_retried} waits to begin: `tinkbox workflow cancel {newer[:8]}` takes it away"
+    ):
+        await box.workflows.retry(failed.workflow_id)
+    running = await again(box, worker)
+    with pytest.raises(Conflict, match=f"{not_retried} runs: RUNNING"):
+        await box.workflows.retry(failed.workflow_id)
+    assert (await again(box, worker)).attempt == running.attempt
+
+
+@pytest.mark.parametrize("end", [State.SUCCESS, State.FAILED])
+async def test_a_workflow_is_not_retried_on_whose_machine_another_one_ran_since(box: Appliance, end: State) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    box.clock.forward(1)
+    newer = await box.workflow()
+    offer = await again(box, worker)
+    if end is State.SUCCESS:
+        await box.finish(worker)
+    else:
+        await box.report(worker, offer, State.FAILED)
     for first in (None, "hello world/hello_world"):
-        with pytest.raises(Conflict, match=told):
+        with pytest.raises(Conflict, match=rf"{newer[:8]} \(hello_world_workflow\) ran since: {end}. .* makes it anew"):
             await box.workflows.retry(failed.workflow_id, first)
     assert (await box.workflows.get(failed.workflow_id)).state is State.FAILED
-    await box.workflows.delete(newer)
+    if end is State.FAILED:
+        assert await box.workflows.retry(newer) == newer
+
+
+async def test_what_another_workflow_that_never_began_waited_for_does_not_count(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    box.clock.forward(1)
+    await box.workflows.cancel(await box.workflow())
     assert await box.workflows.retry(failed.workflow_id) == failed.workflow_id
 
 

@@ -22,7 +22,7 @@ def of_template(template: OfTemplate) -> tuple[str, list[str]]:
     return f"({' OR '.join(condition for condition, _ in ways)})", [value for _, value in ways]
 
 
-class WorkflowTemplateTable:
+class ListedTemplateTable:
     """Questions about what a key means of templates that are stored, and of those that only workflows and rollouts know."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

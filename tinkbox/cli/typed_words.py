@@ -46,7 +46,7 @@ def why_empty(value_name: str, word: str) -> str:
 def key_for_scripts(name: str, identity: str) -> str:
     """What `-o name` prints of a thing, with which `xargs` can call every command: its name, or its id where that would not do.
 
-    The name may be none that means it alone: whoever asks knows that, and gives the id for it.  One of the program has no id.
+    The name may be none that means it alone: the caller knows that, and gives the id for it.  One of the program has no id.
     """
     return name if _is_key(name) else identity or name
 

@@ -52,8 +52,9 @@ def take_selected(chosen: argparse.Namespace) -> bool:
 
     async def selected(operator: "Operator") -> dict[str, Mapping[str, Any]]:
         state = {"state": chosen.selects_state} if chosen.selects_state else {}
-        # Workflows stay in the order in which they were created.
-        order = {} if kind is KeyKind.WORKFLOW else {"sort": "name"}
+        # Workflows stay in the order in which they were created, or come in the other.
+        newest_first = {"sort": "-created_at"} if getattr(chosen, "newest_first", False) else {}
+        order = newest_first if kind is KeyKind.WORKFLOW else {"sort": "name"}
         found = await _client(operator, noun).found({**state, "label": chosen.label, **order})
         return {_key(kind, each): each for each in found.documents}
 

@@ -10,13 +10,13 @@ from tinkbox.model.machine_state import Doing, doing
 from tinkbox.model.workflow import State
 from tinkbox.store.holds import AWAITS_VERDICT
 
-# Of numbers the greatest wins: what is under way, else the first of the queue, else the newest.  What ended before a machine
+# Of numbers the greatest wins: what is under way, else the first of the queue, else what joined that last, made or retried.  What ended before a machine
 # was registered was for an earlier one, which was deleted.
 _SHOWN: Final = """
     SELECT pair.worker AS worker, workflow.id AS id, max(CASE
         WHEN workflow.state IN ('RUNNING', 'STOPPING') THEN 4000000000000000 - workflow.place
         WHEN workflow.state = 'PENDING' THEN 2000000000000000 - workflow.place
-        ELSE workflow.number END)
+        ELSE workflow.place END)
     FROM (SELECT DISTINCT worker, workflow_id FROM action {condition}) AS pair
          JOIN workflow INDEXED BY workflow_standing ON workflow.id = pair.workflow_id
          LEFT JOIN hardware INDEXED BY hardware_registration ON hardware.id = pair.worker
@@ -68,7 +68,7 @@ class MachineWorkTable:
         self._sql = connection
 
     def shown(self, workers: Collection[str] | None = None) -> dict[str, str]:
-        """By machine, of all or of some, the workflow under way on it, else the next in its queue, else its newest."""
+        """By machine, of all or of some, the workflow under way on it, else the next in its queue, else the one made or retried last."""
         if workers is None:
             rows = self._sql.execute(_OF_ALL).fetchall()
         else:

@@ -355,9 +355,9 @@ class WorkflowTable:
         return {row["name"] for row in rows}
 
     def newest_of(self, worker: str) -> list[Workflow]:
-        """The newest workflow that has an action for this machine; empty when there is none."""
+        """The workflow with an action for this machine that was made or retried last; empty when there is none."""
         return self._workflows(
-            "WHERE number = (SELECT max(number) FROM workflow WHERE NOT deleting "
+            "WHERE place = (SELECT max(place) FROM workflow WHERE NOT deleting "
             "AND id IN (SELECT workflow_id FROM action WHERE worker = ?))",
             (worker,),
         )

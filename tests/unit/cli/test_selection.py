@@ -254,8 +254,8 @@ def test_without_a_terminal_what_labels_select_needs_yes(tinkbox: Tinkbox, known
     for noun in ("hardware", "templates", "workflows"):
         known.answers[f"GET /v1/{noun}?{RACK}"] = known.answers[f"GET /v1/{noun}?{RACK}&sort=name"] = [workflow("w1")]
     known.answers[f"GET /v1/breakpoints?state=HELD&{RACK}"] = [workflow("w1")]
-    for states in (UNFINISHED, RETRIABLE):
-        known.answers[f"GET /v1/workflows?{states}&{RACK}"] = [workflow("w1")]
+    known.answers[f"GET /v1/workflows?{UNFINISHED}&{RACK}"] = [workflow("w1")]
+    known.answers[f"GET /v1/workflows?{RETRIABLE}&{RACK}&sort=-created_at"] = [workflow("w1")]
     refused = tinkbox(*shlex.split(line))
     assert (refused.status, refused.out, changes(known)) == (1, "", [])
     assert f"there is no terminal: type `tinkbox {line} --yes`" in refused.err
@@ -480,7 +480,8 @@ def test_retired_machines_are_selected_to_return(tinkbox: Tinkbox, appliance: Fa
 def test_labels_of_what_is_in_no_state_for_it_leave_nothing_to_do_and_those_of_nothing_are_refused(
     tinkbox: Tinkbox, appliance: FakeAppliance, line: str, listed: str, others: str, told: str
 ) -> None:
-    selected = f"GET /v1/{listed}{RACK}" + ("&sort=name" if others == "hardware" else "")
+    order = "&sort=name" if others == "hardware" else "&sort=-created_at" if "retry" in line else ""
+    selected = f"GET /v1/{listed}{RACK}{order}"
     appliance.answers = {selected: [], f"GET /v1/{others}?{RACK}&limit=1": [workflow("w1")]}
     good_day = tinkbox(*line.format("-l rack=r1").split())
     assert (good_day.status, good_day.out) == (0, "")

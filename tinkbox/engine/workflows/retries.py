@@ -80,10 +80,11 @@ def overtaken(tables: Tables, workflow_id: str, worker: str) -> str:
         named = f"workflow {other[:8]} ({name})"
         if state is State.PENDING:
             return f"{named} waits to begin: `tinkbox workflow cancel {other[:8]}` takes it away"
-        ran = "ran since" if state in FINAL else "runs"
+        if state not in FINAL:
+            return f"{named} is {state}: `tinkbox workflow watch {other[:8]}` follows it"
         return (
-            f"{named} {ran}: {state}. Where this one is wanted all the same, `tinkbox workflow create -t TEMPLATE MACHINE` makes "
-            "it anew, from its first action on"
+            f"{named} ran since: {state}. Where this one is wanted all the same, `tinkbox workflow create -t TEMPLATE MACHINE` "
+            "makes it anew, from its first action on"
         )
     return ""
 

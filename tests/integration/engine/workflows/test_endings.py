@@ -8,6 +8,7 @@ from tests.integration.engine.appliance import HELLO, RELAY, Appliance
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.model.boot import Boot
 from tinkbox.model.errors import Conflict
+from tinkbox.model.machine_state import MachineState
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Order
@@ -282,7 +283,7 @@ async def test_a_workflow_is_not_retried_while_another_one_has_its_machine(box: 
     ):
         await box.workflows.retry(failed.workflow_id)
     running = await again(box, worker)
-    with pytest.raises(Conflict, match=f"{not_retried} runs: RUNNING"):
+    with pytest.raises(Conflict, match=f"{not_retried} is RUNNING: `tinkbox workflow watch"):
         await box.workflows.retry(failed.workflow_id)
     assert (await again(box, worker)).attempt == running.attempt
 
@@ -304,6 +305,17 @@ async def test_a_workflow_is_not_retried_on_whose_machine_another_one_ran_since(
     assert (await box.workflows.get(failed.workflow_id)).state is State.FAILED
     if end is State.FAILED:
         assert await box.workflows.retry(newer) == newer
+
+
+async def test_the_newest_workflow_of_a_machine_is_the_one_that_was_made_or_retried_last(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    await box.workflows.cancel(newer := await box.workflow())
+    assert (await box.workflows.get("machine-1")).id == newer
+    await box.workflows.retry(failed.workflow_id)
+    await box.report(worker, await again(box, worker), State.FAILED)
+    assert (await box.workflows.get("machine-1")).id == failed.workflow_id
+    assert (await box.machines.standing(worker)).state is MachineState.FAILED
 
 
 async def test_what_another_workflow_that_never_began_waited_for_does_not_count(box: Appliance) -> None:

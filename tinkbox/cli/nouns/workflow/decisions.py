@@ -43,6 +43,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         KeyKind.WORKFLOW,
         state=RETRIABLE,
     )
+    verb.set_defaults(newest_first=True)  # of a machine's several the newest is taken up, and the others are refused
     verb.add_argument(
         "--from", dest="first", metavar="ACTION", help="ACTION or TASK/ACTION, the failed one or an earlier one"
     )

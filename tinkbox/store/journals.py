@@ -47,7 +47,9 @@ class JournalTable:
         """Note that an attempt is begun for this machine, behind all others or at `position`; returns its position."""
         if position is None:
             position = self.newest(worker) + 1
-        self._sql.execute("INSERT INTO journal VALUES (?, ?, ?)", (worker, position, attempt))
+        self._sql.execute(
+            "INSERT INTO journal (worker, position, attempt) VALUES (?, ?, ?)", (worker, position, attempt)
+        )
         self._sql.execute("DELETE FROM journal WHERE worker = ? AND position <= ?", (worker, position - KEPT))
         return position
 
@@ -57,6 +59,23 @@ class JournalTable:
             "SELECT coalesce(max(position), 0) AS newest FROM journal WHERE worker = ?", (worker,)
         ).fetchone()
         return int(row["newest"])
+
+    def mark_deleted(self, workflow_id: str) -> None:
+        """Note that a workflow is deleted: its attempts stay in the histories of its machines."""
+        self._sql.execute(
+            "UPDATE journal SET of_deleted = 1 WHERE worker IN (SELECT worker FROM action WHERE workflow_id = ?1) "
+            "AND attempt IN (SELECT token FROM attempt WHERE workflow_id = ?1)",
+            (workflow_id,),
+        )
+
+    def was_newest_deleted(self, worker: str) -> bool:
+        """Whether the newest attempt of this machine that a store began was of a workflow that was deleted since."""
+        row = self._sql.execute(
+            "SELECT of_deleted FROM journal WHERE worker = ? AND (of_deleted OR EXISTS (SELECT 1 FROM attempt WHERE token = attempt)) "
+            "ORDER BY position DESC LIMIT 1",
+            (worker,),
+        ).fetchone()
+        return row is not None and bool(row["of_deleted"])
 
     def position(self, worker: str, attempt: str) -> int:
         """Where an attempt stands, 0 when it is too old to be kept."""

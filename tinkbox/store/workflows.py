@@ -365,7 +365,7 @@ class WorkflowTable:
     def overtaking(self, workflow_id: str, worker: str) -> list[tuple[str, str, State]]:
         """The id, name and state of the newest other workflow that has this machine, or began an action there since one ended.
 
-        Empty where there is none.
+        Empty where there is none that was not deleted.
         """
         rows = self._sql.execute(
             "SELECT id, name, state FROM workflow WHERE id != ?2 AND NOT deleting "
@@ -376,6 +376,14 @@ class WorkflowTable:
             (worker, workflow_id),
         ).fetchall()
         return [(row["id"], row["name"], State(row["state"])) for row in rows]
+
+    def has_begun(self, workflow_id: str, worker: str) -> bool:
+        """Whether a workflow began an action on this machine."""
+        return bool(
+            self._sql.execute(
+                "SELECT 1 FROM attempt WHERE workflow_id = ? AND worker = ? LIMIT 1", (workflow_id, worker)
+            ).fetchall()
+        )
 
     def unfinished_of(self, worker: str) -> list[tuple[str, State]]:
         """The ids and states of the workflows that are not over and have an action for this machine, oldest first."""

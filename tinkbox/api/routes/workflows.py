@@ -250,8 +250,10 @@ class _WorkflowDoor:
         told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
         named = self._named(standing.workflow)
+        later = await self.workflows.overtaken(standing.workflow)
+        overtaken = {"overtaken": later} if later else {}  # why a retry is refused
         return web.json_response(
-            {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems}
+            {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems, **overtaken}
         )
 
     def _named(self, flow: Workflow) -> Document:

@@ -32,8 +32,8 @@ from tinkbox.cli.wording.rollouts import (
     detail,
     done,
     failed,
+    goes_on,
     held,
-    is_over,
     last_words,
     left,
     left_out,
@@ -214,7 +214,7 @@ async def _followed(
     rollout_id = rollout["id"]
     with LiveLines(out) as live:
         live.show(watched_lines(rollout, called_as(chosen), *live.screen))
-        while not is_over(rollout):
+        while goes_on(rollout):
             await asyncio.sleep(SECONDS)
             check_reader()
             try:

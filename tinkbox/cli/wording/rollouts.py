@@ -93,8 +93,12 @@ def unbegun(rollout: Document) -> str:
     return "waiting" if rollout["state"] in HOLDING else "not begun"
 
 
-def is_over(rollout: Document) -> bool:
-    return rollout["state"] in OVER
+def goes_on(rollout: Document) -> bool:
+    """Whether it is not over, or machines of it are under way that were retried by themselves since."""
+    if rollout["state"] not in OVER or under_way(rollout):
+        return True
+    all_done = successful(rollout) and successful(rollout) + left(rollout) == rollout["total"]
+    return bool(all_done) and rollout["state"] != RolloutState.SUCCESS  # the last one ended just now
 
 
 def pace(rollout: Document) -> str:

@@ -26,7 +26,7 @@ from tinkbox.engine.templates.templates import find_listed_template, find_templa
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.image_digests import DigestOf
-from tinkbox.engine.workflows.retries import overtaken
+from tinkbox.engine.workflows.retries import overtaken_on
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
@@ -317,7 +317,7 @@ class Rollouts:
             concerned = tables.rollouts.take_as_done(rollout.id) + _leave_out(tables, rollout)
             again = tables.rollouts.in_service(rollout.id, UNSUCCESSFUL | {Place.LEFT})
             if not again and not concerned:
-                raise Conflict(f"rollout {rollout.short} is {rollout.state}: no machine of it has failed")
+                raise Conflict(_nothing_to_retry(tables, rollout))
             refused = _apart(tables, rollout, [*again, *_unheld(tables, rollout)], skip_refused=skip_refused)
             apart = {each.machine for each in refused}
             tables.rollouts.put_back(rollout.id, [each.position for each in again if each.machine not in apart])
@@ -401,6 +401,20 @@ def _leave_out(tables: Tables, rollout: Rollout) -> int:
     return len(waiting) + tables.rollouts.leave_out(rollout.id)
 
 
+def _nothing_to_retry(tables: Tables, rollout: Rollout) -> str:
+    """Why there is no machine to try again, and what there is to do instead."""
+    is_so, key = f"rollout {rollout.short} is {rollout.state}", rollout.short
+    counts = tables.rollouts.counts([rollout.id])[rollout.id]
+    if rollout.state in OVER and counts.under_way:
+        again = counted(counts.under_way, "machine")
+        return (
+            f"{is_so}, and {again} of it, retried already, did not end yet: `tinkbox rollout watch {key}` follows that"
+        )
+    if rollout.state in OVER and counts.waiting:
+        return f"{is_so}: no machine of it has failed; `tinkbox rollout resume {key}` goes on with those that wait"
+    return f"{is_so}: no machine of it has failed"
+
+
 def _refuse_deletion(rollout: Rollout) -> None:
     if rollout.state not in OVER:
         raise Conflict(
@@ -420,7 +434,11 @@ def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_
     Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
     """
     names = {each.machine: each.name for each in members}
-    others = {each.machine: overtaken(tables, each.workflow_id, each.machine) for each in members if each.workflow_id}
+    others = {
+        each.machine: overtaken_on(tables, each.workflow_id, each.machine, rollout.template_name, each.name)
+        for each in members
+        if each.workflow_id
+    }
     others = {machine: why for machine, why in others.items() if why}
     refused = refused_in(names, others | engaged(tables, names, rollout.id))
     if refused and not (skip_refused and len(refused) < len(names)):

@@ -12,7 +12,8 @@ OCTETS_AT_ONCE: Final = 4 << 20  # what one transaction deletes, with rows count
 
 
 def begin_deletion(tables: Tables, workflow: Workflow) -> None:
-    """Let nobody find a workflow any more, which does not run."""
+    """Let nobody find a workflow any more, which does not run; that it ran stays known of its machines."""
+    tables.journals.mark_deleted(workflow.id)
     tables.workflows.begin_deletion(workflow.id)
     if workflow.state is not State.SUCCESS:  # what did not succeed holds a ticket for the next try
         tables.hardware.withdraw_ticket(workflow.workers(), installed=False)

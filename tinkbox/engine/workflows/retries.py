@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from shlex import quote
 
 from tinkbox.engine.rules.first_boot import concluded
 from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
@@ -69,23 +70,37 @@ def refuse_in_turn(tables: Tables, workflow: Workflow) -> None:
 
 def refuse_overtaken(tables: Tables, workflow: Workflow) -> None:
     """Raise Conflict where a machine of a workflow that is over is another one's by now: its disk is as that one leaves it."""
+    if why := overtaken(tables, workflow):
+        raise Conflict(f"workflow {workflow.id} is not retried: {why}")
+
+
+def overtaken(tables: Tables, workflow: Workflow) -> str:
+    """Why a workflow that is over is not retried, as in `refuse_overtaken`; empty: it can be."""
     for record in tables.hardware.some(workflow.workers()):
-        if why := overtaken(tables, workflow.id, record.hardware.id):
-            raise Conflict(f"workflow {workflow.id} is not retried: on machine {called(record.hardware)} {why}")
+        name = called(record.hardware)
+        if why := overtaken_on(tables, workflow.id, record.hardware.id, workflow.template_name, name):
+            return f"on machine {name} {why}"
+    return ""
 
 
-def overtaken(tables: Tables, workflow_id: str, worker: str) -> str:
-    """Which other workflow has a machine, or ran there since a workflow ended, and the way out; empty: none."""
+def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, machine: str) -> str:
+    """Which other workflow has a machine, or ran there since a workflow ended, and the way out; empty: none.
+
+    `template` and `machine` are the names of its template and of that machine.
+    """
+    anew = (
+        f"Where this one is wanted all the same, `tinkbox workflow create -t {quote(template)} {quote(machine)}` makes it anew, "
+        "from its first action on"
+    )
     for other, name, state in tables.workflows.overtaking(workflow_id, worker):
         named = f"workflow {other[:8]} ({name})"
         if state is State.PENDING:
             return f"{named} waits to begin: `tinkbox workflow cancel {other[:8]}` takes it away"
         if state not in FINAL:
             return f"{named} is {state}: `tinkbox workflow watch {other[:8]}` follows it"
-        return (
-            f"{named} ran since: {state}. Where this one is wanted all the same, `tinkbox workflow create -t TEMPLATE MACHINE` "
-            "makes it anew, from its first action on"
-        )
+        return f"{named} ran since: {state}. {anew}"
+    if tables.journals.was_newest_deleted(worker) and tables.workflows.has_begun(workflow_id, worker):
+        return f"a workflow ran since that was deleted. {anew}"
     return ""
 
 

@@ -23,6 +23,7 @@ from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide,
 from tinkbox.engine.workflows.retries import (
     awaited,
     end_if_up,
+    overtaken,
     refuse_departed,
     refuse_in_turn,
     refuse_overtaken,
@@ -430,6 +431,12 @@ class Workflows:
         self._machines.tickets_granted(awaited(workflow), workflow.name)
         await tell(self._machines, self._wakeups, workflow.workers())
         return workflow.id
+
+    async def overtaken(self, workflow: Workflow) -> str:
+        """Why `retry` refuses a workflow that ended badly for what another one has, or did on its machines; empty: it does not."""
+        if workflow.state not in FINAL or workflow.state is State.SUCCESS:
+            return ""
+        return await self._store.read(lambda tables: overtaken(tables, workflow))
 
     def _discard(self, tables: Tables, workflow_id: str, into: State, who: str) -> list[str]:
         """Have what the machines of a workflow did count for nothing, where that waits for a decision."""

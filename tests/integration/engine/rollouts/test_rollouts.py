@@ -190,6 +190,8 @@ async def test_a_workflow_that_is_retried_by_hand_counts_again(box: Appliance) -
     await box.workflows.retry(failed.workflow_id)
     again = await standing(box, key)
     assert (again.rollout.state, again.counts.under_way) == (RolloutState.FAILED, 1)
+    with pytest.raises(Conflict, match=r"1 machine of it, retried already, did not end yet: `tinkbox rollout watch"):
+        await box.rollouts.retry(key)
     await to_its_end(box)
     assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
 

@@ -11,6 +11,7 @@ from tinkbox.model.errors import Conflict
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
+from tinkbox.store.workflows import WorkflowTable
 from tinkbox.wire.messages.worker import Offer, Order
 
 
@@ -302,9 +303,40 @@ async def test_a_workflow_is_not_retried_on_whose_machine_another_one_ran_since(
     for first in (None, "hello world/hello_world"):
         with pytest.raises(Conflict, match=rf"{newer[:8]} \(hello_world_workflow\) ran since: {end}. .* makes it anew"):
             await box.workflows.retry(failed.workflow_id, first)
-    assert (await box.workflows.get(failed.workflow_id)).state is State.FAILED
+    old = await box.workflows.get(failed.workflow_id)
+    assert old.state is State.FAILED
+    assert f"`tinkbox workflow create -t {old.template_name} machine-1`" in await box.workflows.overtaken(old)
+    assert await box.workflows.overtaken(await box.workflows.get(newer)) == ""
     if end is State.FAILED:
         assert await box.workflows.retry(newer) == newer
+
+
+@pytest.mark.parametrize("going", [False, True])
+async def test_a_workflow_that_ran_since_and_was_deleted_is_not_forgotten(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch, *, going: bool
+) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    newer = await box.workflow()
+    await again(box, worker)
+    await box.finish(worker)
+    if going:  # the appliance ended in the middle of deleting it
+        monkeypatch.setattr(WorkflowTable, "delete", lambda *_: None)
+    await box.workflows.delete(newer)
+    with pytest.raises(
+        Conflict, match=r"not retried: on machine machine-1 a workflow ran since that was deleted\. .* anew"
+    ):
+        await box.workflows.retry(failed.workflow_id)
+
+
+async def test_a_deleted_workflow_that_ran_before_does_not_keep_one_from_being_retried(box: Appliance) -> None:
+    worker, older = await begun(box)
+    await box.report(worker, older)
+    await box.finish(worker)
+    await box.workflow()
+    await box.report(worker, failed := await again(box, worker), State.FAILED)
+    await box.workflows.delete(older.workflow_id)
+    assert await box.workflows.retry(failed.workflow_id) == failed.workflow_id
 
 
 async def test_the_newest_workflow_of_a_machine_is_the_one_that_was_made_or_retried_last(box: Appliance) -> None:

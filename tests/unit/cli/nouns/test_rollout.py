@@ -345,7 +345,7 @@ def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
             [
                 standing("PAUSED", counts={"RUNNING": 1}, under_way=under_way),
                 standing("RUNNING", counts={"RUNNING": 1}, under_way=under_way),
-                standing(state, counts={"FAILED" if failures else "SUCCESS": 1}, failures=failures),
+                standing(state, counts={state: 1}, failures=failures),
             ]
         )
         appliance.answers = {"GET /v1/rollouts/ubuntu": lambda steps=steps: next(steps)}
@@ -358,6 +358,24 @@ def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
         if state == "FAILED":
             assert "  node7  FAILED    no disk" in lines
             assert lines[-1] == "try them again:  tinkbox rollout retry 5d3f0a11"
+
+
+def test_watch_waits_for_machines_that_are_retried_by_themselves(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noun, "SECONDS", 0.0)
+    steps = iter(
+        [
+            standing("FAILED", counts={"SUCCESS": 1, "RUNNING": 1}, under_way=[member("node7", "RUNNING")]),
+            standing("FAILED", counts={"SUCCESS": 2}),
+            standing("SUCCESS", counts={"SUCCESS": 2}),
+        ]
+    )
+    appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps)
+    watched = tinkbox("rollout", "watch", ID)
+    assert watched.status == 0
+    assert watched.out.splitlines()[0] == "rollout 5d3f0a11 FAILED: 1/2 done, 1 running"
+    assert watched.out.splitlines()[-1] == "rollout 5d3f0a11 SUCCESS: 2/2 done"
 
 
 def test_an_appliance_that_is_away_is_waited_for(

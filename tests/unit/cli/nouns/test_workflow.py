@@ -291,6 +291,10 @@ def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: Fa
         "What Next:        tinkbox workflow logs a8984b09: what it printed",
         "                  tinkbox workflow retry a8984b09: once more from this action on",
     ]
+    failed["overtaken"] = "workflow 5d3f0a11 (os) waits to begin: `tinkbox workflow cancel 5d3f0a11` takes it away"
+    assert tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()[-1] == (
+        "                  not to be retried: workflow 5d3f0a11 (os) waits to begin: `tinkbox workflow cancel 5d3f0a11` takes it away"
+    )
     held = {**STATE, "current_action_state": "HELD", "held": HOLD}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
     assert "(tinkbox breakpoint VERDICT a8984b09)" in tinkbox("workflow", "state", WORKFLOW_ID).out

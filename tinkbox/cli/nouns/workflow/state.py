@@ -84,7 +84,9 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     key = short(identity)
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
         yield "What Next", f"{program} workflow logs {key}: what it printed"
-        if stands["actions_done"] < stands["actions_total"]:
+        if later := stands.get("overtaken"):
+            yield _typable(("", f"not to be retried: {later}"), identity, program)
+        elif stands["actions_done"] < stands["actions_total"]:
             yield "", f"{program} workflow retry {key}: once more from this action on"
         else:
             again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")

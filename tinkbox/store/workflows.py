@@ -377,6 +377,16 @@ class WorkflowTable:
         ).fetchall()
         return [(row["id"], row["name"], State(row["state"])) for row in rows]
 
+    def last_on(self, worker: str, after: datetime) -> list[tuple[str, str, State]]:
+        """The id, name and state of the workflow that began an action on this machine last, if that was later; empty: it was not."""
+        rows = self._sql.execute(
+            "SELECT workflow.id, name, workflow.state FROM workflow JOIN (SELECT workflow_id, started_at FROM attempt "
+            "WHERE worker = ? ORDER BY rowid DESC LIMIT 1) AS newest ON workflow.id = newest.workflow_id "
+            "WHERE newest.started_at > ? AND NOT deleting",
+            (worker, after.isoformat()),
+        ).fetchall()
+        return [(row["id"], row["name"], State(row["state"])) for row in rows]
+
     def has_begun(self, workflow_id: str, worker: str) -> bool:
         """Whether a workflow began an action on this machine."""
         return bool(

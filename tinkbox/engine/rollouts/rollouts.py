@@ -26,7 +26,7 @@ from tinkbox.engine.templates.templates import find_listed_template, find_templa
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.image_digests import DigestOf
-from tinkbox.engine.workflows.retries import overtaken_on
+from tinkbox.engine.workflows.retries import overtaken_on, taken_meanwhile
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
@@ -434,10 +434,12 @@ def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_
     Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
     """
     names = {each.machine: each.name for each in members}
+    template = rollout.template_name
     others = {
-        each.machine: overtaken_on(tables, each.workflow_id, each.machine, rollout.template_name, each.name)
-        for each in members
+        each.machine: overtaken_on(tables, each.workflow_id, each.machine, template, each.name)
         if each.workflow_id
+        else taken_meanwhile(tables, each.machine, rollout.created_at, template, each.name)
+        for each in members
     }
     others = {machine: why for machine, why in others.items() if why}
     refused = refused_in(names, others | engaged(tables, names, rollout.id))

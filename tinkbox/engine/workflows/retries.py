@@ -88,10 +88,7 @@ def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, m
 
     `template` and `machine` are the names of its template and of that machine.
     """
-    anew = (
-        f"Where this one is wanted all the same, `tinkbox workflow create -t {quote(template)} {quote(machine)}` makes it anew, "
-        "from its first action on"
-    )
+    anew = _anew("makes it anew, from its first action on", template, machine)
     for other, name, state in tables.workflows.overtaking(workflow_id, worker):
         named = f"workflow {other[:8]} ({name})"
         if state is State.PENDING:
@@ -102,6 +99,20 @@ def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, m
     if tables.journals.was_newest_deleted(worker) and tables.workflows.has_begun(workflow_id, worker):
         return f"a workflow ran since that was deleted. {anew}"
     return ""
+
+
+def taken_meanwhile(tables: Tables, worker: str, since: datetime, template: str, machine: str) -> str:
+    """Which workflow ran on a machine since it waits for one of this template, and the way out; empty: none."""
+    for other, name, state in tables.workflows.last_on(worker, since):
+        anew = _anew("makes a workflow of it", template, machine)
+        return f"workflow {other[:8]} ({name}) ran since: {state}. {anew}"
+    return ""
+
+
+def _anew(does: str, template: str, machine: str) -> str:
+    return (
+        f"Where this one is wanted all the same, `tinkbox workflow create -t {quote(template)} {quote(machine)}` {does}"
+    )
 
 
 def awaited(workflow: Workflow) -> list[str]:

@@ -169,6 +169,44 @@ async def test_a_machine_on_which_another_workflow_ran_since_is_not_retried(box:
     assert (end.rollout.state, end.counts.succeeded) == (RolloutState.FAILED, 1)
 
 
+async def test_a_machine_that_waited_and_that_another_workflow_installed_meanwhile_is_not_resumed(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    box.clock.forward(1)
+    other = await box.workflows.create("one", {"device_1": mac(2)})
+    await carry_out(box)
+    for again in (box.rollouts.resume, box.rollouts.retry):
+        with pytest.raises(Invalid, match="nothing was begun: 1 machine of") as refused:
+            await again(key)
+        (problem,) = refused.value.problems
+        assert str(problem).startswith(f"machine-2: workflow {other[:8]} (one) ran since: SUCCESS. Where this one")
+        assert "`tinkbox workflow create -t one machine-2`" in str(problem)
+    assert [each.name for each in (await standing(box, key)).waiting] == ["machine-2", "machine-3"]
+    await box.rollouts.resume(key, skip_refused=True)
+    assert await to_its_end(box) == [1]
+    end = await standing(box, key)
+    assert {each.name: each.place for each in end.unsuccessful} == {
+        "machine-1": Place.FAILED,
+        "machine-2": Place.CANCELED,
+    }
+    with pytest.raises(Invalid, match="1 machine of 2 cannot begin"):
+        await box.rollouts.retry(key)
+
+
+async def test_what_ran_on_a_machine_before_its_rollout_was_made_does_not_count(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    await box.workflows.create("one", {"device_1": mac(2)})
+    await carry_out(box)
+    box.clock.forward(1)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await box.rollouts.resume(key)
+    assert await to_its_end(box) == [1]
+
+
 async def test_a_rollout_that_a_failure_stopped_can_go_on_without_the_machine(box: Appliance) -> None:
     ids = await prepared(box, 6)
     key = (await box.rollouts.create(wanted(ids, max_parallel=2), "ann")).rollout.id

@@ -74,5 +74,5 @@ def note_change(path: str, answer: Mapping[str, Any]) -> None:
 
 def _name(word: str, document: Mapping[str, Any]) -> str:
     """What a thing is called that was changed: a machine has a name that people know."""
-    keys = ("name", "mac", "id") if word == "machine" else ("id", "workflow_id")
+    keys = ("name", "mac", "id") if word == "machine" else ("workflow_id", "id")
     return next((str(document[key]) for key in keys if document.get(key)), "")

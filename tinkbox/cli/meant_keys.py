@@ -63,9 +63,23 @@ def look_up(chosen: argparse.Namespace, *, to_ask: bool = False, only_looks: boo
 
 def registered_at(chosen: argparse.Namespace, key: str) -> str:
     """When the machine was registered that a key of a command means, as it was looked up or selected; empty: it was not."""
+    return str(_seen(chosen, key).get("created_at") or "")
+
+
+def run_of(chosen: argparse.Namespace, key: str) -> int:
+    """Which run of a workflow a key of a command means, as it was looked up or selected; 0: it was not."""
+    return int(_seen(chosen, key).get("run") or 0)
+
+
+def hold_of(chosen: argparse.Namespace, key: str) -> str:
+    """The id of the hold that a key of a command means, as it was looked up or selected; empty: it was not."""
+    return str((_seen(chosen, key).get("held") or {}).get("id") or "")
+
+
+def _seen(chosen: argparse.Namespace, key: str) -> Document:
+    """What a key of a command means, as it was looked up or selected; nothing where it was not."""
     meant = (chosen.meant or {}).get(key)
-    document = meant.document if meant is not None else chosen.selected.get(key)
-    return str(document.get("created_at") or "") if document is not None else ""
+    return (meant.document if meant is not None else chosen.selected.get(key)) or {}
 
 
 async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToChange) -> Meant:

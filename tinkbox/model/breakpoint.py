@@ -136,6 +136,11 @@ class Hold:
     verdict_at: datetime | None = None
     ended_at: datetime | None = None
 
+    @property
+    def id(self) -> str:
+        """What tells it from all other holds."""
+        return f"{self.attempt}/{self.sequence}"
+
     def lasted(self, now: datetime) -> float:
         """For how many seconds the action was held, up to `now` if it still is."""
         return ((self.ended_at or now) - self.held_at).total_seconds()

@@ -102,6 +102,7 @@ class WorkflowHead(ABC):
     `stop_into` is how a workflow that is STOPPING will end, `stopped_at` since when it does.
     `reason` and `message` say why it ended badly where that was no action's doing, but that of `service`.
     `wipe_confirmed` is a person's word that its actions may wipe their disks, whatever is on them.
+    `run` grows with each time that it is retried; no two runs of workflows have the same, 0: it was not made yet.
     """
 
     id: str
@@ -120,6 +121,7 @@ class WorkflowHead(ABC):
     message: str = ""
     service: str = ""
     wipe_confirmed: bool = False
+    run: int = 0
 
     @abstractmethod
     def current(self) -> ActionStatus | None:

@@ -57,7 +57,7 @@ _ACTIONS = f"""
 # Every column of a workflow but its text.
 _HEADS = f"""
     SELECT id, name, template_id, {_CALLED} AS template_called, devices, state, created_at, updated_at, global_timeout, started_at,
-           stop_into, stopped_at, reason, message, service, wipe_confirmed
+           stop_into, stopped_at, reason, message, service, wipe_confirmed, place
     FROM workflow WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number
 """  # noqa: S608  our own columns
 # Whatever an action does, that is large, is read of the one alone that a workflow stands at.
@@ -642,6 +642,7 @@ def _head(row: sqlite3.Row) -> dict[str, Any]:
         "message": row["message"],
         "service": row["service"],
         "wipe_confirmed": bool(row["wipe_confirmed"]),
+        "run": row["place"],  # each run joins the queues anew
     }
 
 

@@ -354,18 +354,22 @@ class _Live:
         except Unreachable as error:
             return "", NotDone(unsent=((act.machine, _said(error)),))
         except Refusal as error:
-            return "", NotDone(refused=((act.machine, _said(error)),))
+            # What is refused for the same reason is told once, and the machine stands beside it.
+            return "", NotDone(
+                refused=((act.machine, _said(error).replace(f"workflow {act.workflow}", "its workflow")),)
+            )
 
     async def _done(self, effect: Act) -> str:
         """Have it done; returns what to say about it."""
         if isinstance(effect, Decide):
-            verdict = {"verb": effect.verb, **({"why": effect.why} if effect.why else {})}
+            told = {"why": effect.why, "hold": effect.hold}
+            verdict = {"verb": effect.verb, **{name: text for name, text in told.items() if text}}
             await self._operator.breakpoints.decide(effect.workflow, verdict)
             return f"decided: {effect.verb} on {effect.machine}; the machine is told"
         if isinstance(effect, Retry):
-            retried = await self._operator.workflows.retry(effect.workflow, None)
+            retried = await self._operator.workflows.retry(effect.workflow, None, run=effect.run)
             return f"{effect.machine} is {retried['state']} again"
-        canceled = await self._operator.workflows.cancel(effect.workflow)
+        canceled = await self._operator.workflows.cancel(effect.workflow, run=effect.run)
         if canceled["state"] == "CANCELED":
             return f"the workflow of {effect.machine} is canceled"
         return f"the workflow of {effect.machine} is being canceled: what runs is told to stop"

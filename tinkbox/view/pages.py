@@ -337,7 +337,10 @@ def _actions(workflow: Document, work: WorkLine | None, now: datetime, width: in
     for number, each in enumerate(actions, 1):
         word, how = clean(str(each.get("state", ""))), _how(each)
         began, ended = _time(each.get("started_at")), _time(each.get("ended_at"))
-        if word == State.HELD and work is not None and work.held is not None:
+        if word == State.HELD and State.STOPPING in (workflow.get("state"), work.state if work else None):
+            word = Standing.STOPPING.word  # what is being stopped waits for no verdict
+            began, ended = work.since if work else began, None
+        elif word == State.HELD and work is not None and work.held is not None:
             # As the row of its machine: since when it is held, and held no more once a verdict was given.
             began, ended = work.since, None
             if is_being_carried_out(work):

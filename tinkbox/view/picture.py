@@ -215,9 +215,9 @@ def _keys(view: View, width: int) -> str:
         keys = [
             "? keys",
             "q leave",
-            *(_marked_keys(view) if view.marked else ["Enter open", "/ filter", *_work_keys(row)]),
+            *(_marked_keys(view) if view.marked else [*_row_keys(row, "Enter open"), "/ filter", *_work_keys(row)]),
             *(["Esc clear filter"] if view.filtered_by and not view.marked else []),
-            "Space mark",
+            *_row_keys(row, "Space mark"),
             "p problems",
             "o older",
             "S sort",
@@ -239,6 +239,11 @@ def _marked_keys(view: View) -> list[str]:
     return [*(["r retry", "a abort or cancel", "c continue"] if has_work else []), "u unmark"]
 
 
+def _row_keys(row: Row | None, *keys: str) -> list[str]:
+    """Those of what is done with a machine, where one is selected."""
+    return [*keys] if row is not None else []
+
+
 def _work_keys(row: Row | None) -> list[str]:
     """What can be done about the work of a machine."""
     work = row.work if row is not None else None
@@ -248,7 +253,7 @@ def _work_keys(row: Row | None) -> list[str]:
         return ["s shell", "c continue", "r retry", "a abort"]
     if work.state in FINAL:
         return [] if work.state is State.SUCCESS else ["r retry"]
-    return ["a cancel"]
+    return [] if work.state is State.STOPPING and not work.lost else ["a cancel"]
 
 
 def _place(view: View) -> str:

@@ -75,27 +75,30 @@ class Shell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
-    """Give a verdict on a held action; `machine` is its name, for people."""
+    """Give a verdict on a `hold`; `machine` is its name, for people."""
 
     workflow: str
     verb: str
+    hold: str = ""
     why: str = ""
     machine: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Resume a workflow that ended badly; `machine` is its name, for people."""
+    """Resume a workflow whose `run` ended badly; `machine` is its name, for people."""
 
     workflow: str
+    run: int = 0
     machine: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """Stop a workflow that is not over; `machine` is its name, for people."""
+    """Stop the `run` of a workflow that is not over; `machine` is its name, for people."""
 
     workflow: str
+    run: int = 0
     machine: str = field(default="", compare=False)
 
 
@@ -506,7 +509,7 @@ def _continue(row: Row, work: WorkLine) -> Proposal | str:
         return _decided(row, work)
     if work.held is None:
         return f"nothing is held on {row.name}, so there is nothing to continue"
-    decide = Decide(workflow=work.id, verb="continue", machine=row.name)
+    decide = Decide(workflow=work.id, verb="continue", hold=work.hold, machine=row.name)
     if work.held is Kind.BEFORE:
         return Proposal(row=row, text=f"Begin {work.action} on {row.name}?", act=decide)
     if work.reason:
@@ -521,11 +524,11 @@ def _retry(row: Row, work: WorkLine) -> Proposal | str:
     if work.held is not None:
         if work.held is Kind.BEFORE:
             return f"{work.action} has not begun: continue runs it"
-        decide = Decide(workflow=work.id, verb="retry", machine=row.name)
+        decide = Decide(workflow=work.id, verb="retry", hold=work.hold, machine=row.name)
         return Proposal(row=row, text=f"Run {work.action} on {row.name} again?", act=decide)
     if work.state not in FINAL - {WorkState.SUCCESS} and not work.lost:
         return f"{work.name} on {row.name} did not fail, so there is nothing to retry"
-    retry = Retry(workflow=work.id, machine=row.name)
+    retry = Retry(workflow=work.id, run=work.run, machine=row.name)
     if work.state is WorkState.CANCELED:
         # Somebody wanted its end: what failed is resumed by the hundred, this with its name in the question.
         text = f"Resume canceled workflow {work.name} on {row.name} at {work.action}?"
@@ -537,11 +540,15 @@ def _retry(row: Row, work: WorkLine) -> Proposal | str:
 def _abort(row: Row, work: WorkLine) -> Proposal | str:
     if waits_for_verdict(work):
         text = f"Abort workflow {work.name} on {row.name}? It ends as canceled"
-        return Proposal(row=row, text=text, act=Decide(workflow=work.id, verb="abort", machine=row.name))
+        return Proposal(
+            row=row, text=text, act=Decide(workflow=work.id, verb="abort", hold=work.hold, machine=row.name)
+        )
     if work.state in FINAL:
         return f"{work.name} on {row.name} is over already"
+    if work.state is WorkState.STOPPING and not work.lost:
+        return f"{work.name} on {row.name} was told to stop: if its machine is off, tinkbox workflow cancel --force ends it"
     text = f"Cancel workflow {work.name} on {row.name}? What runs is told to stop"
-    return Proposal(row=row, text=text, act=Cancel(workflow=work.id, machine=row.name))
+    return Proposal(row=row, text=text, act=Cancel(workflow=work.id, run=work.run, machine=row.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,7 +656,9 @@ def _went_on(view: View, asked: Proposal) -> bool:
     before, row = asked.row.work, row_of(view, asked.row.machine.id)
     work = row.work if row is not None else None
     if not isinstance(asked.act, Decide):
-        return row is not None and (work is None or (before is not None and work.id != before.id))
+        return row is not None and (
+            work is None or (before is not None and (work.id, work.run) != (before.id, before.run))
+        )
     return before is None or work is None or _hold_of(work) != _hold_of(before)
 
 
@@ -679,12 +688,16 @@ def _became(row: Row | None, before: WorkLine | None) -> str:
         return f"its workflow is {clean(work.name)} {work.id[:8]} now"
     if is_being_carried_out(work):
         return DECIDED
+    if work.run != before.run:
+        return f"it was retried, and is {row.standing.word} now"
+    if work.hold and work.hold != before.hold:
+        return f"it is held anew: {clean(work.reason or work.action)}"
     return f"it is {row.standing.word} now"
 
 
 def _hold_of(work: WorkLine) -> tuple[object, ...]:
     """What tells a hold from another, and from the same after a verdict."""
-    return work.id, work.number, work.held, work.attempt, waits_for_verdict(work)
+    return work.id, work.number, work.held, work.attempt, work.hold, waits_for_verdict(work)
 
 
 def _typed(view: View, key: str) -> View:

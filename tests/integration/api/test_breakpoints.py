@@ -114,6 +114,27 @@ async def test_what_cannot_be_armed_is_refused_and_nothing_is(
     assert (await door.done("GET", path))["armed"] == NOTHING
 
 
+@pytest.mark.parametrize(("kind", "failed"), [(Kind.BEFORE, 2), (Kind.FAILURE, 3)])
+async def test_an_attempt_that_is_held_because_it_failed_counts_as_failed(door: Door, kind: Kind, failed: int) -> None:
+    await door.box.machine(1)
+    path = f"/v1/workflows/{await door.box.workflow(HELLO.replace(' timeout: 60', ' retries: 2', 1))}"
+
+    async def attempts() -> tuple[int, int, int]:
+        state = await door.done("GET", f"{path}/state")
+        return state["failed_attempts"], state["failures"], state["retries"]
+
+    await door.done("POST", f"{path}/breakpoints/arm", {"on_failure": True})
+    for _ in range(2):
+        offer = await door.box.attempts.offer(MACHINE, Hello(boot_id="boot-1", debug=True))
+        assert offer is not None
+        await door.box.report(MACHINE, offer, State.FAILED)
+    assert await attempts() == (2, 2, 2)
+    await hold(door, path, kind)
+    assert await attempts() == (failed, 2, 2)
+    await door.done("POST", f"{path}/breakpoints/verdict", {"verb": "fail"})
+    assert await attempts() == (failed, 2, 2), "it is not carried out yet"
+
+
 async def test_lists_find_what_is_held(door: Door, path: str) -> None:
     async def found(query: str) -> list[str]:
         return [each["id"] for each in await door.done("GET", f"/v1/{query}")]

@@ -133,6 +133,7 @@ async def test_a_workflows_life(door: Door) -> None:
     }
     assert await door.done("GET", f"{path}/state") == {
         "workflow_id": workflow_id,
+        "run": workflow["run"],
         "name": workflow["name"],
         "template_name": "hello",
         "machines": [{"id": MACHINE, "name": "machine-1", "hostname": "machine-1", "mac": mac(1)}],
@@ -145,6 +146,7 @@ async def test_a_workflows_life(door: Door) -> None:
         "current_worker": MACHINE,
         "current_action_state": "PENDING",
         "failures": 0,
+        "failed_attempts": 0,
         "retries": 0,
         "reason": "",
         "message": "",

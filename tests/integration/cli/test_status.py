@@ -82,7 +82,7 @@ def test_other_keys_are_not_shown_and_end_nothing(appliance: Configuration) -> N
         anna.watches("a shell in the held action")
         assert "zzz" not in anna.screen
         anna.type("\x1b")
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.type("q")
         assert anna.ends() == 0
 
@@ -95,7 +95,7 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(appliance: Configuratio
         anna.sees(RESTORED)
         os.kill(anna.process.pid, signal.SIGCONT)
         until(lambda: not anna.settings()[3] & termios.ICANON, "keys to be read again")
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.type("q")
         assert anna.ends() == 0
         assert anna.settings() == anna.before
@@ -103,14 +103,14 @@ def test_ctrl_z_gives_the_terminal_back_until_it_goes_on(appliance: Configuratio
 
 def test_a_view_that_another_program_stopped_has_the_terminal_again(appliance: Configuration) -> None:
     with Viewer(appliance) as anna:
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, anna.process.pid, os.WSTOPPED | os.WNOWAIT)
         # As a shell does when its job stops.
         termios.tcsetattr(anna._theirs, termios.TCSANOW, anna.before)
         anna.seen = b""
         anna.process.send_signal(signal.SIGCONT)
-        anna.sees(b"\x1b[?1049h", "Enter open")
+        anna.sees(b"\x1b[?1049h", "/ filter")
         assert not anna.settings()[3] & termios.ICANON
         anna.type("q")
         assert anna.ends() == 0
@@ -119,9 +119,9 @@ def test_a_view_that_another_program_stopped_has_the_terminal_again(appliance: C
 
 def test_another_size_fills_the_screen_again(appliance: Configuration) -> None:
     with Viewer(appliance) as anna:
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.resize(10, 60)
-        until(lambda: anna._read(0.05) and anna.screen.splitlines()[-1].startswith("Enter open"), "a smaller picture")
+        until(lambda: anna._read(0.05) and anna.screen.splitlines()[-1].startswith("/ filter"), "a smaller picture")
         anna.type("q")
         assert anna.ends() == 0
 
@@ -172,7 +172,7 @@ def test_an_appliance_that_goes_before_its_first_answer_is_told_of_on_the_screen
 
 def test_no_colour_is_drawn_where_no_color_says_so(appliance: Configuration) -> None:
     with Viewer(appliance, {"NO_COLOR": "1"}) as anna:
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.type("x")
         assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", anna._everything)
         anna.type("q")
@@ -197,7 +197,7 @@ def test_a_machine_is_found_by_typing_and_opened(appliance: Configuration) -> No
         anna.type("\r")
         anna.watches("08:00:27:00:00:02  172.30.0.12", "not seen yet")
         anna.type("q")
-        anna.watches("Enter open")
+        anna.watches("/ filter")
         anna.type("\x1b")
         anna.watches("machine-1", "by problem")
         anna.type("q")
@@ -228,6 +228,19 @@ def test_a_person_lives_in_it_from_a_failure_to_its_repair(shells: ShellLab) -> 
         assert anna.ends() == 0
         assert anna.settings() == anna.before
         assert b"Traceback" not in anna.seen
+
+
+def test_who_leaves_a_shell_is_told_that_another_person_decided_meanwhile(shells: ShellLab) -> None:
+    with Viewer(shells.configuration) as anna:
+        anna.watches("1 HELD")
+        anna.type("s")
+        anna.sees("held because it failed", "$ ")
+        assert run_here(*shells.arguments("retry", shells.workflow)).status == 0
+        anna.type("\r~.")
+        anna.watches("the shell was left; hello world/hello_world: retry by", "being carried out")
+        assert "stays held" not in anna.screen
+        anna.type("q")
+        assert anna.ends() == 0
 
 
 def test_what_is_marked_is_acted_on_after_one_question(shells: ShellLab) -> None:
@@ -271,7 +284,7 @@ def test_an_appliance_that_is_started_anew_is_waited_for(shells: ShellLab) -> No
         anna.watches("no appliance answers", "1 HELD")
         shells.start()
         until(lambda: anna._read(0.05) and "no appliance" not in anna.screen, "the appliance to answer again")
-        anna.watches("machine-1", "Enter open")
+        anna.watches("machine-1", "/ filter")
         anna.type("q")
         assert anna.ends() == 0
 

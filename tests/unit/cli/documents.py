@@ -86,6 +86,7 @@ STATE = {
 }
 ARMED = {"on_failure": True, "before": ["disk/image"], "after": [], "timeout": 1800, "on_expiry": "fail"}
 HOLD = {
+    "id": "x/1",
     "workflow_id": WORKFLOW_ID,
     "task": "disk",
     "action": "wipe",

@@ -230,6 +230,22 @@ def test_what_destroys_asks_at_a_terminal(
     assert "(yes or no)" not in tinkbox(*verb.split(), key, "--yes").out
 
 
+def test_what_was_asked_about_is_done_in_the_run_and_the_hold_that_was_shown(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    for meant in ("unfinished", "held"):
+        known.answers[f"GET /v1/workflows/node3/state?to_change={meant}"] = {
+            **state("1b2c3d4e5"),
+            "run": 7,
+            "held": {"id": "a/2"},
+        }
+    tinkbox("workflow", "cancel", "node3", stdin=b"yes\n")
+    tinkbox("breakpoint", "abort", "node3", stdin=b"yes\n")
+    sent = [json.loads(body) for request, body in known.asked if request.startswith("POST ")]
+    assert sent == [{"run": 7}, {"verb": "abort", "why": "", "hold": "a/2"}]
+
+
 @pytest.mark.parametrize(("verb", "key"), [each[:2] for each in DESTROYING])
 def test_without_a_terminal_what_is_named_is_done(tinkbox: Tinkbox, known: FakeAppliance, verb: str, key: str) -> None:
     tinkbox(*verb.split(), key)

@@ -110,8 +110,8 @@ class FakeAppliance:
             yield str(number), {"attempt": "a", "task": "t", "action": "disk", "output": output}
 
     def _doing(self, name: str, answer: object) -> Callable[..., Any]:
-        async def do(*arguments: object) -> object:
-            self.asked.append((name, *arguments))
+        async def do(*arguments: object, run: int = 0) -> object:
+            self.asked.append((name, *arguments, *([f"run {run}"] if run else [])))
             if self.refusal is not None:
                 raise self.refusal
             return answer
@@ -357,6 +357,19 @@ async def test_the_page_of_what_is_held_says_since_when_and_whether_it_is_decide
         assert "HELD" not in decided.rpartition("WORKFLOW")[2]
 
 
+async def test_the_page_of_what_is_being_stopped_does_not_call_it_held() -> None:
+    appliance = FakeAppliance()
+    action = {"name": "image", "state": "HELD", "started_at": (NOW - timedelta(hours=3)).isoformat()}
+    appliance.workflows.get = appliance._doing("workflow", {**WORKFLOW, "state": "STOPPING", "actions": [action]})
+    line = held(1)
+    assert line.work is not None
+    stopping = replace(line, work=replace(line.work, state=State.STOPPING, since=NOW - timedelta(minutes=6)))
+    async with viewing(snapshot(stopping), appliance) as terminal:
+        page = uncoded(await terminal.type("\r", "two")).rpartition("WORKFLOW")[2]
+        assert re.search(r"◐ 1 +image +STOPPING +6:00", page)
+        assert "HELD" not in page
+
+
 async def test_what_failed_its_actions_and_the_end_of_the_log_are_on_the_first_screen() -> None:
     appliance = FakeAppliance()
     appliance.printed = [f"line {number}\n" for number in range(99)]
@@ -421,9 +434,9 @@ async def test_what_is_typed_while_the_appliance_answers_is_not_undone() -> None
     appliance, answered = FakeAppliance(), asyncio.Event()
     get, retry = appliance.workflows.get, appliance.workflows.retry
 
-    async def slow(*arguments: object) -> object:
+    async def slow(*arguments: object, run: int = 0) -> object:
         await answered.wait()
-        return await (get(*arguments) if len(arguments) == 1 else retry(*arguments))
+        return await (get(*arguments) if len(arguments) == 1 else retry(*arguments, run=run))
 
     appliance.workflows.get = appliance.workflows.retry = slow
     async with viewing(snapshot(failed(1), failed(2)), appliance) as terminal:
@@ -532,12 +545,32 @@ async def test_what_is_decided_is_done_once_and_told() -> None:
     ]
 
 
-async def test_workflows_are_retried_and_canceled() -> None:
+async def test_what_is_done_is_done_to_the_run_and_the_hold_that_a_person_saw() -> None:
     appliance = FakeAppliance()
-    async with viewing(snapshot(failed(1), machine(2, work=work())), appliance) as terminal:
-        await terminal.type("ry", "node1 is PENDING again")
-        await terminal.type("jay", "the workflow of node2 is being canceled")
-    assert [each[:2] for each in appliance.asked] == [("retry", failed(1).work.id), ("cancel", work().id)]  # type: ignore[union-attr]
+    bad = work(State.FAILED, id="b1", run=7)
+    seen = snapshot(machine(1, work=bad), machine(2, work=work(id="r2", run=8)), held(3, id="h3", run=9, hold="a/2"))
+    async with viewing(seen, appliance) as terminal:
+        await terminal.type("/node1\rry", "node1 is PENDING again")
+        await terminal.type("/\x15node2\ray", "the workflow of node2 is being canceled")
+        await terminal.type("/\x15node3\rry", "decided: retry on node3")
+    assert appliance.asked == [
+        ("retry", "b1", None, "run 7"),
+        ("cancel", "r2", "run 8"),
+        ("decide", "h3", {"verb": "retry", "hold": "a/2"}),
+    ]
+
+
+async def test_what_is_refused_of_several_for_the_same_reason_is_told_once() -> None:
+    appliance = FakeAppliance()
+
+    async def late(workflow: str, _: object, run: int) -> object:
+        raise Conflict(f"workflow {workflow} is PENDING: only one that is over can be retried")
+
+    appliance.workflows.retry = late
+    async with viewing(snapshot(*(failed(each) for each in range(1, 6))), appliance) as terminal:
+        await terminal.type("*ry", "5 refused")
+        told = await terminal.type("!", "node[1-5]")
+    assert told.count("its workflow is PENDING: only one that is over can be retried") == 1
 
 
 async def test_a_refusal_is_told_and_the_view_goes_on() -> None:
@@ -642,9 +675,9 @@ async def test_what_is_sent_and_not_answered_is_told_also_to_those_who_leave(mon
     appliance, goes_on, left = FakeAppliance(), asyncio.Event(), list[str]()
     retry = appliance.workflows.retry
 
-    async def slow(*arguments: object) -> object:
+    async def slow(*arguments: object, run: int) -> object:
         await goes_on.wait()
-        return await retry(*arguments)
+        return await retry(*arguments, run=run)
 
     appliance.workflows.retry = appliance.workflows.cancel = slow
     async with viewing(snapshot(failed(1), machine(2, work=work())), appliance, unanswered=left) as terminal:
@@ -660,10 +693,10 @@ async def test_all_that_are_marked_are_retried_and_refusals_are_counted() -> Non
     appliance = FakeAppliance()
     retry = appliance.workflows.retry
 
-    async def some(workflow: str, who: object) -> object:
+    async def some(workflow: str, who: object, run: int) -> object:
         if workflow == failed(2).work.id:  # type: ignore[union-attr]
             raise Conflict("its disk is gone")
-        return await retry(workflow, who)
+        return await retry(workflow, who, run=run)
 
     appliance.workflows.retry = some
     async with viewing(snapshot(*(failed(each) for each in range(1, 41))), appliance) as terminal:
@@ -677,7 +710,7 @@ async def test_all_that_are_marked_are_retried_and_refusals_are_counted() -> Non
 async def test_of_marked_ones_what_was_sent_to_an_appliance_that_goes_is_uncertain_and_the_rest_not_sent() -> None:
     appliance, asked = FakeAppliance(), 0
 
-    async def goes(workflow: str) -> object:
+    async def goes(workflow: str, run: int) -> object:
         nonlocal asked
         asked += 1
         if asked == 1:
@@ -745,7 +778,7 @@ async def test_who_leaves_while_answers_are_out_is_told_what_was_not_answered_un
     appliance, left, never = FakeAppliance(), list[str](), asyncio.Event()
     broken = asyncio.Event()
 
-    async def breaks(workflow: str, _: object) -> object:
+    async def breaks(workflow: str, _: object, run: int) -> object:
         if workflow == failed(2).work.id:  # type: ignore[union-attr]
             broken.set()
             raise Unanswered("it did not answer", "look")
@@ -765,7 +798,7 @@ async def test_who_leaves_before_all_marked_were_asked_for_is_told_how_many_were
     asked = 0
     all_at_once = asyncio.Event()
 
-    async def hangs(*_: object) -> object:
+    async def hangs(*_: object, run: int) -> object:
         nonlocal asked
         asked += 1
         if asked == main.ACTS_AT_ONCE:

@@ -173,6 +173,10 @@ def test_a_filter_that_finds_nothing_says_so() -> None:
         view, _ = pressed(view, key)
     assert "no machine has 'zz': Esc shows all of them" in shown(view)
     assert shown(view).splitlines()[-1].startswith("/zz█  0 machines")
+    view, _ = pressed(view, Key.ENTER)
+    keys = shown(view).splitlines()[-1].split("  ")
+    assert "Esc clear filter" in keys
+    assert not {"Enter open", "Space mark"} & set(keys)
 
 
 def test_a_filter_that_is_shown_and_cut_says_so() -> None:

@@ -574,8 +574,10 @@ def test_what_is_held_and_was_told_to_stop_gets_no_verdict() -> None:
         after, effects = typed(one(stopping), key)
         assert (after.question, effects) == (None, [])
         assert after.notice == "ubuntu_provisioning on node1 was told to stop: nothing is left to decide", key
-    assert typed(one(stopping), "a", "y")[1] == [Cancel(workflow=work().id)]
-    assert "c continue" not in plain(picture(one(stopping))[-1][0])
+    after, effects = typed(one(stopping), "a")
+    assert (after.question, effects) == (None, [])
+    assert "tinkbox workflow cancel --force ends it" in after.notice
+    assert not {"c continue", "a cancel"} & set(plain(picture(one(stopping))[-1][0]).split("  "))
     view = looked(typed(one(held()), "r")[0], changed(stopping))
     assert typed(view, "y")[1] == []
 
@@ -584,6 +586,31 @@ def test_a_verdict_is_not_given_where_another_person_was_first() -> None:
     view, _ = typed(one(held()), "r")
     view, effects = typed(looked(view, changed(held(decided=True))), "y")
     assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+
+
+@pytest.mark.parametrize("keys", ["r", "*r", "a"])
+def test_a_verdict_is_not_given_on_a_later_hold_of_the_same_action(keys: str) -> None:
+    view, _ = typed(one(held(hold="a/1")), *keys)
+    view = looked(view, changed(held(hold="a/2", reason="WrongDisk")))
+    view, effects = typed(view, "y")
+    assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+    assert view.not_done.late == (("node1", "it is held anew: WrongDisk"),)
+
+
+def test_what_is_done_to_a_run_is_not_done_to_the_next() -> None:
+    for keys, before, after in (("r", failed(1), failed(1)), ("a", machine(1, work=work()), machine(1, work=work()))):
+        first, second = (
+            replace(each, work=replace(each.work, run=run)) for each, run in ((before, 1), (after, 2)) if each.work
+        )
+        view, effects = typed(looked(typed(one(first), keys)[0], changed(second)), "y")
+        assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
+        assert view.not_done.late[0][1].startswith("it was retried, and is ")
+
+
+def test_a_workflow_that_goes_on_in_its_run_is_canceled() -> None:
+    view, _ = typed(one(machine(1, work=work(run=1))), "a")
+    later = machine(1, work=work(run=1, number=4, held=Kind.FAILURE, hold="b/1", reason="NonZeroExit"))
+    assert typed(looked(view, changed(later)), "y")[1] == [Cancel(workflow=work().id, run=1)]
 
 
 def test_a_page_stays_about_its_machine_when_that_leaves_the_scope() -> None:

@@ -31,7 +31,7 @@ from tinkbox.wire.messages.json_fields import flag, member, text, texts
 
 PLACES = ("on_failure", "before", "after")
 CHANGE = (*PLACES, "timeout", "on_expiry")
-VERDICT = ("verb", "why", "fresh", "command", "environment")
+VERDICT = ("verb", "why", "fresh", "command", "environment", "hold")
 
 
 # One that is held, and waits for its verdict, is RUNNING as well.
@@ -124,10 +124,10 @@ class _BreakpointDoor:
 
     @takes(body=VERDICT)
     async def decide(self, request: web.Request) -> web.Response:
-        """Give the verdict on what is held."""
+        """Give the verdict on what is held; refused when it is not the hold of this `id` any more that is meant as `hold`."""
         given = await read_object(request)
         verdict = verdict_from_document({**given, "who": caller(request).name})
-        hold = await self._breakpoints.resolve(key_of(request), verdict)
+        hold = await self._breakpoints.resolve(key_of(request), verdict, text(given, "hold", ""))
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
         return await self._answer(request, hold)
 
@@ -205,6 +205,7 @@ def hold_documents(standing: Standing, made: Sequence[Attempt]) -> list[Document
 def hold_document(each: Hold, action: PlannedAction) -> Document:
     """A hold of an action; `verdicts` are those that may be given on it, none when it has one."""
     return {
+        "id": each.id,
         "workflow_id": each.workflow_id,
         "task": action.task,
         "action": action.spec.name,

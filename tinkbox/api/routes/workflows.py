@@ -58,6 +58,7 @@ from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, 
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import flag
+from tinkbox.wire.messages.json_fields import number as number_field
 from tinkbox.wire.messages.worker import action_document
 
 SHOWN_LETTERS = 200
@@ -217,23 +218,23 @@ class _WorkflowDoor:
         log_change(request, "workflow deleted", workflow_id)
         return web.json_response({"id": workflow_id})
 
-    @takes(body=("force",))
+    @takes(body=("force", "run"))
     async def cancel(self, request: web.Request) -> web.Response:
-        """Have a workflow end, with `force` also when its machine does not answer."""
+        """Have a workflow end, with `force` also when its machine does not answer; refused when it is in another `run` by now."""
         document = await read_options(request)
-        who, force = caller(request).name, flag(document, "force")
-        workflow_id = await self.workflows.cancel(key_of(request), who, force=force)
+        who, force, run = caller(request).name, flag(document, "force"), number_field(document, "run", 0)
+        workflow_id = await self.workflows.cancel(key_of(request), who, force=force, run=run)
         log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
 
-    @takes(body=("from", "confirm_wipe"))
+    @takes(body=("from", "confirm_wipe", "run"))
     async def retry(self, request: web.Request) -> web.Response:
-        """Resume a workflow that ended badly, at the failed action or at one called `from`."""
+        """Resume a workflow that ended badly, at the failed action or at one called `from`; `run` as for cancel."""
         document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
-        who = caller(request).name
-        workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who)
+        who, run = caller(request).name, number_field(document, "run", 0)
+        workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who, run=run)
         log_change(request, "workflow retried", workflow_id)
         return await self._standing(workflow_id)
 
@@ -348,6 +349,7 @@ def _head(flow: WorkflowHead) -> Document:
         "started_at": time(flow.started_at),
         "updated_at": time(flow.updated_at),
         "global_timeout": flow.global_timeout,
+        "run": flow.run,
     }
 
 
@@ -401,20 +403,25 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Do
     """Where a workflow stands, in the words of 2020's `tink workflow state`.
 
     Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
-    whole workflow's end.
+    whole workflow's end.  `failures` are the attempts that are over and failed, `failed_attempts` these and one that is held
+    because it failed.
     """
     flow = standing.workflow
     current = flow.current()
     held = standing.hold
+    failures = current.failures if current else 0
+    failed_and_held = held is not None and held.outcome is not None and held.outcome.state is not State.SUCCESS
     ended = held.outcome if held else current.outcome if current else None
     outcome = ended or _unattempted(flow)
     return {
         "workflow_id": flow.id,
         "state": flow.state,
+        "run": flow.run,
         "actions_done": sum(each.state in DONE for each in flow.actions),
         "actions_total": len(flow.actions),
         **_reached(flow, len(flow.actions)),
-        "failures": current.failures if current else 0,
+        "failures": failures,
+        "failed_attempts": failures + failed_and_held,
         "retries": current.action.spec.retries if current else 0,
         "reason": outcome.reason,
         "message": outcome.message,

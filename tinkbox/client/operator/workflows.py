@@ -69,14 +69,14 @@ class Workflows:
         asked = f"?to_change={to_change}" if to_change is not ToChange.NO else ""
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}/state{asked}")
 
-    async def cancel(self, key: str, *, force: bool = False) -> Document:
-        """Have a workflow end; with `force` also when its machine does not answer."""
-        asked = {"force": True} if force else None
+    async def cancel(self, key: str, *, force: bool = False, run: int = 0) -> Document:
+        """Have a workflow end; with `force` also when its machine does not answer, with a `run` only in that one."""
+        asked = {**({"force": True} if force else {}), **_in_run(run)} or None
         return await self._connection.document("POST", f"/v1/workflows/{part(key)}/cancel", asked)
 
-    async def retry(self, key: str, first: str | None, *, confirm_wipe: bool = False) -> Document:
-        """Resume a workflow at the action called `first`, None: at the one it stopped at."""
-        asked = {"from": first, **_confirmed(yes=confirm_wipe)}
+    async def retry(self, key: str, first: str | None, *, confirm_wipe: bool = False, run: int = 0) -> Document:
+        """Resume a workflow at the action called `first`, None: at the one it stopped at; `run` as for `cancel`."""
+        asked = {"from": first, **_confirmed(yes=confirm_wipe), **_in_run(run)}
         return await self._connection.document("POST", f"/v1/workflows/{part(key)}/retry", asked)
 
     async def take_over(self, key: str) -> Document:
@@ -106,6 +106,11 @@ class Workflows:
         return await self._connection.document(
             "POST", "/v1/workflows", {**asked, **armed, **labelled, **_confirmed(yes=confirm_wipe)}
         )
+
+
+def _in_run(run: int) -> Document:
+    """Which run of a workflow is meant, 0: the one it is in, as the API takes it."""
+    return {"run": run} if run else {}
 
 
 def _confirmed(*, yes: bool) -> Document:

@@ -440,6 +440,7 @@ def _work_line(tables: Tables, workflow: ListedWorkflow, services: Sequence[Serv
         name=workflow.name,
         template=workflow.template_name,
         state=workflow.state,
+        run=workflow.run,
         since=workflow.updated_at,
         awaited=tuple(each.service.spec.name for each in services if each.ready_at is None),
     )
@@ -469,6 +470,7 @@ def _work_line(tables: Tables, workflow: ListedWorkflow, services: Sequence[Serv
         line,
         since=hold.held_at,
         held=hold.kind,
+        hold=hold.id,
         deadline=hold.deadline,
         on_expiry=hold.on_expiry,
         decided=hold.verdict is not None,

@@ -121,15 +121,20 @@ class Breakpoints:
         standings = await self._store.read(question)
         return [each for each in standings if each.hold is not None or each.breakpoints.anything]
 
-    async def resolve(self, key: str, verdict: Verdict) -> Hold:
+    async def resolve(self, key: str, verdict: Verdict, hold_id: str = "") -> Hold:
         """Decide what becomes of the held action; returns its hold, with the verdict as it counts.
 
-        Raises Conflict when nothing is held, when somebody decided already (it names them), when several workflows that
+        `hold_id` is the hold that is meant, where that is known.  Raises Conflict when it is another one by now, when nothing is held, when somebody decided already (it names them), when several workflows that
         are not over have this name, or when the verb is none for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
         """
 
         def use_case(tables: Tables) -> tuple[Hold, list[str]]:
             hold = _open(tables, key)
+            if hold_id not in ("", hold.id):
+                raise Conflict(
+                    f"workflow {hold.workflow_id} went on meanwhile, and is held anew: `tinkbox workflow state {hold.workflow_id[:8]}` "
+                    "shows at what"
+                )
             counts = judged(verdict, hold)
             if excuses(counts, hold) and not counts.why.strip():
                 raise Invalid(f"{counts.verb} makes a success of a failure: say why")

@@ -317,8 +317,10 @@ class Workflows:
         """What the systems that a workflow installed told of their first boot, by the ids of their machines."""
         return await self._store.read(lambda tables: tables.metadata.first_boots(workflow_id))
 
-    async def cancel(self, key: str, who: str = "", *, force: bool = False) -> str:
+    async def cancel(self, key: str, who: str = "", *, force: bool = False, run: int = 0) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+
+        With a `run` only that run of it: raises Conflict when it was retried since.
 
         With `force` one whose machine does not answer within SILENCE ends without its word; raises Conflict when it answers.
 
@@ -329,6 +331,7 @@ class Workflows:
 
         def use_case(tables: Tables) -> tuple[str, list[str]]:
             workflow = find_to_change(tables, key, ToChange.UNFINISHED)
+            _refuse_other_run(workflow, run)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             woken = self._discard(tables, workflow.id, State.CANCELED, who)
@@ -382,6 +385,7 @@ class Workflows:
         confirm_wipe: bool = False,
         who: str = "",
         first: UseCase[None] | None = None,
+        run: int = 0,
     ) -> str:
         """Take up a workflow that ended badly again; returns its id.
 
@@ -389,7 +393,7 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe` and `first` as in `create`.  Raises Conflict when that cannot be, when its machines did more after its
+        `confirm_wipe` and `first` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines did more after its
         end than the store knows, when another workflow has one of them or ran there since, or, unless there is a `first`, when
         one of them waits in a rollout; NotFound when there is none so called.
         """
@@ -399,6 +403,7 @@ class Workflows:
             if first is not None:
                 first(tables)
             workflow = find_to_change(tables, key)
+            _refuse_other_run(workflow, run)
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
@@ -561,6 +566,12 @@ def find_to_change(tables: Tables, key: str, to_change: ToChange = ToChange.ANY)
     )
     _refuse_namesake(tables, found, key, to_change)
     return found
+
+
+def _refuse_other_run(workflow: Workflow, run: int) -> None:
+    """Raise Conflict where a person means a run of a workflow that was retried since; 0: none in particular."""
+    if run not in (0, workflow.run):
+        raise Conflict(f"workflow {workflow.id} was retried meanwhile, and is {workflow.state}: look at it again")
 
 
 def _refuse_namesake(tables: Tables, workflow: Workflow, key: str, to_change: ToChange) -> None:

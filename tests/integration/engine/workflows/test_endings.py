@@ -339,6 +339,20 @@ async def test_a_deleted_workflow_that_ran_before_does_not_keep_one_from_being_r
     assert await box.workflows.retry(failed.workflow_id) == failed.workflow_id
 
 
+async def test_what_is_meant_for_a_run_is_refused_in_the_next(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    key = failed.workflow_id
+    await box.report(worker, failed, State.FAILED)
+    seen = (await box.workflows.get(key)).run
+    assert await box.workflows.retry(key, run=seen) == key
+    with pytest.raises(Conflict, match="was retried meanwhile, and is PENDING: look at it again"):
+        await box.workflows.cancel(key, run=seen)
+    await box.report(worker, await again(box, worker), State.FAILED)
+    with pytest.raises(Conflict, match="was retried meanwhile, and is FAILED"):
+        await box.workflows.retry(key, run=seen)
+    assert (await box.workflows.get(key)).run > seen
+
+
 async def test_the_newest_workflow_of_a_machine_is_the_one_that_was_made_or_retried_last(box: Appliance) -> None:
     worker, failed = await begun(box)
     await box.report(worker, failed, State.FAILED)

@@ -45,6 +45,19 @@ async def test_what_is_held_stays_so_until_its_worker_says_that_the_verdict_was_
     assert await work.events("action") == ["action.started", "action.held", "action.failed"]
 
 
+async def test_a_verdict_on_an_earlier_hold_is_refused(box: Appliance) -> None:
+    work = await held(box)
+    meant = (await work.hold()).id
+    await work.decide(Verb.RETRY)
+    await work.resumed()
+    await work.held(sequence=2)
+    excuse = Verdict(verb=Verb.CONTINUE, who="ben", why="it is optional")
+    with pytest.raises(Conflict, match=r"went on meanwhile, and is held anew: `tinkbox workflow state"):
+        await box.breakpoints.resolve(work.key, excuse, meant)
+    assert (await work.hold()).verdict is None
+    assert (await box.breakpoints.resolve(work.key, excuse, (await work.hold()).id)).verdict == excuse
+
+
 async def test_a_machine_that_holds_its_action_again_and_again_fills_no_disk(
     box: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,7 +164,7 @@ def test_why_a_failure_counts_as_success_is_asked_on_a_terminal(
     if status == 0:
         verdict = asked(held)
         assert isinstance(verdict, dict)
-        assert verdict["why"] == "the disk is there"
+        assert (verdict["why"], verdict["hold"]) == ("the disk is there", HOLD["id"])
         assert printed.out == "Continued disk/wipe: it counts as success, and the workflow goes on\n"
     else:
         assert "--why" in printed.err
@@ -189,7 +189,7 @@ def test_what_did_not_fail_goes_on_without_a_reason(
     held.answers[f"GET {ONE}?to_change=held"] = {**STANDING, "held": hold}
     held.answers[f"POST {ONE}/verdict"] = decided("continue", str(hold["kind"]))
     assert tinkbox("breakpoint", "continue", WORKFLOW_ID).status == 0
-    assert asked(held) == {"verb": "continue", "why": ""}
+    assert asked(held) == {"verb": "continue", "why": "", "hold": HOLD["id"]}
 
 
 def test_a_failure_that_is_held_after_its_end_wants_a_reason_as_well(tinkbox: Tinkbox, held: FakeAppliance) -> None:

@@ -21,7 +21,7 @@ from tinkbox.cli.flags import (
     assignment,
     duration,
 )
-from tinkbox.cli.meant_keys import look_up
+from tinkbox.cli.meant_keys import hold_of, look_up
 from tinkbox.cli.nouns.breakpoint import replay, shell
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, id_columns
@@ -264,7 +264,8 @@ def decide(chosen: argparse.Namespace) -> int:
     if chosen.verb == "abort":
         confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW)
     look_up(chosen)
-    verdict: dict[str, object] = {"verb": chosen.verb, "why": chosen.why or _asked_why(chosen)}
+    holds = {key: hold_of(chosen, key) for key in chosen.keys}
+    verdict: dict[str, object] = {"verb": chosen.verb, "why": chosen.why or _asked_why(chosen, holds)}
     if chosen.verb == "retry":
         verdict["fresh"] = chosen.fresh
         verdict["environment"] = dict(chosen.environment)
@@ -273,7 +274,9 @@ def decide(chosen: argparse.Namespace) -> int:
 
     async def given(operator: "Operator", key: str) -> tuple[str, Document]:
         try:
-            return key, await operator.breakpoints.decide(key, verdict)
+            return key, await operator.breakpoints.decide(
+                key, {**verdict, **({"hold": hold} if (hold := holds[key]) else {})}
+            )
         except Conflict as refusal:
             raise Conflict(f"{_of(chosen, key, '{}: ')}{refusal}") from None
 
@@ -357,8 +360,11 @@ def _say_armed(done: str, standing: Document) -> None:
     print(clean(f"{done} {standing['name']} ({standing['id'][:8]}): {armed_for(standing['armed'])}"), flush=True)
 
 
-def _asked_why(chosen: argparse.Namespace) -> str:
-    """Why a failure counts as success, from whoever sits at the terminal; nothing for what needs no reason."""
+def _asked_why(chosen: argparse.Namespace, holds: dict[str, str]) -> str:
+    """Why a failure counts as success, from whoever sits at the terminal; nothing for what needs no reason.
+
+    `holds` gets the ids of those that the question is about.
+    """
     if chosen.verb != "continue":
         return ""
 
@@ -366,7 +372,8 @@ def _asked_why(chosen: argparse.Namespace) -> str:
         found: list[Document] = []
         for key in chosen.keys:
             with suppress(NotFound, Conflict, Forbidden):  # it is told when the key's turn comes
-                found.append(await operator.breakpoints.get(key, ToChange.HELD))
+                found.append(stands := await operator.breakpoints.get(key, ToChange.HELD))
+                holds[key] = str((stands["held"] or {}).get("id") or "")
         return found
 
     found = ask(chosen, standings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_yes
+from tinkbox.cli.meant_keys import run_of
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
@@ -71,7 +72,10 @@ def cancel(chosen: argparse.Namespace) -> int:
             way = f"if it is off, `{called_as(chosen)} workflow cancel --force {short}` does not wait for it"
             print(clean(f"tinkbox: the machine is told to stop what runs; {way}"), file=sys.stderr, flush=True)
 
-    return change_each(chosen, lambda operator, key: operator.workflows.cancel(key, force=chosen.force), told)
+    def canceled(operator: "Operator", key: str) -> Awaitable[Document]:
+        return operator.workflows.cancel(key, force=chosen.force, run=run_of(chosen, key))
+
+    return change_each(chosen, canceled, told)
 
 
 def retry(chosen: argparse.Namespace) -> int:
@@ -79,7 +83,7 @@ def retry(chosen: argparse.Namespace) -> int:
         confirm_keys(chosen, "Retry", KeyKind.WORKFLOW)
 
     def once_more(operator: "Operator", key: str) -> Awaitable[Document]:
-        return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe)
+        return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe, run=run_of(chosen, key))
 
     return change_each(chosen, once_more, lambda retried: print("Retried Workflow: ", retried["id"], flush=True))
 

@@ -115,8 +115,9 @@ def gone_before_its_turn(what: str) -> str:
 class Member:
     """A machine of a rollout, by its hardware id, and where it stands.
 
-    `name` is what people call the machine, `workflow_id` empty before its turn.  `reason` and `message` say why it did not
-    succeed, or why it waits though it is its turn.
+    `name` is what people called the machine when the rollout was made, or what they call it now, `workflow_id` empty before
+    its turn; that workflow may be deleted by now.  `reason` and `message` say why it did not succeed, or why it waits though
+    it is its turn.
     """
 
     position: int
@@ -124,6 +125,7 @@ class Member:
     name: str
     place: Place = Place.WAITING
     workflow_id: str = ""
+    workflow_deleted: bool = False
     reason: str = ""
     message: str = ""
 

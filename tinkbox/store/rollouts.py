@@ -36,6 +36,10 @@ _IS_BUSY: Final = """
                 WHERE service.host = rollout_machine.machine AND workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')))
 """
 
+_MEMBERS: Final = """
+    SELECT *, workflow_id != '' AND NOT EXISTS (SELECT 1 FROM workflow WHERE id = workflow_id AND NOT deleting) AS workflow_deleted
+    FROM rollout_machine
+"""
 _IN_SERVICE: Final = """
     (EXISTS (SELECT 1 FROM hardware WHERE hardware.id = rollout_machine.machine)
      AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine)
@@ -160,7 +164,7 @@ class RolloutTable:
     def members(self, rollout_id: str, places: Iterable[Place] = Place, most: int = -1) -> list[Member]:
         """Its machines that stand at one of these places, in their order; at most so many."""
         rows = self._sql.execute(
-            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) "
+            f"{_MEMBERS} WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) "  # noqa: S608
             "ORDER BY position LIMIT ?",
             (rollout_id, json.dumps(sorted(places)), most),
         ).fetchall()
@@ -168,16 +172,13 @@ class RolloutTable:
 
     def member(self, rollout_id: str, position: int) -> Member | None:
         """One of its machines, if it is there."""
-        rows = self._sql.execute(
-            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND position = ?", (rollout_id, position)
-        ).fetchall()
+        rows = self._sql.execute(f"{_MEMBERS} WHERE rollout_id = ? AND position = ?", (rollout_id, position)).fetchall()
         return next(map(_member, rows), None)
 
     def ready(self, rollout_id: str, most: int) -> list[Member]:
         """Its next machines that wait and that no unfinished workflow needs."""
         rows = self._sql.execute(
-            f"SELECT * FROM rollout_machine WHERE rollout_id = ? AND place = 'WAITING' AND NOT {_IS_BUSY} "  # noqa: S608
-            "ORDER BY position LIMIT ?",
+            f"{_MEMBERS} WHERE rollout_id = ? AND place = 'WAITING' AND NOT {_IS_BUSY} ORDER BY position LIMIT ?",
             (rollout_id, most),
         ).fetchall()
         return [_member(row) for row in rows]
@@ -224,8 +225,8 @@ class RolloutTable:
     def in_service(self, rollout_id: str, places: Iterable[Place]) -> list[Member]:
         """Its machines that stand at one of these places, in their order, without those that are retired, or deleted since they began."""
         rows = self._sql.execute(
-            "SELECT * FROM rollout_machine WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) "  # noqa: S608
-            f"AND {_IN_SERVICE} ORDER BY position",
+            f"{_MEMBERS} WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND {_IN_SERVICE} "  # noqa: S608
+            "ORDER BY position",
             (rollout_id, json.dumps(sorted(places))),
         ).fetchall()
         return [_member(row) for row in rows]
@@ -246,14 +247,12 @@ class RolloutTable:
         ).fetchone()
         return bool(row["failed"])
 
-    def ended(self, rollout_id: str) -> list[tuple[Member, bool]]:
-        """Its machines of which the end is not noted yet, each with whether its workflow is deleted."""
+    def ended(self, rollout_id: str) -> list[Member]:
+        """Its machines of which the end is not noted yet."""
         rows = self._sql.execute(
-            "SELECT *, workflow_id != '' AND NOT EXISTS (SELECT 1 FROM workflow WHERE id = workflow_id AND NOT deleting) AS gone "
-            "FROM rollout_machine WHERE rollout_id = ? AND noted = 0 ORDER BY position",
-            (rollout_id,),
+            f"{_MEMBERS} WHERE rollout_id = ? AND noted = 0 ORDER BY position", (rollout_id,)
         ).fetchall()
-        return [(_member(row), bool(row["gone"])) for row in rows]
+        return [_member(row) for row in rows]
 
     def note(self, rollout_id: str, ended: Mapping[int, tuple[str, str]]) -> None:
         """Take note of the ends of machines, each with reason and message."""
@@ -401,6 +400,7 @@ def _member(row: sqlite3.Row) -> Member:
         name=row["name"],
         place=Place(row["place"]),
         workflow_id=row["workflow_id"],
+        workflow_deleted=bool(row["workflow_deleted"]),
         reason=row["reason"],
         message=row["message"],
     )

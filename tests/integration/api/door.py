@@ -160,6 +160,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             osie=lambda: [OSIE],
             server="http://172.30.0.1",
             registry="172.30.0.1",
+            progress=box.running_progress.of,
         )
         tcp = socket.create_server(("127.0.0.1", 0))
         long_answers = queue()

@@ -14,11 +14,13 @@ from tinkbox.engine.rollouts import planning
 from tinkbox.engine.rollouts.planning import Plan
 from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.turns import SLICE
+from tinkbox.model.action_progress import Told
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.breakpoints import Held
+from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Hello
 
 
@@ -94,6 +96,60 @@ async def test_a_machine_that_is_held_is_told_so_in_both_views_with_what_means_i
     assert [each["held"] is not None for each in members] == [True, False, False]
     assert "retry" in members[0]["held"]["verdicts"]
     assert [each["key"] for each in members] == ["machine-1", members[1]["machine"], "machine-3"]
+
+
+async def test_a_machine_is_told_with_the_action_that_it_is_at_and_how_far_that_says_it_is(door: Door) -> None:
+    await prepared(door)
+    key = (await door.done("POST", "/v1/rollouts", wanted("machine-1", "machine-2", max_parallel=1)))["id"]
+    await door.box.progression.look()
+    (begun,) = (await door.done("GET", f"/v1/rollouts/{key}"))["under_way"]
+    offer = await door.box.offer(begun["machine"])
+    assert offer is not None
+    await door.box.report(begun["machine"], offer)
+    offer = await door.box.offer(begun["machine"])
+    assert offer is not None
+    telling = Telling(workflow_id=begun["workflow"], boot_id="boot-1", progress=Told(done=41, total=100))
+    await door.box.running_progress.tell(begun["machine"], offer.attempt, telling)
+    (busy,) = (await door.done("GET", f"/v1/rollouts/{key}"))["under_way"]
+    assert (busy["action"], busy["action_number"]) == ("hello world/second", 2)
+    assert (busy["actions_done"], busy["actions_total"], busy["progress"]) == (1, 2, 50)
+    assert (busy["action_progress"]["done"], busy["action_progress"]["total"]) == (41, 100)
+    first, waiting = await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert first == busy
+    assert waiting.keys() == busy.keys()
+    assert (waiting["action_number"], waiting["actions_total"], waiting["action_progress"]) == (0, 0, None)
+
+
+async def test_a_machine_whose_workflow_is_deleted_says_so_in_both_views(door: Door) -> None:
+    await prepared(door)
+    asked = wanted("machine-1", "machine-2", on_failure="continue")
+    key = (await door.done("POST", "/v1/rollouts", asked))["id"]
+    await door.box.progression.look()
+    for each in (await door.done("GET", f"/v1/rollouts/{key}"))["under_way"]:
+        offer = await door.box.offer(each["machine"])
+        assert offer is not None
+        await door.box.report(each["machine"], offer, State.FAILED, message="no disk")
+    await door.box.progression.look()
+    first, _ = (await door.done("GET", f"/v1/rollouts/{key}"))["failures"]
+    await door.done("DELETE", f"/v1/workflows/{first['workflow']}")
+    failures = (await door.done("GET", f"/v1/rollouts/{key}"))["failures"]
+    assert failures == await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert [(each["state"], each["workflow_deleted"]) for each in failures] == [("FAILED", True), ("FAILED", False)]
+
+
+async def test_machines_are_told_by_their_names_of_today(door: Door) -> None:
+    await prepared(door, 2)
+    key = (await door.done("POST", "/v1/rollouts", wanted("machine-1", "machine-2", max_parallel=1)))["id"]
+    for number, name in ((1, "aside"), (2, "machine-1"), (1, "machine-2")):
+        machine = "00000000-0000-0000-0000-00000000000" + str(number)
+        await door.done("PATCH", f"/v1/hardware/{machine}", {"name": name})
+    rollout = await door.done("GET", f"/v1/rollouts/{key}")
+    members = await door.done("GET", f"/v1/rollouts/{key}/machines")
+    assert members == rollout["waiting"]
+    assert [(each["name"], each["key"], each["machine"][-1]) for each in members] == [
+        ("machine-2", "machine-2", "1"),
+        ("machine-1", "machine-1", "2"),
+    ]
 
 
 async def test_what_another_rollout_took_meanwhile_is_refused_or_skipped_and_told(door: Door) -> None:

@@ -13,8 +13,22 @@ def member(name: str, state: str = "WAITING", **more: str) -> dict[str, Any]:
         "name": name,
         "state": state,
         "workflow": "",
+        "workflow_deleted": False,
         "reason": "",
         "message": "",
+        **more,
+    }
+
+
+def reached(action: str, number: int = 2, total: int = 3, **more: Any) -> dict[str, Any]:
+    """What a member tells of the action that its workflow stands at; all before it are done."""
+    return {
+        "action": action,
+        "action_number": number,
+        "action_progress": None,
+        "actions_done": number - 1,
+        "actions_total": total,
+        "progress": (number - 1) * 100 // total,
         **more,
     }
 

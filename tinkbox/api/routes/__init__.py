@@ -153,7 +153,7 @@ class OperatorDoor:
             *apply.routes(self.applying, self.exporting, self.machines.known),
             *workflow_plans.routes(self.workflow_plans, self.osie),
             *labels.routes(self.machines, self.templates, self.workflows),
-            *rollouts.routes(self.rollouts, self.osie),
+            *rollouts.routes(self.rollouts, self.osie, self.progress),
             *lost_histories.routes(self.lost_histories),
             *workflow_data.routes(self.workflows),
             *breakpoints.routes(self.breakpoints, self.workflows, self.machines),

@@ -1,7 +1,7 @@
 """`/v1/rollouts`: one template for many machines.  KEY is an id, a unique beginning of one, or a template's name, whose newest it is."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from aiohttp import web
@@ -13,6 +13,7 @@ from tinkbox.api.listing import Query, listed
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import devices_of, key_of, read_object, read_options, takes, text_field, to_change
 from tinkbox.api.routes.breakpoints import change_from_document
+from tinkbox.api.routes.workflows import ProgressOf
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
@@ -44,8 +45,10 @@ FAR: Final = ("id", "state", "template", "max_parallel", "on_failure", "total", 
 SHOWN_LETTERS: Final = 200
 
 
-def routes(rollouts: Rollouts, osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
-    door = _RolloutDoor(rollouts=rollouts, osie=osie)
+def routes(
+    rollouts: Rollouts, osie: Callable[[], Sequence[Mapping[str, Any]]], progress: ProgressOf
+) -> list[web.RouteDef]:
+    door = _RolloutDoor(rollouts=rollouts, osie=osie, progress=progress)
     return [
         *needing(
             Right.LOOK,
@@ -69,6 +72,7 @@ def routes(rollouts: Rollouts, osie: Callable[[], Sequence[Mapping[str, Any]]]) 
 class _RolloutDoor:
     rollouts: Rollouts
     osie: Callable[[], Sequence[Mapping[str, Any]]]
+    progress: ProgressOf
 
     @takes("template", "limit", "sort", several=("state", "label"))
     async def show_list(self, request: web.Request) -> web.Response:
@@ -83,12 +87,12 @@ class _RolloutDoor:
     async def show(self, request: web.Request) -> web.Response:
         """A rollout, with the first of its machines that failed, are under way and wait; with `to_change` that one which the key means for what changes it, `unfinished`: what pauses, resumes or cancels it; `delete` is refused as that is."""
         standing = await self.rollouts.get(key_of(request), to_change(request))
-        return web.json_response(standing_document(standing, self.rollouts.key))
+        return web.json_response(standing_document(standing, self.rollouts.key, self.progress))
 
     async def machines(self, request: web.Request) -> web.Response:
         """Every machine, in the order in which they begin."""
         found = await self.rollouts.members(key_of(request))
-        return await json_list(found.members, members_documents(found, self.rollouts.key))
+        return await json_list(found.members, members_documents(found, self.rollouts.key, self.progress))
 
     @takes(body=ASKED)
     async def create(self, request: web.Request) -> web.Response:
@@ -149,7 +153,7 @@ class _RolloutDoor:
 
     def _told(self, request: web.Request, standing: Standing) -> Document:
         """What a change of a rollout is answered with: all of it for those who may look, else how far it is."""
-        document = standing_document(standing, self.rollouts.key)
+        document = standing_document(standing, self.rollouts.key, self.progress)
         if may_look(request):
             return document
         left = [{name: each[name] for name in ("machine", "name", "state")} for each in document["failures"]]
@@ -242,9 +246,9 @@ def rollout_document(standing: Standing) -> Document:
     }
 
 
-def standing_document(standing: Standing, key: Callable[[str], str]) -> Document:
+def standing_document(standing: Standing, key: Callable[[str], str], progress: ProgressOf) -> Document:
     """A rollout by itself: beside the counts the first of its machines that failed, are under way and wait."""
-    document = members_documents(standing, key)
+    document = members_documents(standing, key, progress)
     return {
         **rollout_document(standing),
         "failures": [document(each) for each in standing.unsuccessful],
@@ -257,13 +261,18 @@ def counts_document(counts: Counts) -> Document:
     return {place: counts.of(place) for place in Place}
 
 
-def members_documents(found: Standing | Members, key: Callable[[str], str]) -> Callable[[Member], Document]:
-    """What makes the document of one of its machines; `key` is what means the machine of an id and no other."""
+def members_documents(
+    found: Standing | Members, key: Callable[[str], str], progress: ProgressOf
+) -> Callable[[Member], Document]:
+    """What makes the document of one of its machines.
+
+    `key` is what means the machine of an id and no other, `progress` tells how far an action is that runs.
+    """
     workflows = {each.id: each for each in found.workflows}
 
     def document(each: Member) -> Document:
         workflow = workflows.get(each.workflow_id) if each.place in UNDER_WAY else None
-        return {**_member_document(each), "key": key(each.machine), **_reached(workflow, found.holds)}
+        return {**_member_document(each), "key": key(each.machine), **_reached(workflow, found.holds, progress)}
 
     return document
 
@@ -274,20 +283,38 @@ def _member_document(each: Member) -> Document:
         "name": each.name,
         "state": each.place,
         "workflow": each.workflow_id,
+        "workflow_deleted": each.workflow_deleted,
         "reason": each.reason,
         "message": shortened(each.message, SHOWN_LETTERS),
     }
 
 
-def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold]) -> Document:
-    """Which action a workflow stands at, and which of these `holds` it waits in."""
+_NOWHERE: Final = {
+    "action": "",
+    "action_number": 0,
+    "action_state": "",
+    "action_progress": None,
+    "actions_done": 0,
+    "actions_total": 0,
+    "progress": 0,
+    "held": None,
+}
+
+
+def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold], progress_of: ProgressOf) -> Document:
+    """Which action a workflow stands at, the first is number 1, and which of these `holds` it waits in."""
     current = workflow.current() if workflow else None
     if workflow is None or current is None:
-        return {"action": "", "action_state": "", "progress": 0, "held": None}
+        return _NOWHERE
     done = State.SUCCESS if current.state in DONE else current.state
+    far = progress_of(current)
     return {
         "action": full_name(current.action),
+        "action_number": current.action.index + 1,
         "action_state": current.state,
+        "action_progress": asdict(far) if far else None,
+        "actions_done": workflow.done,
+        "actions_total": workflow.total,
         "progress": progress(current.action.index, done, workflow.total),
         "held": _held(holds.get(workflow.id)),
     }

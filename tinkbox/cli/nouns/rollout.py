@@ -220,7 +220,7 @@ async def _followed(
             try:
                 rollout = await operator.rollouts.get(rollout_id)
             except Unavailable as error:
-                live.say(clean(f"tinkbox: {error}; trying again"))
+                live.tell_unanswered(error)
             else:
                 live.show(watched_lines(rollout, called_as(chosen), *live.screen))
     for text in last_words(rollout, called_as(chosen)):

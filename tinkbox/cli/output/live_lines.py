@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Final, Protocol, Self, TextIO
 
 from tinkbox.cli.output.printable import clean
 
 if TYPE_CHECKING:
     from rich.live import Live
+
+ANSWERS_AGAIN: Final = "tinkbox: the appliance answers again"
 
 
 class Shown(Protocol):
@@ -55,8 +57,10 @@ class LiveLines:
         return (size.width, size.height) if size else (0, 0)
 
     def show(self, lines: Sequence[Shown]) -> None:
-        """Show these now; one of each machine."""
-        self._said = ""
+        """Show these now; one of each machine.  After `tell_unanswered` it says that the appliance answers again."""
+        if self._said:
+            self._tell(ANSWERS_AGAIN)
+            self._said = ""
         if self._live is not None:
             from rich.console import Group
             from rich.text import Text
@@ -69,11 +73,16 @@ class LiveLines:
                 self._printed[each.machine] = each.change
                 print(clean(str(each)), file=self._out, flush=True)
 
-    def say(self, text: str) -> None:
-        """Tell something on standard error, once until lines are shown again."""
+    def tell_unanswered(self, error: Exception) -> None:
+        """Say why there is nothing new to show, and that it is tried again: once for as long as that stays the same."""
+        text = clean(f"tinkbox: {error}; trying again")
         if text != self._said:
             self._said = text
-            if self._live is not None:
-                self._live.console.print(text, markup=False)
-            else:
-                print(text, file=sys.stderr, flush=True)
+            self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        """Above the lines that are drawn again, elsewhere on standard error."""
+        if self._live is not None:
+            self._live.console.print(text, markup=False)
+        else:
+            print(text, file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ from typing import Final
 
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.action_progress import Progress, in_words
 from tinkbox.model.cells import cells
 from tinkbox.model.rollout import (
     FAILURES,
@@ -216,10 +217,18 @@ def stands(member: Document) -> str:
 
 
 def detail(member: Document) -> str:
-    """Where a machine is, or why it did not succeed."""
-    if member.get("action"):
-        return f"{member['action']}  {member['progress']}%"
-    return ": ".join(str(each) for each in (member["reason"], member["message"]) if each)
+    """Where a machine is, and how far its action is if that says so, or why it did not succeed."""
+    far = member.get("action_progress")
+    return f"{_action_or_reason(member)}: {in_words(Progress(**far))}" if far else _action_or_reason(member)
+
+
+def _action_or_reason(member: Document) -> str:
+    """Which action of how many a machine is at, or why it did not succeed."""
+    if not member.get("action"):
+        return ": ".join(str(each) for each in (member["reason"], member["message"]) if each)
+    if not member.get("actions_total"):  # earlier releases do not tell it
+        return str(member["action"])
+    return f"{member['action']}, {member['action_number']} of {member['actions_total']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +268,9 @@ def watched_lines(rollout: Document, program: str, columns: int = 0, screen: int
 
 def _block_of(member: Document, width: int, program: str, columns: int) -> list[Line]:
     """What is watched of a machine; names have the `width`."""
-    text = f"  {member['name']:{width}}  {stands(member):8}  {detail(member)}".rstrip()
-    lines = [Line(member["machine"], " ".join(text.split()), text)]
+    text = f"  {member['name']:{width}}  {stands(member):8}  {detail(member) if columns else _action_or_reason(member)}".rstrip()
+    # How far an action is changes all the time, and is drawn on a terminal alone.
+    lines = [Line(member["machine"], f"{member['name']} {stands(member)} {_action_or_reason(member)}", text)]
     if hold := member.get("held"):
         until = f"until {moment(hold['deadline'])}, then {hold['on_expiry']}:"
         way = f"{program} breakpoint {'|'.join(hold['verdicts'])} {short(member['workflow'])}"
@@ -293,8 +303,8 @@ def last_words(rollout: Document, program: str) -> list[str]:
     if rollout["state"] == RolloutState.SUCCESS:
         return []
     said = []
-    one = next((each for each in rollout["failures"] if each["workflow"] and each["state"] != Place.LEFT), None)
-    if one is not None:
+    looked_into = (each for each in rollout["failures"] if each["workflow"] and not each.get("workflow_deleted"))
+    if one := next((each for each in looked_into if each["state"] != Place.LEFT), None):
         said.append(f"look into one:   {program} workflow state {short(one['workflow'])}")
     if unsuccessful(rollout):
         said.append(f"try them again:  {program} rollout retry {key}")

@@ -19,6 +19,7 @@ from tinkbox.engine.rollouts.planning import (
 )
 from tinkbox.engine.rollouts.rules import Happening, advance
 from tinkbox.engine.rollouts.settling import explained, note
+from tinkbox.engine.rollouts.todays_names import called_now
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.parameters import needless
@@ -64,6 +65,7 @@ class Standing:
 
     Of those that did not succeed or were left out, are under way and wait, only the first are listed; `workflows` are those of the machines under
     way, by their ids, and `holds` those of these that wait for a person's verdict; `held` is how many there are in all.  `refused` are those that it has just gone on without.
+    Machines have their names of today.
     """
 
     rollout: Rollout
@@ -79,7 +81,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """Every machine of a rollout, in the order in which they begin; `workflows` and `holds` are as in `Standing`."""
+    """Every machine of a rollout, in the order in which they begin; names, `workflows` and `holds` are as in `Standing`."""
 
     members: Sequence[Member]
     workflows: Sequence[ListedWorkflow]
@@ -242,19 +244,21 @@ class Rollouts:
 
         Raises NotFound, or Conflict when the key fits several, and where it is to be deleted what `delete` does.
         """
+        known = self._machines.known
 
         def question(tables: Tables) -> Standing:
             rollout = find_rollout(tables, key) if to_change is ToChange.NO else find_to_change(tables, key, to_change)
             if to_change is ToChange.DELETE:
                 _refuse_deletion(rollout)
             under_way = tables.rollouts.members(rollout.id, UNDER_WAY, SHOWN)
+            unsuccessful = explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL | {Place.LEFT}, SHOWN))
             workflows, holds = _reached(tables, under_way)
             return Standing(
                 rollout=rollout,
                 counts=tables.rollouts.counts([rollout.id])[rollout.id],
-                unsuccessful=explained(tables, tables.rollouts.members(rollout.id, UNSUCCESSFUL | {Place.LEFT}, SHOWN)),
-                under_way=under_way,
-                waiting=tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN),
+                unsuccessful=called_now(known, unsuccessful),
+                under_way=called_now(known, under_way),
+                waiting=called_now(known, tables.rollouts.members(rollout.id, {Place.WAITING}, SHOWN)),
                 workflows=workflows,
                 held=tables.rollouts.held([rollout.id]).get(rollout.id, 0),
                 holds=holds,
@@ -268,7 +272,7 @@ class Rollouts:
         def question(tables: Tables) -> Members:
             members = explained(tables, tables.rollouts.members(find_rollout(tables, key).id))
             workflows, holds = _reached(tables, [each for each in members if each.place in UNDER_WAY])
-            return Members(members=members, workflows=workflows, holds=holds)
+            return Members(members=called_now(self._machines.known, members), workflows=workflows, holds=holds)
 
         return await self._store.read(question)
 
@@ -294,7 +298,7 @@ class Rollouts:
                     f"rollout {rollout.short} is {rollout.state} and no machine waits: `tinkbox rollout retry {rollout.short}` "
                     "tries those again that did not succeed"
                 )
-            return _apart(tables, rollout, _unheld(tables, rollout), skip_refused=skip_refused)
+            return self._apart(tables, rollout, _unheld(tables, rollout), skip_refused=skip_refused)
 
         return await self._change(key, Happening.RESUMED, check)
 
@@ -318,7 +322,7 @@ class Rollouts:
             again = tables.rollouts.in_service(rollout.id, UNSUCCESSFUL | {Place.LEFT})
             if not again and not concerned:
                 raise Conflict(_nothing_to_retry(tables, rollout))
-            refused = _apart(tables, rollout, [*again, *_unheld(tables, rollout)], skip_refused=skip_refused)
+            refused = self._apart(tables, rollout, [*again, *_unheld(tables, rollout)], skip_refused=skip_refused)
             apart = {each.machine for each in refused}
             tables.rollouts.put_back(rollout.id, [each.position for each in again if each.machine not in apart])
             return refused
@@ -337,6 +341,27 @@ class Rollouts:
         rollout_id = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
         return rollout_id
+
+    def _apart(
+        self, tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_refused: bool
+    ) -> list[Refused]:
+        """Those of the machines that something else has by now, or had since: the rollout cannot go on with them.
+
+        Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
+        """
+        names = {each.machine: each.name for each in called_now(self._machines.known, members)}
+        others = {each.machine: _taken(tables, rollout, each, self.key(each.machine)) for each in members}
+        busy = engaged(tables, names, rollout.id)
+        refused = refused_in(names, {machine: why for machine, why in others.items() if why} | busy)
+        if refused and not (skip_refused and len(refused) < len(names)):
+            raise _refused(refused, len(names) - len(refused))
+        apart = {each.machine for each in refused}
+        for each in members:
+            if each.machine in apart and each.place is Place.WAITING:
+                # It is kept, and read when the name may be another machine's.
+                why = busy.get(each.machine) or _taken(tables, rollout, each, each.machine)
+                tables.rollouts.end_unbegun(rollout.id, each.position, Place.CANCELED, f"left out: {why}")
+        return refused
 
     async def _change(
         self,
@@ -428,28 +453,12 @@ def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
     return [] if rollout.state in HOLDING else tables.rollouts.in_service(rollout.id, {Place.WAITING})
 
 
-def _apart(tables: Tables, rollout: Rollout, members: Sequence[Member], *, skip_refused: bool) -> list[Refused]:
-    """Those of the machines that something else has by now, or had since: the rollout cannot go on with them.
-
-    Raises Invalid with all of them, unless they are to be skipped and others are left; those that wait are canceled then.
-    """
-    names = {each.machine: each.name for each in members}
+def _taken(tables: Tables, rollout: Rollout, member: Member, key: str) -> str:
+    """Which other workflow has a machine, or had it since it was the rollout's; `key` means it in the way out.  Empty: none."""
     template = rollout.template_name
-    others = {
-        each.machine: overtaken_on(tables, each.workflow_id, each.machine, template, each.name)
-        if each.workflow_id
-        else taken_meanwhile(tables, each.machine, rollout.created_at, template, each.name)
-        for each in members
-    }
-    others = {machine: why for machine, why in others.items() if why}
-    refused = refused_in(names, others | engaged(tables, names, rollout.id))
-    if refused and not (skip_refused and len(refused) < len(names)):
-        raise _refused(refused, len(names) - len(refused))
-    why = {each.machine: each.why for each in refused}
-    for each in members:
-        if each.machine in why and each.place is Place.WAITING:
-            tables.rollouts.end_unbegun(rollout.id, each.position, Place.CANCELED, f"left out: {why[each.machine]}")
-    return refused
+    if member.workflow_id:
+        return overtaken_on(tables, member.workflow_id, member.machine, template, key)
+    return taken_meanwhile(tables, member.machine, rollout.created_at, template, key)
 
 
 def _refused(refused: Sequence[Refused], left: int) -> Invalid:

@@ -55,11 +55,13 @@ def note(tables: Tables, rollout: Rollout) -> bool:
     ended = tables.rollouts.ended(rollout.id)
     if not ended:
         return False
-    gone = {each.position for each, is_gone in ended if is_gone and each.place in UNSUCCESSFUL and not each.message}
+    gone = {
+        each.position for each in ended if each.workflow_deleted and each.place in UNSUCCESSFUL and not each.message
+    }
     told_so = dict.fromkeys(gone, ("", "its workflow was deleted"))
-    why = explained(tables, [each for each, _ in ended if each.position not in gone])
+    why = explained(tables, [each for each in ended if each.position not in gone])
     tables.rollouts.note(rollout.id, told_so | {each.position: (each.reason, each.message) for each in why})
-    return any(each.place in FAILURES for each, _ in ended)
+    return any(each.place in FAILURES for each in ended)
 
 
 def explained(tables: Tables, members: Sequence[Member]) -> list[Member]:

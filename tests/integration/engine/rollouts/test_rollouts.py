@@ -196,6 +196,69 @@ async def test_a_machine_that_waited_and_that_another_workflow_installed_meanwhi
         await box.rollouts.retry(key)
 
 
+async def rename(box: Appliance, number: int, name: str) -> None:
+    document = json.dumps(hardware(number)).replace(f"machine-{number}", name)
+    await box.machines.push(parse_hardware(document))
+
+
+async def test_machines_are_shown_by_their_names_of_today(box: Appliance) -> None:
+    ids = await prepared(box, 4)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=3, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await go_on(box)
+    offer = await box.offer(ids[0])
+    assert offer is not None
+    await box.report(ids[0], offer, State.FAILED, message="no disk")
+    for number, name in ((1, "machine-2"), (2, "machine-1"), (4, "node9")):
+        await rename(box, number, name)
+    at = await standing(box, key)
+    assert [(each.name, each.machine) for each in at.unsuccessful] == [("machine-2", ids[0])]
+    assert [(each.name, each.machine) for each in at.under_way] == [("machine-1", ids[1]), ("machine-3", ids[2])]
+    assert [each.name for each in at.waiting] == ["node9"]
+    members = (await box.rollouts.members(key)).members
+    assert [each.name for each in members] == ["machine-2", "machine-1", "machine-3", "node9"]
+
+
+async def test_a_machine_that_is_gone_does_not_read_as_the_one_that_has_its_name_today(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await box.machines.delete(ids[0])
+    assert [each.name for each in (await standing(box, key)).unsuccessful] == ["machine-1"]
+    await rename(box, 2, "machine-1")
+    assert [each.name for each in (await standing(box, key)).unsuccessful] == ["machine-1 (deleted)"]
+    members = (await box.rollouts.members(key)).members
+    assert [each.name for each in members] == ["machine-1 (deleted)", "machine-1"]
+
+
+async def test_a_refused_machine_is_named_as_today_and_its_reason_is_kept_with_what_means_it_later(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 4)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=2), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    box.clock.forward(1)
+    for number in (1, 3):
+        await box.workflows.create("one", {"device_1": mac(number)})
+    await carry_out(box)
+    for number, name in ((1, "machine-3"), (3, "machine-1")):
+        await rename(box, number, name)
+    with pytest.raises(Invalid) as refused:
+        await box.rollouts.retry(key)
+    told = {each.key: each.text.partition("create -t one ")[2].partition("`")[0] for each in refused.value.problems}
+    assert told == {"machine-3": "machine-3", "machine-1": "machine-1"}
+    await rename(box, 4, "machine-1")
+    with pytest.raises(Invalid) as refused:
+        await box.rollouts.resume(key)
+    assert f"`tinkbox workflow create -t one {ids[2]}`" in refused.value.problems[0].text, "two have the name"
+    await rename(box, 4, "machine-4")
+    resumed = await box.rollouts.resume(key, skip_refused=True)
+    assert [(each.name, each.machine) for each in resumed.refused] == [("machine-1", ids[2])]
+    (kept,) = [each.message for each in (await box.rollouts.members(key)).members if each.machine == ids[2]]
+    assert kept.startswith("left out: workflow")
+    assert f"`tinkbox workflow create -t one {ids[2]}`" in kept
+    assert "machine-" not in kept
+
+
 async def test_what_ran_on_a_machine_before_its_rollout_was_made_does_not_count(box: Appliance) -> None:
     ids = await prepared(box, 2)
     await box.workflows.create("one", {"device_1": mac(2)})

@@ -12,6 +12,7 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import MACHINE_ID, WORKFLOW_ID
 from tests.unit.model.test_ssh_keys import key
 from tinkbox.catalogue.entries import Entry
+from tinkbox.cli.nouns import install
 from tinkbox.cli.nouns.image import fetch as image_fetch
 
 Tinkbox = Callable[..., Printed]
@@ -233,6 +234,22 @@ def test_a_machine_that_was_deleted_meanwhile_has_a_workflow_that_is_over(
     ended = tinkbox(*words)
     assert (ended.status, ended.err) == (1, "")
     assert ended.out.endswith("node7: its workflow is over, and was deleted\n")
+
+
+def test_that_the_appliance_is_away_and_that_it_is_back_is_told_once(
+    tinkbox: Tinkbox, ready: FakeAppliance, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words.remove("--no-wait")
+    monkeypatch.setattr(install, "INTERVAL", 0.0)
+    over = {"id": WORKFLOW_ID, "state": "CANCELED", "actions": []}
+    state = {"state": "CANCELED", "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
+    steps = iter([{"status": 503, "detail": "no appliance answers"}] * 5)
+    ready.answers |= {
+        f"GET /v1/workflows/{WORKFLOW_ID}": lambda: next(steps, over),
+        f"GET /v1/workflows/{WORKFLOW_ID}/state": state,
+    }
+    told = "tinkbox: no appliance answers; trying again\ntinkbox: the appliance answers again\n"
+    assert tinkbox(*words).err == told
 
 
 FIRST = ": the first line must be `#cloud-config`, or `#!/bin/sh` for a script"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
-from tests.unit.cli.rollout_documents import ID, member, plan, standing
+from tests.unit.cli.rollout_documents import ID, member, plan, reached, standing
 from tinkbox.cli.nouns import rollout as noun
 from tinkbox.cli.output import progress_line
 from tinkbox.cli.output.progress_line import ProgressLine
@@ -307,13 +307,14 @@ def test_get_shows_what_failed_and_what_waits(tinkbox: Tinkbox, appliance: FakeA
     appliance.answers[f"GET /v1/rollouts/{ID}"] = standing(
         counts={"SUCCESS": 1, "FAILED": 1, "RUNNING": 1, "WAITING": 30},
         failures=[member("bad", "FAILED", workflow="a" * 36, reason="NoDisk", message="no \x1bdisk")],
-        under_way=[{**member("busy", "RUNNING", workflow="b" * 36), "action": "os/image", "progress": 50}],
+        under_way=[{**member("busy", "RUNNING", workflow="b" * 36), **reached("os/image")}],
         waiting=waiting,
     )
     shown = tinkbox("rollout", "get", ID).out
     assert "Progress:  1/33 done, 1 failed, 1 running, 30 waiting" in shown
     assert "node20, and 10 more" in shown
     assert "NoDisk: no  disk" in shown
+    assert "os/image, 2 of 3\n" in shown
     assert tinkbox("rollout", "get", ID, "-q").out == f"{ID}\n"
     appliance.answers[f"GET /v1/rollouts/{ID}/machines"] = waiting
     assert len(tinkbox("rollout", "get", "--machines", ID).out.splitlines()) == 31
@@ -339,7 +340,7 @@ def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
 ) -> None:
     monkeypatch.setattr(noun, "SECONDS", 0.0)
     for state, status in (("SUCCESS", 0), ("FAILED", 1), ("CANCELED", 1)):
-        under_way = [{**member("node7", "RUNNING", workflow="w1"), "action": "os/image", "progress": 50}]
+        under_way = [{**member("node7", "RUNNING", workflow="w1"), **reached("os/image")}]
         failures = [member("node7", "FAILED", workflow="w1", message="no disk")] if state == "FAILED" else []
         steps = iter(
             [
@@ -354,7 +355,7 @@ def test_watch_ends_with_the_rollout_and_succeeds_only_with_every_machine(
         assert watched.status == status
         lines = watched.out.splitlines()
         assert lines[0] == "rollout 5d3f0a11 PAUSED: 0/1 done, 1 running"
-        assert lines.count("  node7  RUNNING   os/image  50%") == 1, "it is printed when it changes"
+        assert lines.count("  node7  RUNNING   os/image, 2 of 3") == 1, "it is printed when it changes"
         if state == "FAILED":
             assert "  node7  FAILED    no disk" in lines
             assert lines[-1] == "try them again:  tinkbox rollout retry 5d3f0a11"
@@ -406,7 +407,7 @@ def test_a_machine_that_was_left_out_is_no_success_of_every_machine(tinkbox: Tin
     assert (watched.status, watched.out.splitlines()[0]) == (1, "rollout 5d3f0a11 SUCCESS: 1/2 done, 1 left out")
 
 
-def test_that_the_appliance_is_away_is_told_once(
+def test_that_the_appliance_is_away_and_that_it_is_back_is_told_once(
     tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(noun, "SECONDS", 0.0)
@@ -415,9 +416,8 @@ def test_that_the_appliance_is_away_is_told_once(
     end = standing("SUCCESS", counts={"SUCCESS": 1})
     appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps, end)
     watched = tinkbox("rollout", "watch", ID)
-    assert (watched.status, watched.err) == (0, "tinkbox: no appliance answers; trying again\n" * 2), (
-        "anew after it answered"
-    )
+    told = "tinkbox: no appliance answers; trying again\ntinkbox: the appliance answers again\n"
+    assert (watched.status, watched.err) == (0, told * 2), "anew after it answered"
 
 
 def test_what_is_held_is_told_with_how_to_go_on(
@@ -425,7 +425,7 @@ def test_what_is_held_is_told_with_how_to_go_on(
 ) -> None:
     monkeypatch.setattr(noun, "SECONDS", 0.0)
     hold = {"since": AT, "deadline": "2026-11-27T16:30:00+00:00", "on_expiry": "fail", "verdicts": ["fail", "retry"]}
-    on = {"action": "os/image", "progress": 33}
+    on = reached("os/image")
     busy = {**member("node8", "RUNNING", workflow="b" * 36), **on, "held": None}
     held = {**member("node7", "RUNNING", workflow="a" * 36), **on, "held": hold}
     later = {**held, "held": {**hold, "deadline": "2026-11-27T16:31:00+00:00"}}
@@ -438,9 +438,9 @@ def test_what_is_held_is_told_with_how_to_go_on(
     assert [line.split()[:2] for line in lines[-2:]] == [["node7", "HELD"], ["node8", "RUNNING"]]
     assert tinkbox("rollout", "watch", ID).out.splitlines() == [
         "rollout 5d3f0a11 RUNNING: 0/2 done, 1 running, 1 held",
-        "  node7  HELD      os/image  33%",
+        "  node7  HELD      os/image, 2 of 3",
         "         until 2026-11-27 16:30:00 UTC, then fail: tinkbox breakpoint fail|retry aaaaaaaa",
-        "  node8  RUNNING   os/image  33%",
+        "  node8  RUNNING   os/image, 2 of 3",
         "rollout 5d3f0a11 SUCCESS: 2/2 done",
     ], "not anew when somebody works in its container"
 
@@ -449,7 +449,7 @@ def test_what_is_to_be_typed_is_shown_whole_on_a_terminal(
     tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold = {"since": AT, "deadline": AT, "on_expiry": "fail", "verdicts": ["continue", "fail", "retry"]}
-    on = {"action": "os/image", "progress": 33, "held": hold}
+    on = reached("os/image", held=hold)
     held = {**member("node7", "RUNNING", workflow="a" * 36), **on}
     steps = iter([standing(counts={"RUNNING": 1}, held=1, under_way=[held])])
     appliance.answers[f"GET /v1/rollouts/{ID}"] = lambda: next(steps, standing("SUCCESS", counts={"SUCCESS": 1}))
@@ -585,7 +585,7 @@ def test_a_dry_run_tells_what_is_refused_on_standard_error_in_every_format(
 
 def test_every_machine_is_shown_as_where_the_rollout_stands(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     hold = {"since": AT, "deadline": AT, "on_expiry": "fail", "verdicts": ["fail"]}
-    on = {"action": "os/wipe", "progress": 50}
+    on = reached("os/wipe", 1)
     members = [
         {**member("node7", "RUNNING", workflow="a" * 36), **on, "held": hold},
         {**member("node8", "PENDING", workflow="b" * 36), **on, "held": None},
@@ -595,8 +595,8 @@ def test_every_machine_is_shown_as_where_the_rollout_stands(tinkbox: Tinkbox, ap
     table = tinkbox("rollout", "get", ID, "--machines").out
     assert tinkbox("rollout", "get", ID).out.endswith(f"\n\n{table}")
     assert [line.split() for line in table.splitlines()[1:]] == [
-        ["node7", "HELD", "aaaaaaaa", "os/wipe", "50%"],
-        ["node8", "PENDING", "bbbbbbbb", "os/wipe", "50%"],
+        ["node7", "HELD", "aaaaaaaa", "os/wipe,", "1", "of", "3"],
+        ["node8", "PENDING", "bbbbbbbb", "os/wipe,", "1", "of", "3"],
     ]
     rows = csv.DictReader(io.StringIO(tinkbox("rollout", "get", ID, "--machines", "-o", "csv").out))
     assert [(each["state"], each["workflow"]) for each in rows] == [("HELD", "a" * 36), ("PENDING", "b" * 36)]

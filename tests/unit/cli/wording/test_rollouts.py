@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.rollout_documents import member, plan, standing
+from tests.unit.cli.rollout_documents import member, plan, reached, standing
 from tinkbox.cli.wording.rollouts import (
     REFUSED,
+    detail,
     last_words,
     left_out,
     left_out_now,
@@ -86,6 +87,26 @@ def test_what_is_watched_fits_into_the_room_there_is() -> None:
     assert str(watched_lines(many, "tinkbox", 80, 300)[-1]) == "  and 30 more machines", "not all are listed"
 
 
+def test_a_machine_is_told_by_which_action_of_how_many_it_is_at_and_how_far_that_says_it_is() -> None:
+    busy = {**member("node7", "RUNNING"), **reached("os/image", 1)}
+    assert detail(busy) == "os/image, 1 of 3"
+    far = {"done": 41, "total": 100, "unit": "bytes", "rate": 38e6, "seconds_left": 72}
+    assert detail({**busy, "action_progress": far}) == "os/image, 1 of 3: 41 %  38 MB/s  1:12 left"
+    earlier = {**member("node7", "RUNNING"), "action": "os/image", "progress": 66}
+    assert detail(earlier) == "os/image", "the share of the workflow is none of the action"
+
+
+def test_how_far_an_action_is_is_drawn_on_a_terminal_and_no_news_elsewhere() -> None:
+    def watched(done: int, columns: int) -> tuple[str, str]:
+        far = {"done": done, "total": 100, "unit": "", "rate": None, "seconds_left": None}
+        busy = {**member("node7", "RUNNING"), **reached("os/image", action_progress=far)}
+        line = watched_lines(standing(counts={"RUNNING": 1}, under_way=[busy]), "tinkbox", columns, columns)[-1]
+        return line.change, line.text
+
+    assert watched(41, 0) == watched(42, 0)
+    assert watched(41, 80)[1] == "  node7  RUNNING   os/image, 2 of 3: 41 %"
+
+
 def held(name: str) -> dict[str, Any]:
     hold = {
         "since": "2026-11-27T16:00:00+00:00",
@@ -93,7 +114,7 @@ def held(name: str) -> dict[str, Any]:
         "on_expiry": "fail",
         "verdicts": ["continue", "fail", "retry"],
     }
-    return {**member(name, "RUNNING", workflow="a" * 36), "action": "os/image", "progress": 33, "held": hold}
+    return {**member(name, "RUNNING", workflow="a" * 36), **reached("os/image", held=hold)}
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
@@ -127,6 +148,14 @@ def test_a_machine_that_is_held_is_shown_with_its_command_before_others_or_count
         "  and 9 more machines, 3 of them held"
     ]
     assert len(watched_lines(rollout, "tinkbox", 80, 40)) == 1 + 5 + 1 + 3 * 3
+
+
+def test_a_workflow_that_was_deleted_is_not_to_be_looked_into() -> None:
+    gone, there = failed(2)
+    gone, there = {**gone, "workflow_deleted": True}, {**there, "workflow": "a" * 36}
+    rollout = standing("FAILED", counts={"FAILED": 2}, failures=[gone, there])
+    assert last_words(rollout, "tinkbox")[0] == "look into one:   tinkbox workflow state aaaaaaaa"
+    assert last_words({**rollout, "failures": [gone]}, "tinkbox") == ["try them again:  tinkbox rollout retry 5d3f0a11"]
 
 
 def test_the_last_words_say_what_to_type() -> None:

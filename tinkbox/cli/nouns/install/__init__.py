@@ -155,17 +155,21 @@ async def _follow(operator: "Operator", begun: Mapping[str, Installation], progr
     shown: dict[str, Line] = {}
     with LiveLines() as live:
         while len(ended) < len(begun):
+            unanswered: Unavailable | None = None
             for workflow_id, each in begun.items():
                 if workflow_id in ended:
                     continue
                 try:
                     shown[workflow_id] = await _look(operator, workflow_id, each)
                 except Unavailable as error:
-                    live.say(clean(f"tinkbox: {error}; trying again"))
+                    unanswered = error
                     break
                 if shown[workflow_id].over:
                     ended[workflow_id] = shown[workflow_id]
-            live.show([each for each in (shown.get(name) for name in begun) if each is not None])
+            if unanswered is None:
+                live.show([shown[name] for name in begun])
+            else:
+                live.tell_unanswered(unanswered)
             if len(ended) < len(begun):
                 await asyncio.sleep(INTERVAL)
                 check_reader()

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,8 +75,8 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
 
 def _each_once(paths: Sequence[Path | None]) -> Iterator[Path | None]:
     """Each file once, however often it is named; a link is left out where what it leads to is there too."""
-    real = {each: os.path.realpath(each) if each is not None else "" for each in paths}
-    called = {where: path for path, where in reversed(real.items()) if path is None or not path.is_symlink()}
+    real = {each: "" if each is None else (_real(each) or each.absolute()) for each in paths}
+    called = {where: path for path, where in reversed(real.items()) if path is None or not _is(path.is_symlink)}
     return (each for each, where in real.items() if called.setdefault(where, each) == each)
 
 
@@ -89,30 +89,33 @@ def named_paths(paths: Sequence[Path]) -> str:
 def folders_within(source: str) -> Iterator[Path]:
     """The folders directly within a source that have documents, however deep."""
     folder = Path(source)
-    if source == STANDARD_INPUT or not folder.is_dir():
+    if source == STANDARD_INPUT or not _is(folder.is_dir):
         return
+    entries: list[os.DirEntry[str]] = []
     with suppress(OSError), os.scandir(folder) as listing:  # that it cannot be read is told where it is read
-        within = sorted(
-            (each.name, _is_linked_folder(each)) for each in listing if _is_folder(each) or _is_linked_folder(each)
-        )
-        # A link may lead to a large tree, so what is behind it is not looked for.
-        yield from (folder / name for name, linked in within if linked or _holds_documents(folder / name))
+        entries += sorted(listing, key=lambda each: each.name)
+    for each in entries:
+        with suppress(OSError):  # as is a link that cannot be followed
+            # A link may lead to a large tree, so what is behind it is not looked for.
+            if _is_linked_folder(each) or (_is_folder(each) and _holds_documents(folder / each.name)):
+                yield folder / each.name
 
 
 def _holds_documents(folder: Path, depth: int = 0) -> bool:
     """Whether there are documents below; of what cannot be read, there may be."""
     try:
         with os.scandir(folder) as listing:
-            entries = list(listing)
+            entries = [(each, _is_folder(each)) for each in listing]
     except OSError:
         return True
-    if any(_is_document(each) for each in entries if not each.is_dir(follow_symlinks=False)):
+    if any(_is_document(each) for each, is_folder in entries if not is_folder):
         return True
-    deeper = (each for each in entries if _is_folder(each) and depth < _MAX_FOLDERS)
+    deeper = (each for each, is_folder in entries if is_folder and depth < _MAX_FOLDERS)
     return any(_holds_documents(folder / each.name, depth + 1) for each in deeper)
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    """Raises OSError where that cannot be told, as _is_linked_folder does: of a link in a circle, or into a closed folder."""
     return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
 
 
@@ -123,6 +126,26 @@ def _is_linked_folder(entry: "os.DirEntry[str]") -> bool:
 def _is_document(entry: "os.DirEntry[str]") -> bool:
     """Whether what is no folder is read, by its name."""
     return not entry.name.startswith(".") and entry.name.endswith(SUFFIXES) and entry.name not in _KUSTOMIZATIONS
+
+
+def _leads_out(link: Path, root: Path) -> bool:
+    where = _real(link)
+    return where is None or not where.is_relative_to(root)
+
+
+def _real(path: Path) -> Path | None:
+    """Where it leads to, of a circle into that; None: that is not to be known, as of other users' processes in /proc."""
+    with suppress(OSError):
+        return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+    return None
+
+
+def _is(so: Callable[[], bool]) -> bool:
+    """What a path is; of one that cannot be looked at False: why is told where it is read."""
+    try:
+        return so()
+    except OSError:
+        return False
 
 
 def _called(path: Path | None) -> str:
@@ -141,7 +164,7 @@ def _paths(source: str, *, recursive: bool) -> Iterator[Path | None]:
         yield None
         return
     path = Path(source)
-    if not path.is_dir():
+    if not _is(path.is_dir):
         yield path
         return
     yield from _below(path, path.resolve(), recursive=recursive)
@@ -155,13 +178,19 @@ def _below(folder: Path, root: Path, *, recursive: bool, depth: int = 0) -> Iter
         raise NotFound(f"cannot read {folder}: {error.strerror}") from None
     for entry in entries:
         path = folder / entry.name
-        if recursive and _is_linked_folder(entry) and not path.resolve().is_relative_to(root):
+        try:
+            is_folder, is_linked_folder = _is_folder(entry), recursive and _is_linked_folder(entry)
+        except OSError as error:
+            if not _is_document(entry):
+                raise NotFound(f"cannot read {path}: {error.strerror}") from None
+            is_folder = is_linked_folder = False  # that it cannot be read is told with the other files
+        if is_linked_folder and _leads_out(path, root):
             raise Invalid(f"{path} is a link that leads out of {root}: name the folder itself with -f")
-        if _is_folder(entry):
+        if is_folder:
             if recursive and depth < _MAX_FOLDERS:
                 yield from _below(path, root, recursive=True, depth=depth + 1)
-        elif not entry.is_dir(follow_symlinks=False) and _is_document(entry):
-            if entry.is_symlink() and not path.resolve().is_relative_to(root):
+        elif _is_document(entry):
+            if entry.is_symlink() and _leads_out(path, root):
                 raise Invalid(f"{path} is a link that leads out of {root}: name the file itself with -f")
             yield path
 
@@ -189,7 +218,7 @@ def _refuse_no_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and path.is_symlink():
+        if isinstance(error, FileNotFoundError) and _is(path.is_symlink):
             raise NotFound(
                 f"cannot read {path}: it is a link to {path.readlink()}, and there is no such file"
             ) from None

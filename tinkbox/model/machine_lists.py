@@ -1,6 +1,6 @@
 """Machines as a list of them says: what `hardware import` reads from a file and asks the appliance for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
@@ -68,6 +68,34 @@ def routed(machine: ListedMachine, network: IPv4Network) -> ListedMachine:
     """The machine, once its network is known: without a gateway it gets the first of its `routers` that is there."""
     there = next((each for each in machine.routers if each in network and each != machine.address), None)
     return replace(machine, gateway=machine.gateway or there, routers=())
+
+
+def networks_of(listed: Iterable[ListedMachine]) -> Mapping[IPv4Network, Collection[IPv4Address]]:
+    """The networks that a list gives some of its machines, each with the gateways that these have there."""
+    networks: dict[IPv4Network, set[IPv4Address]] = {}
+    for each in listed:
+        if each.address is not None and each.prefix is not None:
+            network = IPv4Network((each.address, each.prefix), strict=False)
+            gateways = networks.setdefault(network, set())
+            if each.gateway is not None and each.gateway in network:
+                gateways.add(each.gateway)
+    return networks
+
+
+def placed(machine: ListedMachine, networks: Mapping[IPv4Network, Collection[IPv4Address]]) -> ListedMachine:
+    """The machine with prefix and gateway of the network that its list gives others, as `networks_of` has these.
+
+    It stays as it is where the list does not say, or says of its address several networks, or several gateways.
+    """
+    if machine.address is None or machine.prefix is not None:
+        return machine
+    prefixes = {each.prefixlen for each in networks}
+    around = [IPv4Network((machine.address, each), strict=False) for each in prefixes]
+    there = [each for each in around if each in networks]
+    if len(there) != 1 or len(networks[there[0]]) > 1:
+        return machine
+    known = replace(machine, prefix=there[0].prefixlen, routers=(*machine.routers, *networks[there[0]]))
+    return routed(known, there[0])
 
 
 def parse_address(text: str) -> tuple[IPv4Address, Prefix]:

@@ -137,7 +137,9 @@ def test_from_a_failure_to_its_success(lab: Lab) -> None:
     assert (done.status, done.out) == (
         0, "Continued hello world/hello_world: it counts as success, and the workflow goes on\n",
     )  # fmt: skip
-    assert f"continue by {ME}: the disk is there now\n" in lab.tinkbox("workflow", "state", lab.workflow).out
+    state = lab.tinkbox("workflow", "state", lab.workflow).out
+    assert f"continue by {ME}, being carried out: the disk is there now\n" in state
+    assert (": RUNNING\n" in state, "HELD" in state) == (True, False)
     assert lab.ruling().verdict.verb is Verb.CONTINUE
     lab.end(Outcome(state=State.SUCCESS, exit_code=3, reason="DiskNotFound", message="no disk"))
     assert (lab.state()["state"], lab.state()["progress"], lab.state()["current_action"]) == ("RUNNING", 50, "second")

@@ -1,5 +1,6 @@
 """Files and folders that `apply` reads; a folder may come from a stranger."""
 
+import errno
 import io
 import os
 import sys
@@ -79,6 +80,54 @@ def test_a_file_is_read_once_by_whatever_names(folder: Path, monkeypatch: pytest
 def test_a_folder_that_is_linked_to_is_not_entered(folder: Path) -> None:
     (folder / "racks" / "around").symlink_to("..")
     assert len(read(folder, recursive=True)) == 5
+
+
+def test_a_link_that_cannot_be_followed_is_told_as_a_folder_that_cannot_be_read(folder: Path) -> None:
+    (folder / "dangling").symlink_to("nowhere")
+    (folder / "racks" / "loop").symlink_to("loop")
+    with pytest.raises(NotFound, match=r"^cannot read .*/site/racks/loop: Too many levels of symbolic links$"):
+        read(folder, recursive=True)
+    (folder / "racks" / "loop").unlink()
+    (folder / "racks" / "long").symlink_to("x" * 300)
+    with pytest.raises(NotFound, match=r"^cannot read .*/site/racks/long: File name too long$"):
+        read(folder, recursive=True)
+    (folder / "racks" / "long").unlink()
+    assert len(read(folder, recursive=True)) == 5
+
+
+def test_a_link_that_cannot_be_followed_hides_no_other_folder(folder: Path) -> None:
+    """`--prune` is refused for these."""
+    (folder / "loop").symlink_to("loop")
+    found = read_sources([str(folder)], recursive=False)
+    assert (len(found.texts), found.skipped) == (3, [folder / "racks"])
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_a_document_that_is_a_link_in_a_circle_is_told_among_the_others(folder: Path, recursive: bool) -> None:
+    (folder / "loop.yaml").symlink_to("loop.yaml")
+    (folder / "latin.yaml").write_bytes(b"name: \xfc\n")
+    with pytest.raises(Invalid, match="2 files cannot be read") as refused:
+        read(folder, recursive=recursive)
+    assert str(refused.value.problems[1]) == f"cannot read {folder}/loop.yaml: Too many levels of symbolic links"
+
+
+def test_a_source_that_cannot_be_looked_at_is_told() -> None:
+    with pytest.raises(Invalid) as refused:
+        read("x" * 300)
+    assert str(refused.value.problems[0]) == f"cannot read {'x' * 300}: File name too long"
+
+
+def test_a_link_that_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those are that /proc has of other users' processes."""
+    (folder / "x.yaml").symlink_to("b.yaml")
+
+    def readlink(_: str) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    assert read(folder / "x.yaml") == ["b.yaml"]
+    with pytest.raises(Invalid, match=r"x\.yaml is a link that leads out"):
+        read(folder)
 
 
 def test_devices_and_pipes_without_a_writer_are_refused(folder: Path) -> None:

@@ -12,11 +12,12 @@ from tinkbox.cli.flags import add_format, add_selector, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.applying import MAX_DOCUMENT
-from tinkbox.model.errors import Refusal
+from tinkbox.model.errors import NotFound, Refusal
 from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")
 KINDS: Final = ("hardware", "template", "workflow")
+_SOUGHT: Final = {"hardware": "machine", "template": "template", "workflow": "workflow that is not over"}
 STORY: Final = """\
 Write machines and templates as the documents that `tinkbox apply` takes: in
 a stable order, without ids and times, so that a Git repository can hold them.
@@ -53,6 +54,8 @@ def export(chosen: argparse.Namespace) -> None:
     if chosen.workflows and not chosen.what:
         what = list(KINDS)
     answer = ask(chosen, lambda operator: operator.files.export(what, chosen.selector or ""))
+    if chosen.selector and not any(answer.get(each) for each in ("items", "left_out", "notes")):
+        raise NotFound(_nothing_selected(what, chosen.selector))
     show_notes(answer)
     as_json = chosen.format == "json"
     if chosen.folder is not None:
@@ -71,7 +74,20 @@ def export(chosen: argparse.Namespace) -> None:
 
 def _whole_kinds(what: list[str]) -> list[str]:
     """The kinds of which all documents are asked for; without a word these are machines and templates."""
-    return [each.lower().removesuffix("s") for each in what or ("hardware", "template") if "/" not in each]
+    return [_kind(each) for each in what or ("hardware", "template") if "/" not in each]
+
+
+def _kind(word: str) -> str:
+    return word.partition("/")[0].lower().removesuffix("s")
+
+
+def _nothing_selected(what: list[str], selector: str) -> str:
+    kinds = dict.fromkeys(map(_kind, what or ("hardware", "template")))
+    sought = f"no {' or '.join(map(_SOUGHT.__getitem__, kinds))}"
+    if len(_whole_kinds(what)) < len(what):
+        sought = "none of what is named"
+    lists = " and ".join(f"`tinkbox {each} list`" for each in kinds)
+    return f"{sought} has the labels {selector}: {lists} {'shows' if len(kinds) == 1 else 'show'} which have any"
 
 
 def _written(manifests: list[Document], *, as_json: bool) -> str:

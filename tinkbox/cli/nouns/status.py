@@ -14,6 +14,7 @@ from tinkbox.model.errors import Refusal
 if TYPE_CHECKING:
     import asyncio
 
+    from tinkbox.cli.nouns.breakpoint.shell import Left
     from tinkbox.client.operator import Operator
     from tinkbox.view.rows import Scope
     from tinkbox.wire.messages.status import Snapshot
@@ -75,7 +76,7 @@ def show(chosen: argparse.Namespace) -> int:
             except Told as told:
                 ended_by.append(told.number)
                 return None
-            return STAYS_HELD if left.is_held else left.told
+            return _after_shell(left)
 
         first: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
         async with asyncio.TaskGroup() as group:
@@ -95,6 +96,17 @@ def show(chosen: argparse.Namespace) -> int:
     for each in unanswered:
         print(f"tinkbox: {each}", file=sys.stderr)
     return 128 + ended_by[0] if ended_by else 0
+
+
+def _after_shell(left: "Left") -> str:
+    """What there is to say of a shell that ended or was left."""
+    from tinkbox.cli.wording.holds import being_carried_out, full_name
+
+    if left.hold is None:
+        return left.told
+    if verdict := left.hold["verdict"]:
+        return f"the shell was left; {full_name(left.hold)}: {being_carried_out(verdict)}"
+    return STAYS_HELD
 
 
 def _printed(chosen: argparse.Namespace, snapshot: "Snapshot", scope: "Scope") -> str:

@@ -50,13 +50,31 @@ def failed(hold: Document) -> bool:
     return hold["outcome"] is not None and hold["outcome"]["state"] != "SUCCESS"
 
 
+def _by_whom(verdict: Document) -> str:
+    return f"{verdict['verb']} by {verdict['who']}"
+
+
+def _why(verdict: Document) -> str:
+    return f": {verdict['why']}" if verdict.get("why") else ""
+
+
+def being_carried_out(verdict: Document) -> str:
+    """What was decided about a hold; the machine has not done it yet."""
+    return f"{_by_whom(verdict)}, being carried out"
+
+
+def decided_fields(hold: Document) -> Iterator[tuple[str, object]]:
+    """A hold after its verdict as fields of a table, for people: nothing is held that waits for no verdict."""
+    yield "Was Held", HELD[hold["kind"]]
+    yield "Verdict", f"{being_carried_out(hold['verdict'])}{_why(hold['verdict'])}"
+
+
 def held_fields(hold: Document, program: str) -> Iterator[tuple[str, object]]:
     """A hold as fields of a table; `program` is how the lines begin that a person may type."""
     yield "Held", HELD[hold["kind"]]
     yield "Held Since", moment(hold["since"])
     if hold["verdict"]:
-        why = f": {hold['verdict']['why']}" if hold["verdict"]["why"] else ""
-        yield "Verdict", f"{hold['verdict']['verb']} by {hold['verdict']['who']}{why}"
+        yield "Verdict", f"{_by_whom(hold['verdict'])}{_why(hold['verdict'])}"
     else:
         yield "Held Until", until(hold)
         yield "Verdicts", f"{', '.join(hold['verdicts'])} ({program} breakpoint VERDICT WORKFLOW)"

@@ -21,7 +21,7 @@ from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
 from tinkbox.model.hardware import Hardware, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
-from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, routed
+from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, networks_of, placed, routed
 from tinkbox.model.notes import MAX_NOTES
 from tinkbox.model.text import counted, quoted
 from tinkbox.model.told_once import problems_told_once
@@ -52,12 +52,16 @@ class Imported:
 
 @dataclass(slots=True)
 class _Known:
-    """The machines as they are stored, and which of them has a MAC; `notes` and today's labels only of those that are `listed`."""
+    """The machines as they are stored, and which of them has a MAC; `notes` and today's labels only of those that are `listed`.
+
+    `networks` are those that the list gives some of its machines, each with their gateways there.
+    """
 
     hardware: Mapping[str, Hardware]
     by_mac: Mapping[str, str]
     retired: Collection[str]
     notes: Mapping[str, Collection[str]]
+    networks: Mapping[IPv4Network, Collection[IPv4Address]]
 
     @classmethod
     def of(cls, tables: Tables, picture: Mapping[str, MachineRecord], listed: Sequence[ListedMachine]) -> "_Known":
@@ -71,7 +75,7 @@ class _Known:
         labels = tables.labels.of_many(LabelKind.MACHINE, matched)
         hardware |= {each: replace(hardware[each], labels=labels.get(each, {})) for each in matched}
         noted = {each: {note.text for note in notes} for each, notes in tables.notes.of_many(matched).items()}
-        return cls(hardware, by_mac, tables.retirements.all(), noted)
+        return cls(hardware, by_mac, tables.retirements.all(), noted, networks_of(listed))
 
 
 def _is_of(record: MachineRecord | None, at: datetime) -> bool:
@@ -239,7 +243,7 @@ class Imports:
         for owner in owners:
             return self._compared(tables, listed, owner, known, update)
         if listed.address is not None:
-            reserved: Reservation | None = self._reserved(listed)
+            reserved: Reservation | None = self._reserved(listed, known)
         else:
             reserved = next(free, None)
         made = added_hardware(Added(macs=listed.macs, name=listed.name, labels=listed.labels), reserved)
@@ -257,9 +261,9 @@ class Imports:
             return Imported(listed=listed, outcome=ImportOutcome.UNCHANGED, hardware=hardware)
         if not update:
             with suppress(Refusal):  # which an update is told
-                changes += _rerouted(listed, hardware, edited(hardware, self._edit(listed, hardware)))
+                changes += _rerouted(listed, hardware, edited(hardware, self._edit(listed, hardware, known)))
             return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
-        target = edited(hardware, self._edit(listed, hardware))
+        target = edited(hardware, self._edit(listed, hardware, known))
         changes += _rerouted(listed, hardware, target)
         needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
         if needing:
@@ -274,8 +278,13 @@ class Imports:
         network = self._additions.network_of(listed.reserved) if listed.routers else None
         return routed(listed, network) if network else listed
 
-    def _reserved(self, listed: ListedMachine) -> Reservation:
-        """The address of one that has one; raises as `Additions.reserved`, in the same words for all of an unknown network."""
+    def _reserved(self, listed: ListedMachine, known: _Known) -> Reservation:
+        """The address of one that has one; raises as `Additions.reserved`, in the same words for all of an unknown network.
+
+        A network that is not known here is the one that the list gives other machines.
+        """
+        if self._additions.network_of(listed.reserved) is None:
+            listed = placed(listed, known.networks)
         if self._additions.network_of(listed.reserved) is None:
             such = IPv4Network(f"{listed.address}/24", strict=False)
             raise Invalid(
@@ -283,7 +292,7 @@ class Imports:
             )
         return self._additions.reserved(listed.reserved, str(listed.gateway or ""))
 
-    def _edit(self, listed: ListedMachine, hardware: Hardware) -> Edit:
+    def _edit(self, listed: ListedMachine, hardware: Hardware, known: _Known) -> Edit:
         shown = primary(hardware)
         has_moved = listed.address is not None and (
             listed.address != shown.address or (listed.prefix is not None and listed.prefix != _prefix(hardware))
@@ -291,7 +300,7 @@ class Imports:
         is_rerouted = listed.gateway is not None and listed.gateway != shown.gateway
         reserved = None
         if has_moved or is_rerouted:
-            reserved = self._reserved(listed)
+            reserved = self._reserved(listed, known)
         return Edit(
             name=listed.name if listed.name != called(hardware) else "",
             reservation=reserved,

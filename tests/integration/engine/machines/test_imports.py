@@ -216,6 +216,40 @@ async def test_addresses_of_a_network_that_is_not_known_are_refused_in_one_line_
     assert [str(each) for each in refused.value.problems] == [f"all 20 machines: {way_out}"]
 
 
+async def test_an_address_gets_prefix_and_gateway_that_the_list_gives_others_of_its_network(box: Appliance) -> None:
+    """The first list of docs/machines.md, which is of a network that the appliance does not know."""
+    router = IPv4Address("10.9.0.1")
+    told = listed(1, "10.9.0.11", prefix=24, gateway=router)
+    machines = [told, listed(2, "10.9.0.12"), listed(3, "10.9.0.1"), listed(4, "172.30.0.14")]
+    assert outcomes(await imports(box).store(machines, "ann")) == [MADE] * 4
+    found = [primary(box.machines.known.find(f"node{number}").hardware) for number in (1, 2, 3, 4)]
+    assert [str(each.gateway or "") for each in found] == ["10.9.0.1", "10.9.0.1", "", "172.30.0.1"]
+    assert {str(each.netmask) for each in found} == {"255.255.255.0"}
+    assert outcomes(await imports(box).store(machines, "ann", update=True)) == [UNCHANGED] * 4
+    await imports(box).store([told, listed(2, "10.9.0.22")], "ann", update=True)
+    assert str(primary(box.machines.known.find("node2").hardware).gateway) == "10.9.0.1"
+
+
+@pytest.mark.parametrize(("prefix", "gateway"), [(24, "10.9.0.2"), (16, "10.9.0.1")])
+async def test_a_network_of_which_the_list_says_two_things_is_not_known(
+    box: Appliance, prefix: int, gateway: str
+) -> None:
+    told = [
+        listed(1, "10.9.0.11", prefix=24, gateway=IPv4Address("10.9.0.1")),
+        listed(2, "10.9.0.12", prefix=prefix, gateway=IPv4Address(gateway)),
+    ]
+    done = await imports(box).store([*told, listed(3, "10.9.0.13")], "ann", skip_invalid=True)
+    assert outcomes(done) == [MADE, MADE, REFUSED]
+    assert done[2].why.startswith("no network known here has its address")
+
+
+async def test_a_network_that_is_known_here_is_as_it_is_here_whatever_others_of_the_list_have(box: Appliance) -> None:
+    told = listed(1, "172.30.0.11", prefix=16, gateway=IPv4Address("172.30.0.254"))
+    await imports(box).store([told, listed(2, "172.30.0.12")], "ann")
+    found = primary(box.machines.known.find("node2").hardware)
+    assert (str(found.netmask), str(found.gateway)) == ("255.255.255.0", "172.30.0.1")
+
+
 async def test_machines_can_swap_their_addresses_and_names(box: Appliance) -> None:
     await imports(box).store([listed(1, "172.30.0.11"), listed(2, "172.30.0.12")], "ann")
     swapped = [listed(1, "172.30.0.12", name="node2"), listed(2, "172.30.0.11", name="node1")]

@@ -287,6 +287,34 @@ def test_every_file_that_does_not_say_that_its_machine_is_out_of_service_is_name
     assert f"--dir '{folder}' -o json hardware/n1 hardware/n2` writes it there; then delete {written[0]}, " in told
 
 
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        (["hardware"], "no machine has the labels rack=nope: `tinkbox hardware list` shows which have any"),
+        (
+            [],
+            "no machine or template has the labels rack=nope: `tinkbox hardware list` and `tinkbox template list` show",
+        ),
+        (["Workflows"], "no workflow that is not over has the labels rack=nope: `tinkbox workflow list` shows"),
+        (["hardware/node7", "template"], "none of what is named has the labels rack=nope: `tinkbox hardware list` and"),
+    ],
+)
+def test_an_export_of_labels_that_nothing_has_is_refused_and_writes_nothing(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path, what: list[str], told: str
+) -> None:
+    words = "".join(f"what={each.replace('/', '%2F')}&" for each in what)
+    path = f"GET /v1/export?{words}label=rack%3Dnope"
+    appliance.answers[path] = {"items": [], "left_out": [], "notes": []}
+    for more in ([], ["-o", "json"], ["--dir", str(tmp_path / "site")]):
+        refused = tinkbox("export", *what, "-l", "rack=nope", *more)
+        assert (refused.status, refused.out) == (1, "")
+        assert told in refused.err
+    assert not (tmp_path / "site").exists()
+    note = {"text": "1 machine out of service left out: name what you want of them"}
+    appliance.answers[path] = {"items": [], "left_out": [], "notes": [note]}
+    assert tinkbox("export", *what, "-l", "rack=nope").status == 0, "something has them"
+
+
 def test_an_export_tells_which_folders_may_declare_the_same(
     tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
 ) -> None:

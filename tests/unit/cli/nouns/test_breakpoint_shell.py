@@ -81,7 +81,7 @@ def test_afterwards_it_says_who_decided_meanwhile() -> None:
     decided = copy.deepcopy(STANDING)
     decided["held"] |= {"verdicts": [], "verdict": {"verb": "retry", "who": "ben"}}  # type: ignore[operator]
     assert list(farewell(decided, "r1-n3", "5", ShellEnd(0), "tinkbox"))[2:] == [
-        "  held      disk/wipe until decided: retry (ben)"
+        "  decided   disk/wipe: retry by ben, being carried out"
     ]
     over = {**STANDING, "held": None, "state": "SUCCESS"}
     went_on = "the shell on r1-n3 ended with its container: the action is not held any more"

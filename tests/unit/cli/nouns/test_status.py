@@ -12,6 +12,8 @@ import yaml
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.view.snapshots import ALL_KINDS, failed, machine
 from tests.unit.view.snapshots import snapshot as told
+from tinkbox.cli.nouns.breakpoint.shell import Left
+from tinkbox.cli.nouns.status import STAYS_HELD, _after_shell
 from tinkbox.wire.messages.status import MachineLine, Snapshot, encode_changes, encode_machine
 
 MACHINE = MachineLine(
@@ -99,6 +101,14 @@ def test_scripts_get_one_document_whatever_the_machines_faults(tinkbox: Callable
 @pytest.mark.usefixtures("all_kinds")
 def test_a_table_is_the_plain_picture(tinkbox: Callable[..., Printed]) -> None:
     assert tinkbox("status", "-o", "table").out == tinkbox("status").out
+
+
+def test_after_a_shell_it_says_whether_a_verdict_was_given_meanwhile() -> None:
+    hold = {"task": "disk", "action": "wipe", "verdict": None}
+    assert _after_shell(Left(0, "left", hold)) == STAYS_HELD
+    decided = {**hold, "verdict": {"verb": "retry", "who": "ben"}}
+    assert _after_shell(Left(0, "left", decided)) == "the shell was left; disk/wipe: retry by ben, being carried out"
+    assert _after_shell(Left(0, "the shell ended", None)) == "the shell ended"
 
 
 @pytest.mark.parametrize("wanted", ["csv", "name", "wide", "tink", "xml"])

@@ -300,6 +300,49 @@ def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: Fa
     assert "(tinkbox breakpoint VERDICT a8984b09)" in tinkbox("workflow", "state", WORKFLOW_ID).out
 
 
+HELD_AT_LAST_ATTEMPT = {
+    **STATE,
+    "current_action_state": "HELD",
+    "held": HOLD,
+    "failures": 2,
+    "failed_attempts": 3,
+    "retries": 2,
+}
+
+
+def test_a_failed_attempt_that_is_held_counts_as_failed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = HELD_AT_LAST_ATTEMPT
+    assert "Failed Attempts:  3 of 3\n" in tinkbox("workflow", "state", WORKFLOW_ID).out
+    again = {**HELD_AT_LAST_ATTEMPT, "failures": 3, "failed_attempts": 4}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = again
+    assert "Failed Attempts:  4 of 4\n" in tinkbox("workflow", "state", WORKFLOW_ID).out, "a verdict had it run again"
+
+
+def test_the_words_of_2020_count_the_attempts_that_are_over(tink: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = HELD_AT_LAST_ATTEMPT
+    assert ["Failed Attempts", "2 of 3"] in rows(tink("workflow", "state", WORKFLOW_ID).out)
+
+
+def test_what_was_decided_or_is_being_stopped_is_not_called_held(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    verdict = {"verb": "retry", "who": "anna", "why": "new disk", "fresh": False, "command": None, "environment": {}}
+    decided = {**HOLD, "verdict": verdict, "verdicts": [], "container": False}
+    held = {**STATE, "current_action_state": "HELD", "held": decided}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = held
+    lines = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
+    action = next(number for number, line in enumerate(lines) if line.startswith("Action:"))
+    assert lines[action].endswith(": RUNNING")
+    assert lines[action + 1 :][:2] == [
+        "Was Held:  because it failed",
+        "Verdict:   retry by anna, being carried out: new disk",
+    ]
+    assert "HELD" not in "".join(lines)
+    stopping = {**STATE, "state": "STOPPING", "current_action_state": "HELD", "held": None}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stopping
+    printed = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert printed.count(": STOPPING\n") == 1
+    assert "HELD" not in printed
+
+
 def test_the_lines_to_type_reach_the_same_appliance(
     tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

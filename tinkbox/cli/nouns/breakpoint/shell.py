@@ -13,7 +13,7 @@ from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, assignment
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.wording.holds import HELD, ended, full_name, until
+from tinkbox.cli.wording.holds import HELD, being_carried_out, ended, full_name, until
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.key_kinds import KeyKind, ToChange, typed_for
 from tinkbox.model.shells import ShellEnd
@@ -83,11 +83,14 @@ async def _opened(chosen: argparse.Namespace, operator: "Operator") -> int:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A shell that ended or was left: the exit status of its command, what was `told` of it, and whether its action `is_held`."""
+    """A shell that ended or was left: the exit status of its command, what was `told` of it, and what its action is held at.
+
+    `hold` is as the appliance has it afterwards; None: nothing is held, or the appliance did not say.
+    """
 
     status: int
     told: str
-    is_held: bool
+    hold: Document | None
 
 
 async def open_shell(
@@ -114,14 +117,16 @@ async def open_shell(
             end = await Session(operator, workflow_id, opened, mode, terminal).run()
         except Refusal as error:
             refusal = error
+    hold: Document | None = None
     with suppress(Unavailable):
         standing = await operator.breakpoints.get(workflow_id)
+        hold = standing["held"]
     told = list(farewell(standing, machine, opened["id"], end, program))
     _say(["", *told])  # whatever line the cursor was left in
     if refusal is not None:
         raise refusal
     status = LOST if end is not None and end.exit_code is None else 0
-    return Left(status, told[0], is_held=standing["held"] is not None)
+    return Left(status, told[0], hold)
 
 
 def held_machine(standing: Document) -> str:
@@ -167,6 +172,8 @@ def farewell(standing: Document, machine: str, session: str, end: "ShellEnd | No
     yield f"  recorded  {program} breakpoint replay {session[:8]}"
     if hold is None:
         yield f"  workflow  {standing['state']}, nothing of it is held any more"
+    elif hold["verdict"]:
+        yield f"  decided   {full_name(hold)}: {being_carried_out(hold['verdict'])}"
     else:
         yield f"  held      {full_name(hold)} until {until(hold)}"
         if hold["verdicts"]:

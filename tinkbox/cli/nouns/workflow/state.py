@@ -12,7 +12,7 @@ from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
-from tinkbox.cli.wording.holds import held_fields
+from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.action_progress import Progress, in_words
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.workflow import FINAL, State
@@ -59,7 +59,7 @@ def _as_2020(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
     yield from held_fields(stands["held"], program) if stands["held"] else ()
-    yield from _explained(stands, WIDTH)
+    yield from _explained(stands, stands["failures"], WIDTH)
 
 
 def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
@@ -77,10 +77,9 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
         yield "Action", f"{action}{_action_state(stands)}"
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
-    yield from (
-        (_typable(each, identity, program) for each in held_fields(stands["held"], program)) if stands["held"] else ()
-    )
-    yield from (_typable(each, identity, program) for each in _explained(stands, sys.maxsize))
+    yield from (_typable(each, identity, program) for each in _hold(stands, program))
+    failed = stands.get("failed_attempts", stands["failures"])  # earlier releases tell only those that are over
+    yield from (_typable(each, identity, program) for each in _explained(stands, failed, sys.maxsize))
     key = short(identity)
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
         yield "What Next", f"{program} workflow logs {key}: what it printed"
@@ -96,14 +95,21 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
             )
 
 
+def _hold(stands: Document, program: str) -> Iterator[tuple[str, object]]:
+    if hold := stands["held"]:
+        yield from decided_fields(hold) if hold["verdict"] else held_fields(hold, program)
+
+
 def _called(machine: Document) -> str:
     name = machine_name(machine)
     return name if name == machine["mac"] or not machine["mac"] else f"{name} ({machine['mac']})"
 
 
 def _action_state(stands: Document) -> str:
-    """Where the action stands that the workflow has come to."""
+    """Where the action stands that the workflow has come to; held is only what waits for a verdict."""
     reached = stands["current_action_state"]
+    if reached == State.HELD and (stands["held"] is None or stands["held"]["verdict"]):
+        return f": {stands['state']}"  # it runs on, or is being stopped
     if reached != State.PENDING:
         return f": {reached}"
     return ": never began" if stands["state"] in FINAL else ": not begun yet"
@@ -115,15 +121,15 @@ def _typable(field: tuple[str, object], identity: str, program: str) -> tuple[st
     return title, PLACEHOLDER.sub(short(identity), LINE.sub(lambda _: program, str(value)))
 
 
-def _explained(stands: Document, width: int) -> Iterator[tuple[str, object]]:
+def _explained(stands: Document, failed: int, width: int) -> Iterator[tuple[str, object]]:
     """What keeps a workflow from beginning, and what there is to say of an action that did not succeed, as further fields.
 
-    Text of more than `width` letters goes on below its field.
+    So many attempts at it `failed`.  Text of more than `width` letters goes on below its field.
     """
     waiting = [each["message"] for each in stands["conditions"] if each["reason"] == "WaitingForServices"]
     yield from _block("Waiting", (textwrap.wrap(message, width) for message in waiting))
-    if stands["failures"] and stands["retries"]:
-        yield "Failed Attempts", f"{stands['failures']} of {stands['retries'] + 1}"
+    if failed and stands["retries"]:
+        yield "Failed Attempts", f"{failed} of {max(stands['retries'] + 1, failed)}"
     for title in ("Reason", "Message", "Hint"):
         yield from _block(title, (textwrap.wrap(line, width) for line in stands[title.lower()].splitlines()))
     if stands["reason"] or stands["current_action_state"] != "SUCCESS":

@@ -62,7 +62,7 @@ def _held(workflow: Workflow) -> tuple[Condition, ...]:
             at=each.held_at,
         )
         for each in workflow.actions
-        if each.held_at is not None
+        if each.held_at is not None and workflow.state is State.RUNNING  # what is being stopped is not held
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.keys import LEAST
 from tinkbox.model.labels import Labels, Operator, Requirement, requirements_among
 from tinkbox.view.row import Row
 from tinkbox.view.standing import ROW_WORDS
@@ -144,7 +145,11 @@ def _filter(pieces: Sequence[_Piece]) -> Filter:
 
 
 def _is_found(spellings: Sequence[str], row: Row) -> bool:
-    return any(each in row.searched for each in spellings)
+    return any(each in row.searched or _is_id(each, row) for each in spellings)
+
+
+def _is_id(word: str, row: Row) -> bool:
+    return len(word) >= LEAST and any(each.startswith(word) for each in row.ids)
 
 
 def _spellings(word: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ NaturalKey = tuple[tuple[int, int, str], ...]
 class Row:
     """A machine, known or not: `line` is what was told of it, `since` when what it is at began.
 
-    `searched` is what a filter looks into, in small letters; `by_name` sorts node9 before node10.
+    `searched` is what a filter looks into, in small letters, and `ids` is what it knows by its beginning, those of the machine, its
+    rollout and its workflow; `by_name` sorts node9 before node10.
     """
 
     line: MachineLine | StrangerLine
@@ -28,6 +29,7 @@ class Row:
     since: datetime | None
     by_name: NaturalKey
     searched: str = ""
+    ids: tuple[str, ...] = ()
 
     @property
     def work(self) -> WorkLine | None:

@@ -139,5 +139,5 @@ def _row(line: MachineLine | StrangerLine, machine: MachineLine, standing: Stand
         by_name=natural_key(name),
     )
     # Beside what it shows only what names the machine and its work.
-    ids = [machine.hostname, machine.id, machine.rollout, work.id if work is not None else ""]
-    return replace(row, searched=" ".join([shown_text(row), *ids]).lower())
+    ids = (machine.id, machine.rollout, work.id if work is not None else "")
+    return replace(row, searched=f"{shown_text(row)} {machine.hostname}".lower(), ids=ids)

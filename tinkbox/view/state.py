@@ -619,7 +619,8 @@ def _answered(view: View, question: Question, key: str) -> tuple[View, Effect | 
     done = replace(view, question=None)
     left = _left_at_yes(view, question)
     to_do = [each for each in question.proposals if not _went_on(view, each)]
-    if not to_do:
+    if not to_do and (not question.explains or key in (Key.ENTER, Key.ESCAPE)):
+        # What a person types on of a reason is no key of the list.
         lists = ", ! lists them" if len(left) > 1 else ""
         return replace(done, notice=f"{', '.join(_left_out(left))}: nothing was done{lists}", not_done=left), None
     if key == Key.ESCAPE:

@@ -234,7 +234,7 @@ def test_what_was_asked_about_is_done_in_the_run_and_the_hold_that_was_shown(
     tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Questions, "can_ask", True)
-    for meant in ("unfinished", "held"):
+    for meant in ("unfinished", "held", "delete"):
         known.answers[f"GET /v1/workflows/node3/state?to_change={meant}"] = {
             **state("1b2c3d4e5"),
             "run": 7,
@@ -244,6 +244,8 @@ def test_what_was_asked_about_is_done_in_the_run_and_the_hold_that_was_shown(
     tinkbox("breakpoint", "abort", "node3", stdin=b"yes\n")
     sent = [json.loads(body) for request, body in known.asked if request.startswith("POST ")]
     assert sent == [{"run": 7}, {"verb": "abort", "why": "", "hold": "a/2"}]
+    tinkbox("workflow", "delete", "node3", stdin=b"yes\n")
+    assert changes(known)[-1] == "DELETE /v1/workflows/1b2c3d4e5?run=7"
 
 
 @pytest.mark.parametrize(("verb", "key"), [each[:2] for each in DESTROYING])

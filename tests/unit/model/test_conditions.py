@@ -61,6 +61,8 @@ def test_both_conditions_are_there_in_every_state(
 
 
 def test_what_is_held_says_so_since_when_and_where_to_look() -> None:
+    stopping = workflow(State.STOPPING, [status(State.HELD, held_at=LATER)], started_at=NOW, stop_into=State.CANCELED)
+    assert "Held" not in {each.type for each in conditions(stopping)}
     flow = workflow(State.RUNNING, [status(State.SUCCESS), status(State.HELD, 1, held_at=LATER)], started_at=NOW)
     _, succeeded, held = conditions(flow)
     assert succeeded.status == "Unknown"

@@ -262,6 +262,15 @@ def test_a_filter_finds_every_text_of_every_column_but_times() -> None:
             assert column.cell(row, None)[0].lower() in row.searched, column.title
 
 
+def test_an_id_is_found_by_its_beginning_and_by_nothing_in_it() -> None:
+    flow = work(id="7b2cd000-1111-4222-8333-a44455556666", name="x")
+    told = snapshot(machine(1, id="f00dcafe-3772-4b4a-ab9f-6ebe93b90a94", work=flow), machine(2, work=None))
+    for found in ("f00d", "7b2c", "7B2CD000-1111-4222", "7b2"):  # the last is in the column WORKFLOW
+        assert names(told, found) == ["node1"], found
+    for not_found in ("f00", "cafe", "3772-4b4a-ab9f", "b90a", "5556"):
+        assert "node1" not in names(told, not_found), not_found
+
+
 @pytest.mark.parametrize(
     "spelling", ["08-00-27-00-00-0A", "08002700000a", "0800.2700.000a", "08:00:27:00:00:0A"],
 )  # fmt: skip
@@ -270,7 +279,7 @@ def test_a_whole_mac_is_found_in_every_spelling(spelling: str) -> None:
 
 
 def test_what_looks_like_a_mac_is_found_as_it_is_as_well() -> None:
-    assert names(snapshot(machine(1)), "6ebe93b90a94") == ["node1"], "the end of its id"
+    assert names(snapshot(machine(1, id="6ebe93b90a94")), "6ebe93b90a94") == ["node1"], "an id of its own"
 
 
 def test_an_idle_machine_has_no_age_and_one_whose_boot_is_told_of_has_that_of_its_last_step() -> None:

@@ -588,6 +588,18 @@ def test_a_verdict_is_not_given_where_another_person_was_first() -> None:
     assert (effects, view.notice) == ([], "node1 went on meanwhile: nothing was done")
 
 
+@pytest.mark.parametrize(("keys", "end"), [("c", Key.ENTER), ("*c", Key.ENTER), ("c", Key.ESCAPE)])
+def test_what_is_typed_on_of_a_reason_that_nothing_asks_for_any_more_is_no_key(keys: str, end: str) -> None:
+    view, _ = typed(one(held(hold="a/1")), *keys, "i", "t")
+    view = looked(view, changed(held(hold="a/2", reason="WrongDisk")))
+    view, effects = typed(view, *" is really old, yes")
+    assert effects == []
+    assert view.question is not None
+    assert view.question.typed == "it is really old, yes"
+    view, effects = typed(view, end)
+    assert (effects, view.question, view.notice) == ([], None, "node1 went on meanwhile: nothing was done")
+
+
 @pytest.mark.parametrize("keys", ["r", "*r", "a"])
 def test_a_verdict_is_not_given_on_a_later_hold_of_the_same_action(keys: str) -> None:
     view, _ = typed(one(held(hold="a/1")), *keys)

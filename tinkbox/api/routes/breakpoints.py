@@ -127,7 +127,9 @@ class _BreakpointDoor:
         """Give the verdict on what is held; refused when it is not the hold of this `id` any more that is meant as `hold`."""
         given = await read_object(request)
         verdict = verdict_from_document({**given, "who": caller(request).name})
-        hold = await self._breakpoints.resolve(key_of(request), verdict, text(given, "hold", ""))
+        hold = await self._breakpoints.resolve(
+            key_of(request), verdict, text(given, "hold") if "hold" in given else None
+        )
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
         return await self._answer(request, hold)
 

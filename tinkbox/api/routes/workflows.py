@@ -212,9 +212,11 @@ class _WorkflowDoor:
             }
         )
 
+    @takes("run")
     async def delete(self, request: web.Request) -> web.Response:
-        """Forget a workflow that does not run."""
-        workflow_id = await self.workflows.delete(key_of(request))
+        """Forget a workflow that does not run; refused when it is in another `run` by now."""
+        run = number(request, "run") if "run" in request.query else None
+        workflow_id = await self.workflows.delete(key_of(request), run=run)
         log_change(request, "workflow deleted", workflow_id)
         return web.json_response({"id": workflow_id})
 
@@ -222,7 +224,7 @@ class _WorkflowDoor:
     async def cancel(self, request: web.Request) -> web.Response:
         """Have a workflow end, with `force` also when its machine does not answer; refused when it is in another `run` by now."""
         document = await read_options(request)
-        who, force, run = caller(request).name, flag(document, "force"), number_field(document, "run", 0)
+        who, force, run = caller(request).name, flag(document, "force"), _run_in(document)
         workflow_id = await self.workflows.cancel(key_of(request), who, force=force, run=run)
         log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
@@ -233,7 +235,7 @@ class _WorkflowDoor:
         document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
-        who, run = caller(request).name, number_field(document, "run", 0)
+        who, run = caller(request).name, _run_in(document)
         workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who, run=run)
         log_change(request, "workflow retried", workflow_id)
         return await self._standing(workflow_id)
@@ -319,6 +321,11 @@ def listed_document(flow: ListedWorkflow) -> Document:
         "actions_total": flow.total,
         **_reached(flow, flow.total),
     }
+
+
+def _run_in(document: Document) -> int | None:
+    """The run of a workflow that is meant, None: the one it is in."""
+    return number_field(document, "run") if "run" in document else None
 
 
 def no_progress(_: ActionStatus | None) -> Progress | None:

@@ -61,8 +61,10 @@ class Workflows:
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/workflows/{part(key)}")
 
-    async def delete(self, key: str) -> Document:
-        return await self._connection.document("DELETE", f"/v1/workflows/{part(key)}")
+    async def delete(self, key: str, run: int = 0) -> Document:
+        """Forget a workflow that does not run; `run` as for `cancel`."""
+        asked = f"?run={run}" if run else ""
+        return await self._connection.document("DELETE", f"/v1/workflows/{part(key)}{asked}")
 
     async def state(self, key: str, to_change: ToChange = ToChange.NO) -> Document:
         """How the workflow stands; `to_change` has it be what the key means for what changes it."""

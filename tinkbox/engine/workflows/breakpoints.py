@@ -121,7 +121,7 @@ class Breakpoints:
         standings = await self._store.read(question)
         return [each for each in standings if each.hold is not None or each.breakpoints.anything]
 
-    async def resolve(self, key: str, verdict: Verdict, hold_id: str = "") -> Hold:
+    async def resolve(self, key: str, verdict: Verdict, hold_id: str | None = None) -> Hold:
         """Decide what becomes of the held action; returns its hold, with the verdict as it counts.
 
         `hold_id` is the hold that is meant, where that is known.  Raises Conflict when it is another one by now, when nothing is held, when somebody decided already (it names them), when several workflows that
@@ -130,7 +130,7 @@ class Breakpoints:
 
         def use_case(tables: Tables) -> tuple[Hold, list[str]]:
             hold = _open(tables, key)
-            if hold_id not in ("", hold.id):
+            if hold_id not in (None, hold.id):
                 raise Conflict(
                     f"workflow {hold.workflow_id} went on meanwhile, and is held anew: `tinkbox workflow state {hold.workflow_id[:8]}` "
                     "shows at what"

@@ -317,7 +317,7 @@ class Workflows:
         """What the systems that a workflow installed told of their first boot, by the ids of their machines."""
         return await self._store.read(lambda tables: tables.metadata.first_boots(workflow_id))
 
-    async def cancel(self, key: str, who: str = "", *, force: bool = False, run: int = 0) -> str:
+    async def cancel(self, key: str, who: str = "", *, force: bool = False, run: int | None = None) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
 
         With a `run` only that run of it: raises Conflict when it was retried since.
@@ -385,7 +385,7 @@ class Workflows:
         confirm_wipe: bool = False,
         who: str = "",
         first: UseCase[None] | None = None,
-        run: int = 0,
+        run: int | None = None,
     ) -> str:
         """Take up a workflow that ended badly again; returns its id.
 
@@ -451,11 +451,12 @@ class Workflows:
             for worker in discard(tables, lost, into, who, self._new_token, self._clock())
         ]
 
-    async def delete(self, key: str) -> str:
-        """Forget a workflow that is not running; returns its id.  Raises Conflict while it runs."""
+    async def delete(self, key: str, run: int | None = None) -> str:
+        """Forget a workflow that is not running; returns its id.  `run` as in `cancel`.  Raises Conflict while it runs."""
 
         def use_case(tables: Tables) -> tuple[str, list[str], int]:
             workflow = find_to_change(tables, key)
+            _refuse_other_run(workflow, run)
             self._refuse_deletion(tables, workflow)
             tables.declarations.release(workflow.id)
             begin_deletion(tables, workflow)
@@ -568,9 +569,9 @@ def find_to_change(tables: Tables, key: str, to_change: ToChange = ToChange.ANY)
     return found
 
 
-def _refuse_other_run(workflow: Workflow, run: int) -> None:
-    """Raise Conflict where a person means a run of a workflow that was retried since; 0: none in particular."""
-    if run not in (0, workflow.run):
+def _refuse_other_run(workflow: Workflow, run: int | None) -> None:
+    """Raise Conflict where a person means a run of a workflow that was retried since; None: none in particular."""
+    if run not in (None, workflow.run):
         raise Conflict(f"workflow {workflow.id} was retried meanwhile, and is {workflow.state}: look at it again")
 
 

@@ -345,8 +345,10 @@ async def test_what_is_meant_for_a_run_is_refused_in_the_next(box: Appliance) ->
     await box.report(worker, failed, State.FAILED)
     seen = (await box.workflows.get(key)).run
     assert await box.workflows.retry(key, run=seen) == key
-    with pytest.raises(Conflict, match="was retried meanwhile, and is PENDING: look at it again"):
-        await box.workflows.cancel(key, run=seen)
+    for change in (box.workflows.cancel, box.workflows.delete):
+        for run in (seen, 0):
+            with pytest.raises(Conflict, match="was retried meanwhile, and is PENDING: look at it again"):
+                await change(key, run=run)
     await box.report(worker, await again(box, worker), State.FAILED)
     with pytest.raises(Conflict, match="was retried meanwhile, and is FAILED"):
         await box.workflows.retry(key, run=seen)

@@ -292,6 +292,7 @@ def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: Fa
         "                  tinkbox workflow retry a8984b09: once more from this action on",
     ]
     failed["overtaken"] = "workflow 5d3f0a11 (os) waits to begin: `tinkbox workflow cancel 5d3f0a11` takes it away"
+    assert "Hint:" not in tinkbox("workflow", "state", WORKFLOW_ID).out
     assert tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()[-1] == (
         "                  not to be retried: workflow 5d3f0a11 (os) waits to begin: `tinkbox workflow cancel 5d3f0a11` takes it away"
     )
@@ -340,6 +341,9 @@ def test_what_was_decided_or_is_being_stopped_is_not_called_held(tinkbox: Tinkbo
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stopping
     printed = tinkbox("workflow", "state", WORKFLOW_ID).out
     assert printed.count(": STOPPING\n") == 1
+    assert printed.splitlines()[-1] == (
+        "What Next:  tinkbox workflow cancel --force a8984b09: ends it if its machine is off"
+    )
     assert "HELD" not in printed
 
 

@@ -100,6 +100,6 @@ def delete(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Forget", KeyKind.WORKFLOW)
     return change_each(
         chosen,
-        lambda operator, key: operator.workflows.delete(key),
+        lambda operator, key: operator.workflows.delete(key, run_of(chosen, key)),
         lambda deleted: tell_deleted(chosen, "Workflow", deleted["id"]),
     )

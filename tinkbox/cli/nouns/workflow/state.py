@@ -79,8 +79,14 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
         yield "Action Progress", in_words(Progress(**far))
     yield from (_typable(each, identity, program) for each in _hold(stands, program))
     failed = stands.get("failed_attempts", stands["failures"])  # earlier releases tell only those that are over
-    yield from (_typable(each, identity, program) for each in _explained(stands, failed, sys.maxsize))
+    hint = (
+        stands["hint"] if stands["state"] != State.STOPPING and "overtaken" not in stands else ""
+    )  # of retries refused
+    explained = _explained({**stands, "hint": hint}, failed, sys.maxsize)
+    yield from (_typable(each, identity, program) for each in explained)
     key = short(identity)
+    if stands["state"] == State.STOPPING:
+        yield "What Next", f"{program} workflow cancel --force {key}: ends it if its machine is off"
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
         yield "What Next", f"{program} workflow logs {key}: what it printed"
         if later := stands.get("overtaken"):

@@ -239,7 +239,7 @@ def add_labels(
         *spellings,
         "--label",
         dest="labels",
-        action=_EachOnce,
+        action=EachOnce,
         default=[],
         type=read or label,
         metavar="KEY=VALUE",
@@ -247,7 +247,7 @@ def add_labels(
     )
 
 
-class _EachOnce(argparse.Action):
+class EachOnce(argparse.Action):
     """Pairs of key and value, of which no key has two values."""
 
     def __call__(

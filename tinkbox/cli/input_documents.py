@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
-from tinkbox.model.json_text import read_document
+from tinkbox.model.json_text import TwoValues, read_document
 
 STANDARD_INPUT: Final = Path("-")  # what `input_file` makes of -; a file of that name is ./-
 _GZIP = b"\x1f\x8b"
@@ -132,7 +132,9 @@ def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
 def read_devices(text: str) -> dict[str, Any]:
     """An argument that is the map of `-r`."""
     try:
-        devices = read_document(text)
+        devices = read_document(text, each_once=True)
+    except TwoValues as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text[:40]!r} is not valid JSON ({error}): expected a map such as {_EXAMPLE}"
@@ -140,3 +142,12 @@ def read_devices(text: str) -> dict[str, Any]:
     if not isinstance(devices, dict):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no map of device names to addresses, such as {_EXAMPLE}")
     return devices
+
+
+def devices_and_parameters(chosen: argparse.Namespace) -> dict[str, Any]:
+    """What `-r` and `--set` say together; ends the program where they contradict each other."""
+    devices: dict[str, Any] = chosen.hardware or {}
+    for name, value in chosen.parameters:
+        if devices.get(name, value) != value:
+            chosen.usage_error(f"{name} has two values, one of -r and one of --set: leave one of them out")
+    return {**devices, **dict(chosen.parameters)}

@@ -42,6 +42,10 @@ class TooManyValues(ValueError):
     """There is more in it than is read."""
 
 
+class TwoValues(ValueError):
+    """A name of an object has two values."""
+
+
 def read_json(content: str | bytes) -> Any:
     """What a JSON text says; raises ValueError or RecursionError.
 
@@ -51,11 +55,14 @@ def read_json(content: str | bytes) -> Any:
     return _READER.decode(content if isinstance(content, str) else content.decode())
 
 
-def read_document(content: str | bytes) -> Any:
-    """What a document says that a person wrote; raises ValueError, which says in a person's words what is wrong and where."""
+def read_document(content: str | bytes, *, each_once: bool = False) -> Any:
+    """What a document says that a person wrote; raises ValueError, which says in a person's words what is wrong and where.
+
+    With `each_once` it raises TwoValues where an object has a name twice, with different values; else the last one counts.
+    """
     try:
         text = content if isinstance(content, str) else content.decode()
-        document = _DOCUMENTS.decode(text)
+        document = (_EACH_ONCE if each_once else _DOCUMENTS).decode(text)
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -285,6 +292,17 @@ def _no_number(text: str) -> _NoNumber:
     return _NoNumber(f"{text[:_LONGEST_NAME]} is no number in JSON")
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise TwoValues(f"{shortened(name, _LONGEST_NAME)} has two values: leave one of them out")
+    return found
+
+
 _SEARCHED: Final = (dict, list, _NoNumber)
 _READER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 _DOCUMENTS = json.JSONDecoder(parse_constant=_no_number, parse_float=_fraction, parse_int=_whole)
+_EACH_ONCE = json.JSONDecoder(
+    parse_constant=_no_number, parse_float=_fraction, parse_int=_whole, object_pairs_hook=_each_once
+)

@@ -94,6 +94,27 @@ async def test_pruning_takes_a_selector_and_what_was_agreed(door: Door) -> None:
     assert [each["outcome"] for each in answer["results"]] == ["unchanged", "pruned"]
 
 
+async def test_what_was_agreed_has_the_times_of_a_rehearsal_or_is_a_list_of_ids(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(machine(1), machine(2)))
+    rehearsed = await door.done("POST", "/v1/apply", asked(machine(1), prune="rack=r1", dry_run=True))
+    kept, shown = rehearsed["results"]
+    found = await door.done("GET", "/v1/hardware/node2")
+    assert ("created_at" in kept, shown["created_at"]) == (False, found["created_at"])
+    another = {shown["id"]: "2026-01-01T00:00:00+00:00"}
+    for agreed, answered, told in (
+        (another, 409, "node2 would be pruned too"),
+        ({shown["id"]: "soon"}, 422, "'soon' is no time"),
+        ({shown["id"]: 7}, 422, "agreed is an object of texts"),
+        ({}, 409, "node2 would be pruned too"),
+    ):
+        status, answer = await door.ask("POST", "/v1/apply", asked(machine(1), prune="rack=r1", agreed=agreed))
+        assert (status, told in answer["detail"]) == (answered, True), answer
+    for agreed in ({shown["id"]: shown["created_at"]}, [shown["id"]]):
+        answer = await door.done("POST", "/v1/apply", asked(machine(1), prune="rack=r1", agreed=agreed))
+        assert answer["results"][-1]["outcome"] == "pruned"
+        await door.done("POST", "/v1/apply", asked(machine(2)))
+
+
 @pytest.mark.parametrize(
     ("document", "status", "told"),
     [

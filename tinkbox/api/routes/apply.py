@@ -1,18 +1,20 @@
 """`/v1/apply` and `/v1/export`: documents of all kinds, applied and written back."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, Final
 
 from aiohttp import web
 
 from tinkbox.api.access import may_look, needing, needing_either, require, require_for
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document
+from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
 from tinkbox.api.requests import declared_only, large_object_of, takes, text_field
+from tinkbox.api.routes.hardware_changes import registered_at
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
@@ -25,11 +27,11 @@ from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.declaration import RETIRED_KEY
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.labels import parse_selector
-from tinkbox.wire.messages.json_fields import flag, texts
+from tinkbox.wire.messages.json_fields import flag, mapping, texts
 
 # A body is the files in JSON, which doubles a quotation mark and the end of a line.
 MAX_BODY: Final = 2 * MAX_APPLIED
-# Of that JSON: a name and a text for each file, and the ids that may be deleted.
+# Of that JSON: a name and a text for each file, and a time for each id that may be deleted.
 MAX_VALUES: Final = 100_000
 APPLIED: Final = ("files", "dry_run", "diff", "prune", "agreed", "confirm_wipe")
 
@@ -49,7 +51,7 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
         wish = Wish(
             rehearsal=rehearsal,
             prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
-            agreed=texts(document, "agreed") if document.get("agreed") is not None else None,
+            agreed=_agreed(document),
             confirm_wipe=flag(document, "confirm_wipe"),
             apart=Right.OPERATE not in who.rights,
             reasons=not rehearsal or may_look(request),
@@ -110,6 +112,17 @@ def files_of(document: Document) -> list[SourceFile]:
     return files
 
 
+def _agreed(document: Document) -> Mapping[str, datetime | None] | None:
+    """`agreed`: the `created_at` of what may be pruned by its id, as a rehearsal tells both; raises Invalid.
+
+    Earlier commands send a list of the ids.
+    """
+    given = document.get("agreed")
+    if isinstance(given, dict):
+        return {known: registered_at(made) for known, made in mapping(document, "agreed").items()}
+    return None if given is None else dict.fromkeys(texts(document, "agreed"))
+
+
 def _file(entry: Any) -> SourceFile:
     if not isinstance(entry, dict):
         raise Invalid("files: each is an object with a name and a text")
@@ -128,7 +141,10 @@ async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsa
 
 
 def _result(result: Result, shared: Collection[str], known: KnownMachines, *, whole: bool, rehearsal: bool) -> Document:
-    """`key` is what means it and no other, as far as it is there; `shared` are names of several workflows."""
+    """`key` is what means it and no other, as far as it is there; `shared` are names of several workflows.
+
+    What is pruned has its `created_at` too, for `agreed`.
+    """
     # What is new in a rehearsal gets another one.
     identity = "" if rehearsal and result.outcome is Outcome.CREATED else result.id
     key = result.name
@@ -136,7 +152,7 @@ def _result(result: Result, shared: Collection[str], known: KnownMachines, *, wh
         key = known.key(known.find(result.id).hardware)
     elif result.kind == Kind.WORKFLOW and (result.name in shared or known.means_any(result.name)):
         key = identity or result.name
-    told = {
+    told: Document = {
         "kind": result.kind,
         "name": result.name,
         "id": identity,
@@ -144,4 +160,6 @@ def _result(result: Result, shared: Collection[str], known: KnownMachines, *, wh
         "outcome": result.outcome,
         "why": result.why,
     }
+    if result.created_at is not None:
+        told["created_at"] = time(result.created_at)
     return {**told, "old": result.old, "new": result.new} if whole else told

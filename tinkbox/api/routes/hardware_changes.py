@@ -127,7 +127,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
             text(document, "reason", ""),
             force=flag(document, "force"),
             told=partial(log_change, request, CANCELED),
-            created_at=_registered_at(text(document, "created_at", "")) if "created_at" in document else None,
+            created_at=registered_at(text(document, "created_at", "")) if "created_at" in document else None,
         )
         log_change(request, "hardware retired", status.hardware.id)
         stopping = await departures.stopping(canceled)
@@ -148,7 +148,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
             caller(request).name,
             force=says_yes(request, "force"),
             told=partial(log_change, request, CANCELED),
-            created_at=None if registered is None else _registered_at(registered),
+            created_at=None if registered is None else registered_at(registered),
         )
         log_change(request, "hardware deleted", hardware.id)
         named = {"name": called(hardware), "mac": primary(hardware).mac}
@@ -273,7 +273,7 @@ def _change(document: Mapping[str, Any]) -> Change:
     return change
 
 
-def _registered_at(given: str) -> datetime:
+def registered_at(given: str) -> datetime:
     """The `created_at` of a machine; raises Invalid."""
     try:
         return datetime.fromisoformat(given.replace(" ", "+"))  # a + of a zone that was not written as %2B

@@ -111,8 +111,11 @@ def _applied(chosen: argparse.Namespace, files: Mapping[str, str], how: Mapping[
         return ask(chosen, lambda operator: operator.files.apply(files, progress, **how))
 
 
-def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
-    """The ids that a person lets be pruned; raises Invalid where there is no person to ask, or none who agrees."""
+def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> Mapping[str, str] | list[str]:
+    """The `created_at` of what a person lets be pruned, by its id; raises Invalid where there is no person to ask, or none who agrees.
+
+    Of an earlier appliance, which tells none, the ids alone.
+    """
     from tinkbox.cli.terminal.questions import confirm
 
     pruned = [each for each in rehearsed["results"] if each["outcome"] == "pruned"]
@@ -121,7 +124,8 @@ def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> list[str]:
         print(f"{_named(each)}{which} is in no file", file=sys.stderr)
     if pruned:
         confirm(chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line=clean(chosen.line))
-    return [each["id"] for each in pruned]
+    made = {each["id"]: each["created_at"] for each in pruned if "created_at" in each}
+    return made or [each["id"] for each in pruned]
 
 
 def _show(chosen: argparse.Namespace, answer: Document) -> int:

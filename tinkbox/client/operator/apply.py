@@ -19,8 +19,8 @@ class Documents:
     async def apply(self, files: Mapping[str, str], waiting: Callable[[float], None], **how: Any) -> Document:
         """Apply texts by the names of their files; `waiting` hears every second how long that takes by now.
 
-        `how` may be `dry_run`, `diff` (what each was and is comes with the answer), `prune` (a selector), `agreed` (the ids
-        that may be pruned) and `confirm_wipe`.
+        `how` may be `dry_run`, `diff` (what each was and is comes with the answer), `prune` (a selector), `agreed` (the
+        `created_at` of what may be pruned by its id; a list of ids to an earlier appliance) and `confirm_wipe`.
         """
         listed = [{"name": name, "text": text} for name, text in files.items()]
         looks = bool(how.get("dry_run"))

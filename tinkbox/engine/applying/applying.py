@@ -39,6 +39,7 @@ from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.notes import Retirement
 from tinkbox.model.text import counted, natural
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import ListedTemplate, Template
 
 MAX_NEW: Final = 1000  # workflows of which the rendered templates are in memory
@@ -59,14 +60,15 @@ class Wish:
     """How documents are to be applied.
 
     With `rehearsal` nothing is stored.  `prune` deletes machines and templates with these labels that no document
-    declares; with `agreed` only those ids may be deleted.  `confirm_wipe` is as in `Workflows.create`.  `apart`: templates are
-    of a person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
+    declares; with `agreed` only what has those ids may be deleted, and of an id with a time only what was made then: a machine
+    that is registered anew has the id of its name.  `confirm_wipe` is as in `Workflows.create`.  `apart`: templates are of a
+    person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
     be made, or where it would run, where that may have what the template made of a machine's document.
     """
 
     rehearsal: bool = False
     prune: Selector | None = None
-    agreed: Collection[str] | None = None
+    agreed: Mapping[str, datetime | None] | None = None
     confirm_wipe: bool = False
     apart: bool = False
     reasons: bool = True
@@ -74,7 +76,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of one thing; `old` and `new` are its manifests, None: it was not there, or is not any more."""
+    """What became of one thing; `old` and `new` are its manifests, None: it was not there, or is not any more.
+
+    `created_at` is that of what is pruned.
+    """
 
     kind: str
     name: str
@@ -83,6 +88,7 @@ class Result:
     why: str = ""
     old: Manifest | None = None
     new: Manifest | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +118,13 @@ class _Followed:
 class _Surplus:
     """What is to be pruned; beside a machine stands why it is kept, or nothing."""
 
-    machines: Sequence[tuple[Hardware, str]] = ()
+    machines: Sequence[tuple[MachineRecord, str]] = ()
     templates: Sequence[ListedTemplate] = ()
 
     @property
     def leaving(self) -> dict[str, str]:
         """What people call the machines that are not kept, by their ids."""
-        return {each.id: called(each) for each, why in self.machines if not why}
+        return {each.hardware.id: called(each.hardware) for each, why in self.machines if not why}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -562,7 +568,7 @@ class Applying:
         found = _templates_of(tables, {each.template_ref for each in documents.flows}, documents)
         referred = self._referred(documents)
         declared = References(each.hardware for each in documents.machines)
-        going = References(each for each, _ in surplus.machines if each.id in leaving)
+        going = References(each.hardware for each, _ in surplus.machines if each.hardware.id in leaving)
         for each in documents.flows:
             template = found[each.template_ref]
             if isinstance(template, Template) and template.id in templates:
@@ -639,14 +645,31 @@ def _results(
 
 def _pruned(tables: Tables, surplus: _Surplus) -> Iterator[Result]:
     """What becomes of what no document declares."""
-    for machine, why in surplus.machines:
+    for record, why in surplus.machines:
+        machine = record.hardware
         old = machine_manifest(machine, machine.labels)
-        outcome, new = (Outcome.KEPT, old) if why else (Outcome.PRUNED, None)
-        yield Result(kind="hardware", name=called(machine), id=machine.id, outcome=outcome, why=why, old=old, new=new)
+        outcome, new, created_at = (Outcome.KEPT, old, None) if why else (Outcome.PRUNED, None, record.created_at)
+        yield Result(
+            kind="hardware",
+            name=called(machine),
+            id=machine.id,
+            outcome=outcome,
+            why=why,
+            old=old,
+            new=new,
+            created_at=created_at,
+        )
     for listed in surplus.templates:
         (template,) = tables.templates.having(listed.id)
         old = template_manifest(template.name, template.data, template.labels)
-        yield Result(kind="template", name=template.name, id=template.id, outcome=Outcome.PRUNED, old=old)
+        yield Result(
+            kind="template",
+            name=template.name,
+            id=template.id,
+            outcome=Outcome.PRUNED,
+            old=old,
+            created_at=template.created_at,
+        )
 
 
 def _result(
@@ -777,26 +800,31 @@ def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None)
     declared = {each.hardware.id for each in documents.machines}
     named = {each.name for each in documents.templates}
     machines = [
-        each.hardware
+        each
         for each in tables.hardware.all()
         if each.hardware.id not in declared and each.retired is None and selector.matches(each.hardware.labels)
     ]
-    machines.sort(key=lambda each: natural(called(each)))
-    rollouts = tables.rollouts.waiting_in([each.id for each in machines])
+    machines.sort(key=lambda each: natural(called(each.hardware)))
+    rollouts = tables.rollouts.waiting_in([each.hardware.id for each in machines])
     templates = [each for each in tables.templates.all() if each.name not in named and selector.matches(each.labels)]
     return _Surplus(
-        machines=[(each, _why_kept(tables.workflows.needing(each.id), rollouts.get(each.id, ""))) for each in machines],
+        machines=[
+            (each, _why_kept(tables.workflows.needing(each.hardware.id), rollouts.get(each.hardware.id, "")))
+            for each in machines
+        ],
         templates=sorted(templates, key=lambda each: natural(each.name)),
     )
 
 
-def _refuse_more(surplus: _Surplus, agreed: Collection[str] | None) -> None:
-    """Raise Conflict where something would be deleted that was not agreed to; None: everything may be."""
+def _refuse_more(surplus: _Surplus, agreed: Mapping[str, datetime | None] | None) -> None:
+    """Raise Conflict where something would be deleted that was not agreed to (`Wish`); None: everything may be."""
+    if agreed is None:
+        return
     deleted = [
-        *((each.id, called(each)) for each, why in surplus.machines if not why),
-        *((each.id, each.name) for each in surplus.templates),
+        *((each.hardware.id, each.created_at, called(each.hardware)) for each, why in surplus.machines if not why),
+        *((each.id, each.created_at, each.name) for each in surplus.templates),
     ]
-    more = [name for deleted_id, name in deleted if agreed is not None and deleted_id not in agreed]
+    more = [name for known, made, name in deleted if known not in agreed or agreed[known] not in (None, made)]
     if more:
         raise Conflict(
             f"{NOTHING}: {', '.join(more[:5])} would be pruned too by now, and that was not agreed to: look at it again with "

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Generic, TypeVar
 
 from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
@@ -156,16 +157,11 @@ def _template(declared: DeclaredTemplate, stored: Template | None) -> Decision[D
 
 
 def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decision[DeclaredFlow]:
-    """The newest workflow of its name, in its namespace or made by hand, is the same workflow.
+    """What becomes of a document, compared with the workflow that it is about (`_meant`).
 
     Of one that is forgotten for its age only its declaration is known: the same one is not run again.
     """
-    known = [
-        each
-        for each in stored.flows.get(declared.name, ())
-        if each.declaration is None or each.declaration.namespace == declared.namespace
-    ]
-    flow = max(known, key=lambda each: (each.declaration is not None, known.index(each))) if known else None
+    flow = _meant(declared, stored)
     lets = referred.get((declared.namespace, declared.hardware_ref), "") if declared.toggles_netboot else ""
     wanted = DeclaredWorkflow(
         id="",
@@ -200,6 +196,18 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
     same = not flow.id or labels == flow.labels
     outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
     return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
+
+
+def _meant(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow | None:
+    """The workflow that a document is about: the newest that was declared in its namespace, else one that was made by hand.
+
+    By hand many are made of one name, each for its machine: it is the newest that does not differ, and else the newest.
+    """
+    newest_first = stored.flows.get(declared.name, ())[::-1]
+    ours = (each for each in newest_first if each.declaration and each.declaration.namespace == declared.namespace)
+    by_hand = [each for each in newest_first if each.declaration is None]
+    same = (each for each in by_hand if not _changed(each, declared, stored))
+    return next(chain(ours, same, by_hand), None)
 
 
 def _changed(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:

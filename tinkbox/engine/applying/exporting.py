@@ -176,19 +176,19 @@ def _workflows(
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]
     names = Counter(map(_name_of, selected))
-    # Of those by hand `apply` would compare a document with the newest of the name, which may be over, and another machine's.
+    # Of those by hand `apply` finds the one that a document says, unless one of the name was declared, which may be over.
     by_hand = {each.name for each in selected if each.declaration is None}
-    newest_ids = {tables.workflows.called(name)[-1][0] for name in by_hand}
+    declared = {_name_of(each) for each in tables.declarations.named(by_hand) if each.declaration is not None}
     alone = [
         each
         for each in selected
-        if each.declaration is not None or (names[_name_of(each)] == 1 and each.id in newest_ids)
+        if each.declaration is not None or (names[_name_of(each)] == 1 and _name_of(each) not in declared)
     ]
     left = len(selected) - len(alone)
     if left:
         notes.append(
             Problem(
-                text=f"{counted(left, 'workflow')} left out: made by hand, and several of them have the same name, by which "
+                text=f"{counted(left, 'workflow')} left out: made by hand, and others have the same name, by which "
                 "`apply` knows a workflow"
             )
         )

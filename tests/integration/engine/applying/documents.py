@@ -1,6 +1,8 @@
 """Documents of a site: machines, a template, and a workflow for each machine."""
 
 import json
+from collections.abc import Mapping
+from datetime import datetime
 
 from tests.integration.engine.appliance import HELLO, address, hardware, mac
 from tinkbox.engine.applying.applying import Applied, Wish
@@ -64,5 +66,5 @@ def outcomes(applied: Applied) -> dict[str, str]:
     return {f"{each.kind}/{each.name}": str(each.outcome) for each in applied.results}
 
 
-def pruning(selector: str, agreed: list[str] | None = None) -> Wish:
+def pruning(selector: str, agreed: Mapping[str, datetime | None] | None = None) -> Wish:
     return Wish(prune=parse_selector(selector), agreed=agreed)

@@ -172,6 +172,22 @@ async def test_a_workflow_made_from_a_file_before_is_the_same_workflow(box: Appl
     assert await apply(box, by_hand.replace(mac(1), "10.0.0.1")) == {"workflow/hello_world_workflow": "refused"}
 
 
+async def test_of_workflows_of_one_name_a_declared_one_counts_then_that_which_the_document_says(box: Appliance) -> None:
+    await apply(box, machine(1), machine(2), machine(3), template())
+
+    async def became(text: str) -> tuple[str, str]:
+        (result,) = (await box.applying.apply(files(text), Wish(), "ann")).results
+        return result.outcome, result.id
+
+    name = "hello_world_workflow"
+    _, same, newest = [await box.workflows.create("hello", {"device_1": mac(each)}) for each in (1, 1, 2)]
+    assert await became(flow(1, name)) == ("unchanged", same)
+    assert await became(flow(3, name)) == ("refused", newest), "none is as it says"
+    _, declared = await became(flow(1))
+    await box.workflows.create("hello", {"device_1": mac(2)}, name="install-1")
+    assert await became(flow(1, device=2)) == ("refused", declared)
+
+
 async def test_labels_that_are_declared_replace_and_others_stay(box: Appliance) -> None:
     await apply(box, site(1))
     await box.machines.label("node1", LabelChange(set=(("gpu", "no"),)))
@@ -530,8 +546,29 @@ async def test_no_more_is_pruned_than_was_agreed_to(box: Appliance) -> None:
     await apply(box, machine(1), machine(2), machine(3))
     node2 = box.machines.known.find("node2").hardware.id
     with pytest.raises(Conflict, match="node3 would be pruned too by now"):
-        await apply(box, machine(1), machine(4), wish=pruning("rack=r1", [node2]))
+        await apply(box, machine(1), machine(4), wish=pruning("rack=r1", {node2: None}))
     assert len(box.machines.known.all()) == 3
+
+
+async def test_what_was_made_anew_since_it_was_agreed_to_is_not_pruned(box: Appliance) -> None:
+    """The id of a machine comes of its name, so the new one has that of the one that was shown."""
+    await apply(box, machine(1), machine(2), template("old", labels="rack: r1"))
+    shown = await box.applying.apply(files(machine(1)), replace(pruning("rack=r1"), rehearsal=True), "ann")
+    agreed = {each.id: each.created_at for each in shown.results if each.created_at is not None}
+    assert len(agreed) == 2
+    await box.departures.delete("node2", "bob")
+    box.clock.forward(1)
+    await apply(box, machine(2, card=9))
+    await box.templates.delete("old")
+    await apply(box, template("old", labels="rack: r1"))
+    with pytest.raises(Conflict, match="node2, old would be pruned too by now, and that was not agreed to"):
+        await apply(box, machine(1), wish=pruning("rack=r1", agreed))
+    assert box.machines.known.find(mac(9)).hardware.name == "node2"
+    shown = await box.applying.apply(files(machine(1)), replace(pruning("rack=r1"), rehearsal=True), "ann")
+    agreed = {each.id: each.created_at for each in shown.results if each.created_at is not None}
+    await box.templates.update("old", data=HELLO + "# changed\n")
+    pruned = await apply(box, machine(1), wish=pruning("rack=r1", agreed))
+    assert (pruned["hardware/node2"], pruned["template/old"]) == ("pruned", "pruned")
 
 
 async def test_a_pruned_machine_leaves_its_card_to_a_new_one(box: Appliance) -> None:

@@ -122,12 +122,28 @@ async def test_workflows_by_hand_of_one_name_cannot_be_told_apart(box: Appliance
     assert notes[0].startswith("2 workflows left out: made by hand")
 
 
-async def test_a_workflow_by_hand_is_no_document_of_a_name_whose_newest_is_another_machines(box: Appliance) -> None:
-    await box.machine(1)
-    await box.machine(2)
-    await box.workflow()
-    newer = await box.workflow(device_1=2)
+async def test_a_workflow_by_hand_is_unchanged_while_others_of_its_name_are_made_for_other_machines(
+    box: Appliance,
+) -> None:
+    await box.applying.apply(files(*map(machine, (1, 2, 3)), template()), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": mac(1)})
+    newer = await box.workflows.create("hello", {"device_1": mac(2)})
     await box.workflows.cancel(newer, "ann")
+    ((only,), notes) = await exported(box, Asked(Kind.WORKFLOW))
+    assert (only.manifest["spec"]["hardwareMap"], notes) == ({"device_1": mac(1)}, [])
+    written = files(yaml_documents([only.manifest]))
+    await box.workflows.create("hello", {"device_1": mac(3)})
+    for wish in (Wish(rehearsal=True), Wish()):
+        again = await box.applying.apply(written, wish, "ann")
+        assert outcomes(again) == {"workflow/hello_world_workflow": "unchanged"}
+    assert len(await box.workflows.all()) == 3
+
+
+async def test_a_workflow_by_hand_is_left_out_where_one_of_its_name_was_declared_and_is_over(box: Appliance) -> None:
+    """`apply` would compare its document with that one."""
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    await box.workflows.cancel("install-1", "ann")
+    await box.workflows.create("hello", {"device_1": mac(1)}, name="install-1")
     found, notes = await exported(box, Asked(Kind.WORKFLOW))
     assert (found, notes[0].startswith("1 workflow left out: made by hand")) == ([], True)
 

@@ -160,7 +160,14 @@ def test_pruning_asks_and_deletes_what_was_shown(
         assert (done.status, len(appliance.asked)) == (status, asked)
         assert done.err.startswith("hardware/node7 is in no file\n"), "what is not done yet is no result"
         assert ("is in no file" in done.out) is False
-    assert sent(appliance)[-1]["agreed"] == ["id-node7"]
+    assert sent(appliance)[-1]["agreed"] == ["id-node7"], "as of an earlier release, which tells no time"
+    made = "2026-11-28T20:00:00.123456+00:00"
+    appliance.answers["POST /v1/apply"] = answer(result("pruned", created_at=made), result("created", "node9"))
+    assert tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1").status == 0
+    assert sent(appliance)[-1]["agreed"] == {"id-node7": made}
+    appliance.answers["POST /v1/apply"] = answer(result("created", "node9"))
+    tinkbox("apply", "-f", str(site), "--prune", "-l", "rack=r1")
+    assert sent(appliance)[-1]["agreed"] == []
 
 
 def test_of_machines_of_one_name_it_is_told_which_would_be_pruned(
@@ -431,6 +438,30 @@ def test_the_machines_with_a_label_are_planned(tinkbox: Tinkbox, appliance: Fake
     appliance.answers["GET /v1/hardware?label=rack%3Dr1"] = []
     none = tinkbox("workflow", "plan", "-t", "install", "-l", "rack=r1")
     assert (none.status, "no machine has the labels rack=r1" in none.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "stress=yes", "--set", "stress=no"], "argument --set: stress has two values: leave one of them out"),
+        (
+            ["-r", '{"stress": "yes"}', "--set", "stress=no"],
+            "stress has two values, one of -r and one of --set: leave one",
+        ),
+        (["-r", '{"stress": "yes", "stress": "no"}'], "stress has two values: leave one of them out"),
+    ],
+)
+def test_a_parameter_with_two_values_is_refused(
+    tinkbox: Tinkbox, appliance: FakeAppliance, words: list[str], said: str
+) -> None:
+    for verb in ("plan", "create"):
+        refused = tinkbox("workflow", verb, "-t", "install", "node7", *words)
+        assert (refused.status, appliance.asked) == (2, [])
+        assert said in refused.err
+    appliance.answers["POST /v1/workflows/plan"] = plan()
+    same = [each.replace("no", "yes") if "=" in each or "{" in each else each for each in words]
+    assert tinkbox("workflow", "plan", "-t", "install", "node7", *same).status == 0
+    assert sent(appliance)[0]["hardware"] == {"stress": "yes"}
 
 
 def test_a_plan_needs_machines_or_devices(tinkbox: Tinkbox) -> None:

@@ -2,11 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_format, add_selector, add_verb, assignment
-from tinkbox.cli.input_documents import read_devices
+from tinkbox.cli.flags import EachOnce, Verbs, add_format, add_selector, add_verb, assignment
+from tinkbox.cli.input_documents import devices_and_parameters, read_devices
 from tinkbox.cli.output.formats import Column, Document, json_of, rows_of, screen, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import Fit, listing, pairs
@@ -61,7 +61,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "--set",
         dest="parameters",
-        action="append",
+        action=EachOnce,
         type=assignment,
         metavar="NAME=VALUE",
         default=[],
@@ -78,7 +78,7 @@ def plan(chosen: argparse.Namespace) -> int:
         )
     if chosen.machines and chosen.selector is not None:
         chosen.usage_error(named_and_selected(chosen.machines[0], KeyKind.MACHINE))
-    parameters: dict[str, Any] = {**(chosen.hardware or {}), **dict(chosen.parameters)}
+    parameters = devices_and_parameters(chosen)
 
     async def planned(operator: "Operator") -> list[Document]:
         wanted = dict.fromkeys([*chosen.machines, *await _selected(chosen, operator)] or [""])

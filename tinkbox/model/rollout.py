@@ -17,6 +17,10 @@ KEPT_MACHINES: Final = 100_000  # of all rollouts together
 LABEL: Final = "rollout"
 """The label that each workflow of a rollout has; its value is the short id."""
 SHORT: Final = 8
+# What becomes of machines.
+RETIRED: Final = "retired"
+DELETED: Final = "deleted"
+REGISTERED_ANEW: Final = "deleted and registered anew"
 
 
 class RolloutState(StrEnum):
@@ -107,7 +111,7 @@ def labels_given(labels: Labels) -> Labels:
 
 
 def gone_before_its_turn(what: str) -> str:
-    """Why a machine that waited gets no workflow; `what` became of it: retired, deleted."""
+    """Why a machine that waited gets no workflow; `what` became of it: RETIRED, DELETED, or REGISTERED_ANEW."""
     return f"the machine was {what} before its turn"
 
 
@@ -115,7 +119,8 @@ def gone_before_its_turn(what: str) -> str:
 class Member:
     """A machine of a rollout, by its hardware id, and where it stands.
 
-    `name` is what people called the machine when the rollout was made, or what they call it now, `workflow_id` empty before
+    `name` is what people called the machine when the rollout was made, or what they call it now; it was `registered` then, and
+    one that was at another time is another machine; None: it is gone since an earlier release.  `workflow_id` is empty before
     its turn; that workflow may be deleted by now.  `reason` and `message` say why it did not succeed, or why it waits though
     it is its turn.
     """
@@ -123,6 +128,7 @@ class Member:
     position: int
     machine: str
     name: str
+    registered: datetime | None = None
     place: Place = Place.WAITING
     workflow_id: str = ""
     workflow_deleted: bool = False

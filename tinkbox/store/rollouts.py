@@ -41,10 +41,9 @@ _MEMBERS: Final = """
     FROM rollout_machine
 """
 _IN_SERVICE: Final = """
-    (EXISTS (SELECT 1 FROM hardware WHERE hardware.id = rollout_machine.machine)
-     AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine)
-     AND NOT EXISTS (SELECT 1 FROM workflow JOIN hardware ON hardware.id = rollout_machine.machine
-                     WHERE workflow.id = rollout_machine.workflow_id AND workflow.number <= hardware.after_workflow))
+    (EXISTS (SELECT 1 FROM hardware
+             WHERE hardware.id = rollout_machine.machine AND hardware.created_at = rollout_machine.registered)
+     AND NOT EXISTS (SELECT 1 FROM retirement WHERE retirement.hardware_id = rollout_machine.machine))
 """
 
 
@@ -87,8 +86,17 @@ class RolloutTable:
             ),
         )
         self._sql.executemany(
-            "INSERT INTO rollout_machine (rollout_id, position, machine, name) VALUES (?, ?, ?, ?)",
-            [(rollout.id, each.position, each.machine, each.name) for each in members],
+            "INSERT INTO rollout_machine (rollout_id, position, machine, name, registered) VALUES (?, ?, ?, ?, ?)",
+            [
+                (
+                    rollout.id,
+                    each.position,
+                    each.machine,
+                    each.name,
+                    each.registered.isoformat() if each.registered else "",
+                )
+                for each in members
+            ],
         )
 
     def all(self, of: OfTemplate | None = None) -> list[Rollout]:
@@ -223,7 +231,7 @@ class RolloutTable:
         return {row["machine"]: bool(row["deleted"]) for row in rows}
 
     def in_service(self, rollout_id: str, places: Iterable[Place]) -> list[Member]:
-        """Its machines that stand at one of these places, in their order, without those that are retired, or deleted since they began."""
+        """Its machines that stand at one of these places, in their order, without those that are retired, or deleted, be they registered anew since it was made."""
         rows = self._sql.execute(
             f"{_MEMBERS} WHERE rollout_id = ? AND place IN (SELECT value FROM json_each(?)) AND {_IN_SERVICE} "  # noqa: S608
             "ORDER BY position",
@@ -398,6 +406,7 @@ def _member(row: sqlite3.Row) -> Member:
         position=row["position"],
         machine=row["machine"],
         name=row["name"],
+        registered=datetime.fromisoformat(row["registered"]) if row["registered"] else None,
         place=Place(row["place"]),
         workflow_id=row["workflow_id"],
         workflow_deleted=bool(row["workflow_deleted"]),

@@ -217,6 +217,18 @@ async def test_a_dry_run_answers_what_would_be_done_and_makes_nothing(door: Door
     assert await door.done("GET", "/v1/workflows") == []
 
 
+async def test_the_digest_of_a_dry_run_has_a_rollout_made_only_where_it_does_the_same_still(door: Door) -> None:
+    await prepared(door)
+    shown = (await door.done("POST", "/v1/rollouts", wanted("machine-1", "machine-2", dry_run=True)))["digest"]
+    asked = wanted("machine-1", "machine-2", digest=shown)
+    await door.done("PUT", "/v1/templates/hello", {"data": HELLO.replace("image: hello-world", "image: another")})
+    status, refusal = await door.ask("POST", "/v1/rollouts", asked)
+    assert status == 409
+    assert "what would be done has changed since it was shown: look at it again" in str(refusal)
+    await door.done("PUT", "/v1/templates/hello", {"data": HELLO})
+    assert (await door.done("POST", "/v1/rollouts", asked))["total"] == 2
+
+
 async def test_the_list_is_filtered_and_sorted(door: Door) -> None:
     await prepared(door)
     first = await door.done("POST", "/v1/rollouts", wanted("machine-1", labels={"team": "a"}))
@@ -284,6 +296,7 @@ async def test_a_rollout_has_the_name_that_its_template_has_now_and_keeps_it_whe
         (wanted(selector="=="), "label"),
         (wanted("machine-1", selector="rack=r1"), "machines and selector are both given"),
         (wanted("machine-1", labels={"rack": "no good"}), "label"),
+        (wanted("machine-1", digest=7), "digest is required and is text"),
         (wanted("machine-1", hardware=[]), "hardware is a map"),
         (wanted("machine-1", hardware={"Hardware": "x"}), "cannot be the name of a device"),
         (wanted("machine-1", machines="machine-1"), "machines is a list of texts"),

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import MAX_LABELS, LabelKind, parse_labels
 from tinkbox.model.leases import LeaseState
+from tinkbox.model.rollout import Place
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
 from tinkbox.store.formats.actions import action_text
@@ -173,6 +175,40 @@ async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates
             found = await store.read(lambda tables: tables.workflows.listed([*names]))
             assert {each.id: each.template_name for each in found} == names
             await store.write(lambda tables: tables.templates.delete("t1"))
+
+
+async def test_machines_of_rollouts_are_those_that_were_registered_before_them(tmp_path: Path) -> None:
+    """The workflow of m4, unlike that of m3, was made after m4 was registered anew."""
+    later = (NOW + timedelta(days=1)).isoformat()
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.create_function("sha256", 1, str, deterministic=True)
+        for number, script in migrations():
+            if number <= 32:
+                connection.executescript(script)
+        connection.execute(
+            "INSERT INTO rollout VALUES (1, 'r1', 't1', 't', '', 'd', '{}', 0, 'stop', '{}', '', 0, 'ann', 'CANCELED', '', ?1, ?1)",
+            (AT,),
+        )
+        connection.executemany(
+            "INSERT INTO workflow (number, id, name, template_id, devices, text, state, created_at, updated_at) "
+            "VALUES (?1, ?2, 'n', 't1', '{}', '', 'FAILED', ?3, ?3)",
+            [(1, "w3", AT), (3, "w4", later)],
+        )
+        connection.executemany(
+            "INSERT INTO hardware (id, document, created_at, updated_at, after_workflow) VALUES (?1, '{}', ?2, ?2, ?3)",
+            [("m1", AT, 0), ("m2", later, 2), ("m3", later, 2), ("m4", later, 2)],
+        )
+        connection.executemany(
+            "INSERT INTO rollout_machine (rollout_id, position, machine, name, workflow_id) VALUES ('r1', ?, ?, 'n', ?)",
+            [(1, "m1", ""), (2, "m2", ""), (3, "m3", "w3"), (4, "m4", "w4"), (5, "m5", "")],
+        )
+        connection.execute("PRAGMA user_version = 32")
+        connection.commit()
+    async with opened_store(tmp_path / "db") as store:
+        found = await store.read(lambda tables: tables.rollouts.members("r1"))
+        here = await store.read(lambda tables: tables.rollouts.in_service("r1", Place))
+    assert [each.registered is not None for each in found] == [True, False, False, True, False]
+    assert [each.machine for each in here] == ["m1", "m4"]
 
 
 async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def standing(state: str = "RUNNING", **more: Any) -> dict[str, Any]:
 def plan(*names: str, refused: tuple[str, ...] = (), warnings: tuple[str, ...] = ()) -> dict[str, Any]:
     machines = [{"id": f"id-of-{name}", "name": name, "mac": f"mac-of-{name}"} for name in names]
     return {
+        "digest": "d" * 32,
         "template": "ubuntu",
         "template_id": "t",
         "device": "device_1",

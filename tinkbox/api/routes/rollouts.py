@@ -37,7 +37,7 @@ from tinkbox.wire.messages.json_fields import flag, member, number, texts
 
 ASKED: Final = (
     "template", "machines", "selector", "hardware", "max_parallel", "on_failure", "labels", "breakpoints", "confirm_wipe",
-    "skip_refused", "dry_run",
+    "skip_refused", "dry_run", "digest",
 )  # fmt: skip
 SKIPPING: Final = ("skip_refused",)
 SORTS: Final = ("created_at", "updated_at", "template", "state")
@@ -96,7 +96,7 @@ class _RolloutDoor:
 
     @takes(body=ASKED)
     async def create(self, request: web.Request) -> web.Response:
-        """Make a rollout; with `dry_run` only what it would do."""
+        """Make a rollout; with `dry_run` only what it would do; with the `digest` of that answer only where it would do the same still."""
         document = await read_object(request)
         rehearsal = flag(document, "dry_run")
         who = require_for(request, changes=not rehearsal).name
@@ -107,7 +107,8 @@ class _RolloutDoor:
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
             document = plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request))
             return web.json_response(document)
-        made = await self.rollouts.create(wanted, who, skip_refused=skip_refused)
+        digest = text_field(document, "digest") if document.get("digest") is not None else None
+        made = await self.rollouts.create(wanted, who, skip_refused=skip_refused, digest=digest)
         log_change(request, "rollout created", made.rollout.id)
         return web.json_response(self._told(request, made), status=201)
 
@@ -193,6 +194,7 @@ def plan_document(
     """
     refused = [each if whole or not each.rendered else replace(each, why=NOT_SHOWN) for each in plan.refused]
     return {
+        "digest": plan.digest,
         "template": plan.template.name,
         "template_id": plan.template.id,
         "device": plan.device,

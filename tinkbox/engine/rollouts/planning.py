@@ -1,6 +1,8 @@
 """What a rollout would do, before it is made: which machines, which are refused and why, which disks are wiped."""
 
 import asyncio
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,12 +28,14 @@ from tinkbox.model.template import Definition
 from tinkbox.model.text import natural, shortened
 from tinkbox.model.workflow import ActionStatus, State, Workflow
 from tinkbox.store.database import Tables
+from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
 
 DEVICE: Final = "device_1"
 AT_ONCE: Final = 200  # machines of which the rendered templates are in memory
 KEYS_AT_ONCE: Final = 50  # that are looked up in a turn of the event loop
 TOLD: Final = 500  # letters of a reason
+DIGEST: Final = 32  # letters
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 T = TypeVar("T")
 
@@ -56,10 +60,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A machine that is meant; `name` is what people call it."""
+    """A machine that is meant; `name` is what people call it, and it was `registered` then."""
 
     hardware: Hardware
     name: str
+    registered: datetime
 
     @property
     def mac(self) -> MacAddress:
@@ -119,6 +124,20 @@ class Plan:
         """How many of the machines have a disk wiped, by disks; those that are refused keep theirs."""
         return Counter(disk for each in self.machines for disk in self.wiped[each.hardware.id])
 
+    @property
+    def digest(self) -> str:
+        """Stands for what is shown of it before a person says yes: 32 hexadecimal digits.
+
+        It is the same for the same text of the template and its parameters, and the same machines that begin, in this order,
+        with the same disks that are wiped.  One that was registered anew is not the same, nor is one with another name or MAC.
+        """
+        machines = [
+            (each.hardware.id, each.name, each.mac, each.registered.isoformat(), sorted(self.wiped[each.hardware.id]))
+            for each in self.machines
+        ]
+        shown = json.dumps([self.template.data, dict(self.parameters), machines], sort_keys=True)
+        return hashlib.sha256(shown.encode()).hexdigest()[:DIGEST]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
@@ -146,7 +165,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         except (NotFound, Conflict) as refusal:
             refused.append(Refused(name=shortened(key, 80), machine="", why=str(refusal)))
             continue
-        machine = _chosen(record.hardware)
+        machine = _chosen(record)
         if record.retired is None:
             found.setdefault(machine.hardware.id, machine)
         else:
@@ -154,7 +173,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
                 Refused(name=machine.name, machine=machine.hardware.id, why=_retired(known.key(record.hardware)))
             )
     if wanted.selector is not None:
-        selected = await in_slices(lambda each: _chosen(each.hardware), known.selected(wanted.selector))
+        selected = await in_slices(_chosen, known.selected(wanted.selector))
         places = await in_slices(lambda each: natural(each.name), selected)
         for number in sorted(range(len(selected)), key=places.__getitem__):
             found.setdefault(selected[number].hardware.id, selected[number])
@@ -294,8 +313,9 @@ def told(refusal: Refusal) -> str:
     return shortened(": ".join([str(refusal), *map(str, problems)]), TOLD)
 
 
-def _chosen(hardware: Hardware) -> Chosen:
-    return Chosen(hardware=hardware, name=called(hardware, str(primary(hardware).mac)))
+def _chosen(record: MachineRecord) -> Chosen:
+    hardware = record.hardware
+    return Chosen(hardware=hardware, name=called(hardware, str(primary(hardware).mac)), registered=record.created_at)
 
 
 def _judged(

@@ -23,7 +23,10 @@ from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
 from tinkbox.model.hardware import Hardware, primary
 from tinkbox.model.rollout import (
+    DELETED,
     LABEL,
+    REGISTERED_ANEW,
+    RETIRED,
     UNDER_WAY,
     Counts,
     Member,
@@ -46,7 +49,7 @@ class _NotNow(Conflict):
 
 
 class _Departed(Conflict):
-    """A machine is not the one that its workflow was made for."""
+    """A machine is not the one that its rollout was made for."""
 
 
 class Progression:
@@ -146,8 +149,8 @@ class Progression:
         Raises _NotNow, Unavailable.
         """
         record = self._machines.known.get(member.machine)
-        if record is None or record.retired is not None:
-            what = "deleted" if record is None else "retired"
+        if record is None or record.retired is not None or record.created_at != member.registered:
+            what = DELETED if record is None else RETIRED if record.retired is not None else REGISTERED_ANEW
             await self._end_unbegun(rollout, member, Place.CANCELED, gone_before_its_turn(what))
             return False
         try:
@@ -180,19 +183,12 @@ class Progression:
 
     async def _retried(self, rollout: Rollout, member: Member) -> bool:
         """Retry the workflow that a machine had before; False when it was deleted.  Raises _Departed."""
-        mark = self._mark(rollout, member, member.workflow_id)
-
-        def first(tables: Tables) -> None:
-            if tables.hardware.left(member.workflow_id, [member.machine]):
-                raise _Departed(gone_before_its_turn("deleted and registered anew"))
-            mark(tables)
-
         try:
             await self._workflows.retry(
                 member.workflow_id,
                 confirm_wipe=rollout.wipe_confirmed,
                 who=_name(rollout),
-                first=first,
+                first=self._mark(rollout, member, member.workflow_id),
             )
         except NotFound:
             return False
@@ -200,7 +196,7 @@ class Progression:
         return True
 
     def _mark(self, rollout: Rollout, member: Member, workflow_id: str) -> Callable[[Tables], None]:
-        """What is done in the transaction of a machine's workflow: it has begun.  Raises _NotNow."""
+        """What is done in the transaction of a machine's workflow: it has begun.  Raises _NotNow, _Departed."""
         now = self._clock()
 
         def use_case(tables: Tables) -> None:
@@ -210,6 +206,8 @@ class Progression:
             failed = tables.rollouts.has_failed(rollout.id)
             if not _has_room(tables, newest, failed=failed) or tables.workflows.needing(member.machine):
                 raise _NotNow(f"{member.name} has to wait")
+            if any(each.created_at != member.registered for each in tables.hardware.some([member.machine])):
+                raise _Departed(gone_before_its_turn(REGISTERED_ANEW))  # since it was looked at
             begin(tables, newest, now)
             tables.rollouts.begin(rollout.id, member.position, workflow_id)
 

@@ -36,12 +36,15 @@ from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.keys import meant
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.rollout import (
+    DELETED,
     HOLDING,
     KEPT,
     KEPT_MACHINES,
     LABEL,
     MAX_UNFINISHED,
     OVER,
+    REGISTERED_ANEW,
+    RETIRED,
     UNDER_WAY,
     UNSUCCESSFUL,
     Counts,
@@ -154,14 +157,19 @@ class Rollouts:
             *missing_images(plan.images, self._digest_of),
         ]
 
-    async def create(self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False) -> Standing:
+    async def create(
+        self, wanted: Wanted, who: str = OPERATOR, *, skip_refused: bool = False, digest: str | None = None
+    ) -> Standing:
         """Make a rollout, which begins at once.
 
-        Raises as `plan`, and Invalid with every machine that is refused; with `skip_refused` only where no other is left.
+        Raises as `plan`, and Invalid with every machine that is refused; with `skip_refused` only where no other is left.  With
+        the `digest` of the plan that a person said yes to, raises Conflict where this one is another by now.
         """
         plan = await self.plan(wanted, who)
         if plan.refused and not (skip_refused and plan.machines):
             raise _refused(plan.refused, len(plan.machines))
+        if digest is not None and digest != plan.digest:
+            raise _changed_since()
         now, rollout_id = self._clock(), self._new_id()
         rollout = Rollout(
             id=rollout_id,
@@ -185,12 +193,14 @@ class Rollouts:
             machines = [each for each in plan.machines if each.hardware.id not in why]
             if why and not (skip_refused and machines):
                 raise _refused(refused_in(plan.names, why), len(machines))
+            if why and digest is not None:
+                raise _changed_since()
             if tables.rollouts.unfinished() >= MAX_UNFINISHED:
                 raise Conflict(
                     f"{MAX_UNFINISHED} rollouts are not over, and there are no more at a time: `tinkbox rollout list` shows them"
                 )
             members = [
-                Member(position=position, machine=each.hardware.id, name=each.name)
+                Member(position=position, machine=each.hardware.id, name=each.name, registered=each.registered)
                 for position, each in enumerate(machines)
             ]
             tables.rollouts.insert(rollout, plan.template.data, members)
@@ -288,6 +298,7 @@ class Rollouts:
     async def resume(self, key: str, *, skip_refused: bool = False) -> Standing:
         """Have the machines that wait begin, whatever stopped that; those that failed stay as they are.
 
+        Those that were deleted, be they registered anew, are canceled.
         Raises Conflict for a rollout that goes on already, and where none waits, and Invalid as `create` for machines that
         others took meanwhile; with `skip_refused` these are canceled, where another is left.
         """
@@ -298,6 +309,7 @@ class Rollouts:
                     f"rollout {rollout.short} is {rollout.state} and no machine waits: `tinkbox rollout retry {rollout.short}` "
                     "tries those again that did not succeed"
                 )
+            _cancel_deleted(tables, rollout)
             return self._apart(tables, rollout, _unheld(tables, rollout), skip_refused=skip_refused)
 
         return await self._change(key, Happening.RESUMED, check)
@@ -415,15 +427,26 @@ def _leave_out(tables: Tables, rollout: Rollout) -> int:
 
     One that waits has no reason yet, and gets one.
     """
+    departed = _departed(tables, rollout)
+    for each, what in departed:
+        tables.rollouts.end_unbegun(rollout.id, each.position, Place.LEFT, gone_before_its_turn(what))
+    return len(departed) + tables.rollouts.leave_out(rollout.id)
+
+
+def _cancel_deleted(tables: Tables, rollout: Rollout) -> None:
+    """End the waiting of those that were deleted, be they registered anew: what has their ids now is free for others."""
+    for each, what in _departed(tables, rollout):
+        if what != RETIRED:
+            tables.rollouts.end_unbegun(rollout.id, each.position, Place.CANCELED, gone_before_its_turn(what))
+
+
+def _departed(tables: Tables, rollout: Rollout) -> list[tuple[Member, str]]:
+    """The machines that wait and are not in service, each with what became of it, as for `gone_before_its_turn`."""
     stays = {each.position for each in tables.rollouts.in_service(rollout.id, {Place.WAITING})}
     waiting = [each for each in tables.rollouts.members(rollout.id, {Place.WAITING}) if each.position not in stays]
     is_deleted = tables.rollouts.out_of_service([each.machine for each in waiting])
-    for each in waiting:
-        what = "retired" if is_deleted.get(each.machine) is False else "deleted"
-        if each.machine not in is_deleted:
-            what = "deleted and registered anew"
-        tables.rollouts.end_unbegun(rollout.id, each.position, Place.LEFT, gone_before_its_turn(what))
-    return len(waiting) + tables.rollouts.leave_out(rollout.id)
+    became = {True: DELETED, False: RETIRED, None: REGISTERED_ANEW}
+    return [(each, became[is_deleted.get(each.machine)]) for each in waiting]
 
 
 def _nothing_to_retry(tables: Tables, rollout: Rollout) -> str:
@@ -471,6 +494,10 @@ def _refused(refused: Sequence[Refused], left: int) -> Invalid:
     return Invalid(
         f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}", listed
     )
+
+
+def _changed_since() -> Conflict:
+    return Conflict("nothing was begun, for what would be done has changed since it was shown: look at it again")
 
 
 def _kept(change: Change | None) -> Breakpoints:

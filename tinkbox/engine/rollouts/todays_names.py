@@ -11,13 +11,14 @@ from tinkbox.model.rollout import Member
 def called_now(known: KnownMachines, members: Iterable[Member]) -> list[Member]:
     """The machines by their names of today.
 
-    One that is not there any more keeps its name; where that means another machine by now, it says that it was deleted.
+    One that is not there any more keeps its name; where that means another machine by now, also one that was registered anew under
+    it, it says that it was deleted.
     """
     return [replace(each, name=_name(known, each)) for each in members]
 
 
 def _name(known: KnownMachines, member: Member) -> str:
     record = known.get(member.machine)
-    if record is not None:
+    if record is not None and record.created_at == member.registered:
         return called(record.hardware, str(primary(record.hardware).mac))
     return f"{member.name} (deleted)" if known.means_any(member.name) else member.name

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -742,7 +742,6 @@ async def test_why_a_retry_cannot_make_another_workflow_is_told(box: Appliance) 
     await go_on(box)
     await box.workflows.delete((await standing(box, key)).under_way[0].workflow_id)
     await go_on(box)
-    await box.machines.delete(ids[0])
     await box.machines.push(_moved(hardware(1), mac(9)))
     await box.rollouts.retry(key)
     await go_on(box)
@@ -771,9 +770,10 @@ async def test_a_machine_that_was_deleted_since_it_failed_is_left_out_of_a_retry
     await to_its_end(box, failing=ids)
     await box.machines.delete(ids[1])
     if anew:
+        box.clock.forward(1)
         assert await box.machine(2) == ids[1]
     await box.rollouts.retry(key)
-    assert (await places(box, key))["machine-2"] is Place.LEFT
+    assert (await places(box, key))["machine-2 (deleted)" if anew else "machine-2"] is Place.LEFT
     await to_its_end(box)
     end = await standing(box, key)
     assert (end.rollout.state, end.counts.succeeded, len(await box.workflows.all())) == (RolloutState.SUCCESS, 1, 2)
@@ -786,13 +786,86 @@ async def test_a_machine_that_was_deleted_and_registered_anew_before_it_is_tried
     key = (await box.rollouts.create(wanted(ids, max_parallel=1, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
     await to_its_end(box, failing=ids)
     await box.rollouts.retry(key)
-    await box.machines.delete(ids[1])
-    await box.machine(2)
+    await register_anew(box, 2)
     await to_its_end(box)
     end = await standing(box, key)
     assert [(each.name, each.place, each.message) for each in end.unsuccessful] == [
-        ("machine-2", Place.CANCELED, "the machine was deleted and registered anew before its turn")
+        ("machine-2 (deleted)", Place.CANCELED, "the machine was deleted and registered anew before its turn")
     ]
+
+
+async def register_anew(box: Appliance, number: int) -> None:
+    """Another machine, with another MAC, under the id of this one, which is deleted."""
+    await box.machines.delete(str(UUID(int=number)))
+    box.clock.forward(1)
+    await box.machines.push(_moved(hardware(number), mac(99), mac(number)))
+
+
+@pytest.mark.parametrize("again", ["resume", "retry"])
+async def test_a_machine_that_was_registered_anew_before_it_had_a_workflow_does_not_begin(
+    box: Appliance, again: str
+) -> None:
+    ids = await prepared(box, 3)
+    box.clock.forward(1)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    await register_anew(box, 2)
+    box.clock.forward(1)
+    await box.machines.push(_moved(hardware(3), mac(98), mac(3)))  # an edit makes no other machine
+    await (box.rollouts.resume(key) if again == "resume" else box.rollouts.retry(key))
+    assert not (await box.rollouts.plan(wanted(ids[1:2]))).refused, "what has its id now waits for nothing"
+    await to_its_end(box)
+    end = await standing(box, key)
+    (new,) = [each for each in end.unsuccessful if each.name == "machine-2 (deleted)"]
+    place = Place.CANCELED if again == "resume" else Place.LEFT
+    assert (new.place, new.workflow_id) == (place, "")
+    assert new.message == "the machine was deleted and registered anew before its turn"
+    assert (await places(box, key))["machine-3"] is Place.SUCCESS
+    await each_machine_once(box, [ids[0], ids[2]])
+    if again == "resume":
+        await box.rollouts.retry(key)
+        assert (await places(box, key))["machine-2 (deleted)"] is Place.LEFT
+
+
+async def test_a_machine_that_is_registered_anew_when_it_is_about_to_begin_does_not(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids[1:]), "ann")).rollout.id
+    prepare = box.workflows.prepare
+
+    async def overtaken(*given: object, **more: object) -> object:
+        made = await prepare(*given, **more)
+        await register_anew(box, 2)
+        return made
+
+    monkeypatch.setattr(box.workflows, "prepare", overtaken)
+    await go_on(box)
+    assert await places(box, key) == {"machine-2 (deleted)": Place.CANCELED}
+    assert await box.workflows.all() == []
+
+
+async def test_a_machine_that_was_registered_anew_has_not_failed_where_the_template_is_nothing_for_it(
+    box: Appliance,
+) -> None:
+    await box.templates.update("one", data=RENDERS_FOR_ONE.replace(mac(2), mac(99)))
+    await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(["machine-2"]), "ann")).rollout.id
+    await register_anew(box, 2)
+    await go_on(box)
+    assert await places(box, key) == {"machine-2 (deleted)": Place.CANCELED}
+
+
+async def test_a_machine_that_is_registered_anew_after_its_workflow_was_deleted_is_left_out_of_a_retry(
+    box: Appliance,
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids, on_failure=OnFailure.CONTINUE), "ann")).rollout.id
+    await to_its_end(box, failing=ids)
+    await box.workflows.delete((await standing(box, key)).unsuccessful[1].workflow_id)
+    await register_anew(box, 2)
+    await box.rollouts.retry(key)
+    assert (await places(box, key))["machine-2 (deleted)"] is Place.LEFT
 
 
 async def test_a_workflow_that_is_deleted_leaves_its_machine_canceled_and_a_retry_makes_another(box: Appliance) -> None:
@@ -840,7 +913,6 @@ async def test_what_cannot_be_made_any_more_when_it_is_its_turn_is_a_failure(box
     made = await box.rollouts.create(
         Wanted(template="fixed", machines=ids[:1], on_failure=OnFailure.CONTINUE, max_parallel=1), "ann"
     )
-    await box.machines.delete(ids[0])
     await box.machines.push(_moved(hardware(1), mac(9)))
     await go_on(box)
     (failed,) = (await standing(box, made.rollout.id)).unsuccessful
@@ -850,9 +922,9 @@ async def test_what_cannot_be_made_any_more_when_it_is_its_turn_is_a_failure(box
     assert (await standing(box, made.rollout.id)).rollout.state is RolloutState.FAILED
 
 
-def _moved(document: dict[str, object], to: str) -> Hardware:
-    """The machine with another MAC."""
-    return parse_hardware(json.dumps(document).replace(mac(1), to))
+def _moved(document: dict[str, object], to: str, first: str = mac(1)) -> Hardware:
+    """The machine with another MAC than its `first`."""
+    return parse_hardware(json.dumps(document).replace(first, to))
 
 
 async def test_machines_begin_in_the_order_of_their_names_or_as_they_are_named(box: Appliance) -> None:
@@ -1088,8 +1160,8 @@ async def test_members_are_told_with_their_places(box: Appliance) -> None:
     await prepared(box, 2)
     key = (await box.rollouts.create(wanted([str(UUID(int=2)), str(UUID(int=1))]), "ann")).rollout.id
     assert (await box.rollouts.members(key)).members == [
-        Member(position=0, machine=str(UUID(int=2)), name="machine-2"),
-        Member(position=1, machine=str(UUID(int=1)), name="machine-1"),
+        Member(position=0, machine=str(UUID(int=2)), name="machine-2", registered=box.clock()),
+        Member(position=1, machine=str(UUID(int=1)), name="machine-1", registered=box.clock()),
     ]
 
 
@@ -1282,6 +1354,93 @@ async def test_a_machine_that_goes_out_of_service_while_a_rollout_is_made_gets_n
         await box.rollouts.create(wanted(ids), "ann")
     assert how in refused.value.problems[0].text
     assert await box.rollouts.all() == []
+
+
+async def change_the_template(box: Appliance) -> None:
+    await box.templates.update("one", data=ONE.replace("[smallest]", "[largest]"))
+
+
+async def make_another_template(box: Appliance) -> None:
+    await box.templates.delete("one")
+    await box.templates.create("one", ONE.replace("name: write", "name: other"))
+
+
+async def wipe_another_disk(box: Appliance) -> None:
+    await box.machines.label(str(UUID(int=2)), LabelChange(set=(("disk", "largest"),)))
+
+
+async def rename_a_machine(box: Appliance) -> None:
+    await rename(box, 2, "another")
+
+
+async def register_a_machine_anew(box: Appliance) -> None:
+    await box.machines.delete(str(UUID(int=2)))
+    box.clock.forward(1)
+    await box.machine(2)
+
+
+async def take_a_machine(box: Appliance) -> None:
+    await box.workflows.create("one", {"device_1": mac(2)})
+
+
+LABELLED = "{{ if hasKey .hardware.metadata `labels` }}largest{{ else }}smallest{{ end }}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_the_template,
+        make_another_template,
+        wipe_another_disk,
+        rename_a_machine,
+        register_a_machine_anew,
+        take_a_machine,
+    ],
+)
+async def test_what_was_said_yes_to_is_done_only_while_it_is_the_same(
+    box: Appliance, change: Callable[[Appliance], Awaitable[None]]
+) -> None:
+    await box.templates.update("one", data=ONE.replace("[smallest]", f"['{LABELLED}']"))
+    ids = await prepared(box, 3)
+    asked = wanted(ids[:2], max_parallel=1)
+    shown = (await box.rollouts.plan(asked)).digest
+    await change(box)
+    with pytest.raises(Conflict, match="what would be done has changed since it was shown: look at it again"):
+        await box.rollouts.create(asked, "ann", skip_refused=True, digest=shown)
+    assert await box.rollouts.all() == []
+    newest = (await box.rollouts.plan(asked)).digest
+    assert (len(newest), newest == shown) == (32, False)
+    made = await box.rollouts.create(asked, "ann", skip_refused=True, digest=newest)
+    assert made.counts.waiting == (1 if change is take_a_machine else 2)
+
+
+async def test_a_machine_that_is_taken_after_the_last_look_is_not_what_was_said_yes_to(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, plan = wanted(await prepared(box, 2)), box.rollouts.plan
+    shown = (await plan(asked)).digest
+
+    async def overtaken(*given: object) -> object:
+        made = await plan(*given)
+        await take_a_machine(box)
+        return made
+
+    monkeypatch.setattr(box.rollouts, "plan", overtaken)
+    with pytest.raises(Conflict, match="has changed since it was shown"):
+        await box.rollouts.create(asked, "ann", skip_refused=True, digest=shown)
+    assert await box.rollouts.all() == []
+
+
+async def test_what_does_not_change_what_would_be_done_does_not_change_what_stands_for_it(box: Appliance) -> None:
+    asked = wanted(await prepared(box, 2))
+    shown = (await box.rollouts.plan(asked)).digest
+    box.clock.forward(60)
+    await box.machine(2)  # pushed once more
+    await box.templates.create("another", ONE)
+    await box.machine(3)
+    assert (await box.rollouts.plan(asked)).digest == shown
+    assert (await box.rollouts.plan(wanted(asked.machines[::-1]))).digest != shown
+    assert (await box.rollouts.plan(wanted(asked.machines, parameters={"a": "b"}))).digest != shown
 
 
 async def test_the_name_of_a_template_comes_before_the_beginning_of_an_id(box: Appliance) -> None:

@@ -59,9 +59,7 @@ def test_who_may_not_look_is_told_that_actions_and_disks_are_not_shown(
 
 def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
     words = ["-t", "ubuntu", "-l", "rack=r1", "--max-parallel", "2", "--on-failure", "continue"]
-    made = tinkbox(
-        "workflow", "create", *words, "-r", '{"a": "1", "b": "2"}', "--set", "b=3", "--confirm-wipe", "--yes"
-    )
+    made = tinkbox("workflow", "create", *words, "-r", '{"a": "1"}', "--set", "b=3", "--confirm-wipe", "--yes")
     assert made.status == 0, made.err
     assert made.out.splitlines()[0] == f"Created Rollout:  {ID}"
     assert "tinkbox rollout watch 5d3f0a11" in made.out
@@ -165,6 +163,20 @@ def test_a_person_at_a_terminal_is_asked(
     assert answered.status == status
     assert "smallest (2 machines)" in answered.out
     assert len(rollouts.asked) == made
+
+
+@pytest.mark.parametrize("flags", [[], ["--yes"]])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_yes_that_was_asked_for_is_for_what_was_shown(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch, flags: list[str], earlier: bool
+) -> None:
+    """Without a question nothing was shown; an earlier release tells nothing that stands for it, and takes nothing."""
+    monkeypatch.setattr(questions.Questions, "can_ask", True)
+    monkeypatch.setattr(questions, "_line", lambda _: "yes")
+    shown = {name: value for name, value in plan("node7", "node8").items() if not (earlier and name == "digest")}
+    appliance.answers = {"POST /v1/rollouts": lambda: shown if len(appliance.asked) == 1 else standing("WAITING")}
+    assert tinkbox("workflow", "create", "-t", "ubuntu", "node7", "node8", *flags).status == 0
+    assert asked(appliance)[1].get("digest") == (None if flags or earlier else "d" * 32)
 
 
 def test_one_machine_is_a_workflow_without_a_question(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

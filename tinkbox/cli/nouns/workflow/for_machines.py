@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import DOCUMENTS, add_format, add_selector, add_yes, assignment
+from tinkbox.cli.flags import DOCUMENTS, EachOnce, add_format, add_selector, add_yes, assignment
+from tinkbox.cli.input_documents import devices_and_parameters
 from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made, tell_workflows
 from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, yaml_of
 from tinkbox.cli.output.printable import clean
@@ -34,7 +35,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "Several machines, -l, --max-parallel, --on-failure, --skip-refused or --wait make a rollout (see `tinkbox rollout`).",
     )
     add_selector(group, "the machines with these labels: rack=r1,gpu!=no")
-    group.add_argument("--set", dest="parameters", action="append", type=assignment, metavar="NAME=VALUE", default=[],
+    group.add_argument("--set", dest="parameters", action=EachOnce, type=assignment, metavar="NAME=VALUE", default=[],
                        help="a parameter of the template, for every machine; may be repeated")  # fmt: skip
     group.add_argument("--max-parallel", type=_parallel, metavar="N", help="machines at a time (default: all at once)")
     group.add_argument(
@@ -97,6 +98,8 @@ def create(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> int:
     # What was shown, and nothing that was selected or refused since.
     exactly = {name: value for name, value in wanted.items() if name != "selector"}
     exactly["machines"] = [each["id"] for each in plan["machines"]]
+    if not chosen.yes and plan.get("digest"):  # earlier releases tell none
+        exactly["digest"] = plan["digest"]
     with _told_on_the_way(exactly) as progress:
         made = ask(chosen, lambda operator: operator.rollouts.create(exactly, progress))
     at_end = chosen.wait and chosen.format in DOCUMENTS
@@ -136,7 +139,7 @@ def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, A
     return {
         "template": chosen.template,
         "machines": chosen.machines,
-        "hardware": {**(chosen.hardware or {}), **dict(chosen.parameters)},
+        "hardware": devices_and_parameters(chosen),
         **{name: value for name, value in asked.items() if value is not None},
     }
 

@@ -63,19 +63,23 @@ class JournalTable:
     def mark_deleted(self, workflow_id: str) -> None:
         """Note that a workflow is deleted: its attempts stay in the histories of its machines."""
         self._sql.execute(
-            "UPDATE journal SET of_deleted = 1 WHERE worker IN (SELECT worker FROM action WHERE workflow_id = ?1) "
+            "UPDATE journal SET deleted_workflow = ?1, deleted_began = (SELECT started_at FROM attempt WHERE token = journal.attempt) "
+            "WHERE worker IN (SELECT worker FROM action WHERE workflow_id = ?1) "
             "AND attempt IN (SELECT token FROM attempt WHERE workflow_id = ?1)",
             (workflow_id,),
         )
 
-    def was_newest_deleted(self, worker: str) -> bool:
-        """Whether the newest attempt of this machine that a store began was of a workflow that was deleted since."""
+    def newest_deleted(self, worker: str) -> tuple[str, datetime] | None:
+        """The workflow of the newest attempt of this machine that a store began, and when that was, if it was deleted since."""
         row = self._sql.execute(
-            "SELECT of_deleted FROM journal WHERE worker = ? AND (of_deleted OR EXISTS (SELECT 1 FROM attempt WHERE token = attempt)) "
+            "SELECT deleted_workflow, deleted_began FROM journal "
+            "WHERE worker = ? AND (deleted_workflow != '' OR EXISTS (SELECT 1 FROM attempt WHERE token = attempt)) "
             "ORDER BY position DESC LIMIT 1",
             (worker,),
         ).fetchone()
-        return row is not None and bool(row["of_deleted"])
+        if row is None or not row["deleted_workflow"]:
+            return None
+        return row["deleted_workflow"], datetime.fromisoformat(row["deleted_began"])
 
     def position(self, worker: str, attempt: str) -> int:
         """Where an attempt stands, 0 when it is too old to be kept."""

@@ -479,9 +479,9 @@ def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
 def _taken(tables: Tables, rollout: Rollout, member: Member, key: str) -> str:
     """Which other workflow has a machine, or had it since it was the rollout's; `key` means it in the way out.  Empty: none."""
     template = rollout.template_name
-    if member.workflow_id:
+    if member.workflow_id and not member.workflow_deleted:
         return overtaken_on(tables, member.workflow_id, member.machine, template, key)
-    return taken_meanwhile(tables, member.machine, rollout.created_at, template, key)
+    return taken_meanwhile(tables, member.machine, member.workflow_id, rollout.created_at, template, key)
 
 
 def _refused(refused: Sequence[Refused], left: int) -> Invalid:

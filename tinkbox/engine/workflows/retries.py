@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from shlex import quote
+from typing import Final
 
 from tinkbox.engine.rules.first_boot import concluded
 from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
@@ -15,6 +16,8 @@ from tinkbox.model.hardware import called
 from tinkbox.model.workflow import DONE, FINAL, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
+
+_DELETED: Final = "a workflow ran since that was deleted"
 
 
 def take_up_again(
@@ -96,17 +99,21 @@ def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, m
         if state not in FINAL:
             return f"{named} is {state}: `tinkbox workflow watch {other[:8]}` follows it"
         return f"{named} ran since: {state}. {anew}"
-    if tables.journals.was_newest_deleted(worker) and tables.workflows.has_begun(workflow_id, worker):
-        return f"a workflow ran since that was deleted. {anew}"
+    if tables.journals.newest_deleted(worker) and tables.workflows.has_begun(workflow_id, worker):
+        return f"{_DELETED}. {anew}"
     return ""
 
 
-def taken_meanwhile(tables: Tables, worker: str, since: datetime, template: str, machine: str) -> str:
-    """Which workflow ran on a machine since it waits for one of this template, and the way out; empty: none."""
+def taken_meanwhile(tables: Tables, worker: str, own: str, since: datetime, template: str, machine: str) -> str:
+    """Which workflow ran on a machine since it waits for one of this template, and the way out; empty: none.
+
+    Its `own`, where that was deleted, is none.
+    """
+    anew = _anew("makes a workflow of it", template, machine)
     for other, name, state in tables.workflows.last_on(worker, since):
-        anew = _anew("makes a workflow of it", template, machine)
         return f"workflow {other[:8]} ({name}) ran since: {state}. {anew}"
-    return ""
+    deleted, began = tables.journals.newest_deleted(worker) or ("", since)
+    return f"{_DELETED}. {anew}" if deleted != own and began > since else ""
 
 
 def _anew(does: str, template: str, machine: str) -> str:

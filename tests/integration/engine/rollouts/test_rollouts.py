@@ -259,6 +259,57 @@ async def test_a_refused_machine_is_named_as_today_and_its_reason_is_kept_with_w
     assert "machine-" not in kept
 
 
+@pytest.mark.parametrize("deleted_first", [False, True])
+async def test_a_machine_whose_own_workflow_was_deleted_is_not_retried_over_what_another_one_did(
+    box: Appliance, *, deleted_first: bool
+) -> None:
+    ids = await prepared(box, 2)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    (failed,) = (await standing(box, key)).unsuccessful
+    box.clock.forward(1)
+    if deleted_first:
+        await box.workflows.delete(failed.workflow_id)
+    await box.workflows.create("one", {"device_1": mac(1)})
+    await carry_out(box)
+    if not deleted_first:
+        await box.workflows.delete(failed.workflow_id)
+    with pytest.raises(Invalid, match="nothing was begun: 1 machine of 1 cannot begin") as refused:
+        await box.rollouts.retry(key)
+    assert "ran since: SUCCESS" in str(refused.value.problems[0])
+
+
+@pytest.mark.parametrize("own_deleted", [False, True])
+async def test_what_another_workflow_did_counts_also_when_it_was_deleted(box: Appliance, *, own_deleted: bool) -> None:
+    ids = await prepared(box, 3)
+    key = (await box.rollouts.create(wanted(ids, max_parallel=1), "ann")).rollout.id
+    await to_its_end(box, failing=ids[:1])
+    (failed,) = (await standing(box, key)).unsuccessful
+    for number, again in ((2, box.rollouts.resume), (1, box.rollouts.retry)):
+        box.clock.forward(1)
+        other = await box.workflows.create("one", {"device_1": mac(number)})
+        await carry_out(box)
+        await box.workflows.delete(other)
+        if number == 1 and own_deleted:
+            await box.workflows.delete(failed.workflow_id)
+        with pytest.raises(Invalid, match=f"{3 - number} machines? of") as refused:
+            await again(key)
+        assert f"machine-{number}: a workflow ran since that was deleted" in "".join(map(str, refused.value.problems))
+
+
+async def test_a_machine_whose_own_workflow_alone_was_deleted_gets_another_one(box: Appliance) -> None:
+    ids = await prepared(box, 1)
+    box.clock.forward(1)
+    key = (await box.rollouts.create(wanted(ids), "ann")).rollout.id
+    box.clock.forward(1)
+    await to_its_end(box, failing=ids)
+    (failed,) = (await standing(box, key)).unsuccessful
+    await box.workflows.delete(failed.workflow_id)
+    await box.rollouts.retry(key)
+    await to_its_end(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.SUCCESS
+
+
 async def test_what_ran_on_a_machine_before_its_rollout_was_made_does_not_count(box: Appliance) -> None:
     ids = await prepared(box, 2)
     await box.workflows.create("one", {"device_1": mac(2)})

@@ -105,6 +105,7 @@ async def test_what_was_agreed_has_the_times_of_a_rehearsal_or_is_a_list_of_ids(
         (another, 409, "node2 would be pruned too"),
         ({shown["id"]: "soon"}, 422, "'soon' is no time"),
         ({shown["id"]: 7}, 422, "agreed is an object of texts"),
+        (None, 409, "node2 would be pruned too"),
         ({}, 409, "node2 would be pruned too"),
     ):
         status, answer = await door.ask("POST", "/v1/apply", asked(machine(1), prune="rack=r1", agreed=agreed))

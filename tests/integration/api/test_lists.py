@@ -1,6 +1,7 @@
 """Lists answer what their query asks, and labels change."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, RELAY, hardware, mac
+from tinkbox.engine.turns import Queue
 from tinkbox.model.workflow import State
 from tinkbox.wire.list_total import HEADER
 
@@ -275,6 +277,25 @@ async def test_a_limited_list_says_how_many_there_are(door: Door) -> None:
                         ("/v1/hardware?limit=1", "3"), ("/v1/hardware?limit=1&label=rack=r2", "2")):  # fmt: skip
         async with door.local.get(f"http://tinkbox{path}") as response:
             assert (len(await response.json()), response.headers[HEADER]) == (1, total), path
+
+
+@pytest.mark.parametrize(("seconds", "turns"), [(60.0, 1), (0.0, 4)])
+async def test_a_list_that_is_soon_made_waits_for_one_turn_and_a_long_one_for_one_of_each_piece(
+    door: Door, monkeypatch: pytest.MonkeyPatch, seconds: float, turns: int
+) -> None:
+    await workflows(door)
+    whole = await door.done("GET", "/v1/workflows")
+    monkeypatch.setattr("tinkbox.engine.workflows.workflows.PAGE", 1)
+    monkeypatch.setattr("tinkbox.api.routes.workflows.PIECE_SECONDS", seconds)
+    taken, turn = [], Queue.turn
+
+    def counted(queue: Queue, who: str) -> AbstractAsyncContextManager[None]:
+        taken.append(who)
+        return turn(queue, who)
+
+    monkeypatch.setattr(Queue, "turn", counted)
+    assert await door.done("GET", "/v1/workflows") == whole
+    assert len(taken) == turns
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,7 @@ async def test_a_rollout_has_the_name_that_its_template_has_now_and_keeps_it_whe
         (wanted("machine-1", selector="rack=r1"), "machines and selector are both given"),
         (wanted("machine-1", labels={"rack": "no good"}), "label"),
         (wanted("machine-1", digest=7), "digest is required and is text"),
+        (wanted("machine-1", digest=None), "digest is required and is text"),
         (wanted("machine-1", hardware=[]), "hardware is a map"),
         (wanted("machine-1", hardware={"Hardware": "x"}), "cannot be the name of a device"),
         (wanted("machine-1", machines="machine-1"), "machines is a list of texts"),

@@ -117,10 +117,11 @@ def _agreed(document: Document) -> Mapping[str, datetime | None] | None:
 
     Earlier commands send a list of the ids.
     """
-    given = document.get("agreed")
-    if isinstance(given, dict):
+    if "agreed" not in document:
+        return None
+    if isinstance(document["agreed"], dict):
         return {known: registered_at(made) for known, made in mapping(document, "agreed").items()}
-    return None if given is None else dict.fromkeys(texts(document, "agreed"))
+    return dict.fromkeys(texts(document, "agreed"))
 
 
 def _file(entry: Any) -> SourceFile:

@@ -107,7 +107,7 @@ class _RolloutDoor:
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
             document = plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request))
             return web.json_response(document)
-        digest = text_field(document, "digest") if document.get("digest") is not None else None
+        digest = text_field(document, "digest") if "digest" in document else None
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused, digest=digest)
         log_change(request, "rollout created", made.rollout.id)
         return web.json_response(self._told(request, made), status=201)

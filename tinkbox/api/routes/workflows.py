@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from time import monotonic as time_passed
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -64,6 +65,8 @@ from tinkbox.wire.messages.worker import action_document
 SHOWN_LETTERS = 200
 CREATED = ("template", "machine", "hardware", "documents", "breakpoints", "labels", "confirm_wipe")
 ProgressOf = Callable[[ActionStatus | None], Progress | None]
+
+PIECE_SECONDS: Final = 0.2  # of a long list, before another person has a turn
 
 
 def routes(
@@ -139,8 +142,10 @@ class _WorkflowDoor:
         async with turn(request):
             by_name = await self.machines.known.by_name() if order.field == "machine" else ()
             found = await self.workflows.found(replace(listing, machines=by_name))
+            pieces = _Pieces(found.pages, self.machines)
+            await pieces.make()  # a list that is soon made waits for one turn
         with unread(request, found.octets):
-            told = _listed(request, found.pages, self.machines)
+            told = _listed(request, pieces)
             return await streamed(request, told, "application/json", {HEADER: str(found.total)})
 
     @takes(body=CREATED)
@@ -284,28 +289,44 @@ class _WorkflowDoor:
         return await answer(request, source, self.workflows.changed, self.followers)
 
 
-async def _listed(
-    request: web.Request, pages: AsyncIterator[Sequence[ListedWorkflow]], machines: Machines
-) -> AsyncIterator[bytes]:
-    """A JSON list, page by page, each in a turn of its own."""
+class _Pieces:
+    """The documents of a list that may be long, of which each piece takes one turn; `made` is the piece that was made last."""
 
-    def document(workflow: ListedWorkflow) -> Document:
+    def __init__(self, pages: AsyncIterator[Sequence[ListedWorkflow]], machines: Machines) -> None:
+        self._pages = pages
+        self._machines = machines
+        self.made: list[bytes] = []
+        self.is_last = False
+
+    async def make(self) -> None:
+        """Make the next piece, as much as is made in PIECE_SECONDS."""
+        until = time_passed() + PIECE_SECONDS
+        self.made = []
+        async for listed in self._pages:
+            self.made += await encoded(listed, self._document)
+            if time_passed() >= until:
+                return
+        self.is_last = True
+
+    def _document(self, workflow: ListedWorkflow) -> Document:
         return {
             **listed_document(workflow),
-            "machines": [named_machine(machines, each) for each in workflow.workers],
+            "machines": [named_machine(self._machines, each) for each in workflow.workers],
             "labels": dict(workflow.labels),
         }
 
+
+async def _listed(request: web.Request, pieces: _Pieces) -> AsyncIterator[bytes]:
+    """A JSON list, the first piece of which is made already."""
     before = b"["
     while True:
-        async with turn(request):
-            listed = await anext(pages, None)
-            documents = await encoded(listed or (), document)
-        if listed is None:
-            break
-        if documents:
-            yield before + b",\n".join(documents)
+        if pieces.made:
+            yield before + b",\n".join(pieces.made)
             before = b",\n"
+        if pieces.is_last:
+            break
+        async with turn(request):
+            await pieces.make()
     yield b"[]" if before == b"[" else b"]"
 
 

@@ -7,6 +7,7 @@ filter would select everything, a misspelt `dry_run` would be none.
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from aiohttp import hdrs, web
@@ -179,6 +180,14 @@ def number(request: web.Request, name: str) -> int:
     if not is_number(given):
         raise Invalid(f"{name} is a whole number such as 3, not {given[:40]!r}")
     return int(given)
+
+
+def made_at(given: str) -> datetime:
+    """The `created_at` of a thing, which tells it from another one of its id or name; raises Invalid."""
+    try:
+        return datetime.fromisoformat(given.replace(" ", "+"))  # a + of a zone that was not written as %2B
+    except ValueError:
+        raise Invalid(f"created_at {quoted(given)} is no time: give it as it was shown") from None
 
 
 def devices_of(document: Mapping[str, Any]) -> dict[str, str]:

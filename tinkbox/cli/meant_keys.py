@@ -73,7 +73,12 @@ def run_of(chosen: argparse.Namespace, key: str) -> int:
 
 def hold_of(chosen: argparse.Namespace, key: str) -> str:
     """The id of the hold that a key of a command means, as it was looked up or selected; empty: it was not."""
-    return str((_seen(chosen, key).get("held") or {}).get("id") or "")
+    return hold_id(_seen(chosen, key))
+
+
+def hold_id(standing: Document) -> str:
+    """The id of the hold that a workflow is in by its document; empty: in none, or an earlier release does not tell it."""
+    return str((standing.get("held") or {}).get("id") or "")
 
 
 def _seen(chosen: argparse.Namespace, key: str) -> Document:

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,14 +25,24 @@ from tinkbox.store.formats.actions import action_text
 AT = NOW.isoformat()
 
 
+@contextmanager
+def database_of(path: Path, version: int) -> Iterator[sqlite3.Connection]:
+    """A database as the release of this version of the schema left it; what is stored in it meanwhile is kept."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.create_function("sha256", 1, str, deterministic=True)
+        for number, script in migrations():
+            if number <= version:
+                connection.executescript(script)
+        yield connection
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.commit()
+
+
 async def write_schema_2(path: Path) -> None:
     """A workflow that runs, as it was stored before there were breakpoints."""
     action = json.loads(action_text(workflow("w1", "m1").actions[0].action))
     del action["helper"]
-    with closing(sqlite3.connect(path)) as connection:
-        for number, script in migrations():
-            if number <= 2:
-                connection.executescript(script)
+    with database_of(path, 2) as connection:
         connection.execute(
             "INSERT INTO workflow (id, name, template_id, devices, text, state, created_at, updated_at, global_timeout, "
             "started_at, place) VALUES ('w1', 'old', 't', '{}', 'text', 'RUNNING', ?1, ?1, 7, ?1, 1)",
@@ -50,8 +61,6 @@ async def write_schema_2(path: Path) -> None:
         connection.execute(
             "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('w1', 1, ?, 'kind', '{}')", (AT,)
         )
-        connection.execute("PRAGMA user_version = 2")
-        connection.commit()
 
 
 async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Path) -> None:
@@ -84,10 +93,7 @@ async def test_what_runs_when_breakpoints_come_goes_on_without_any(tmp_path: Pat
 
 
 async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "db")) as connection:
-        for number, script in migrations():
-            if number <= 5:
-                connection.executescript(script)
+    with database_of(tmp_path / "db", 5) as connection:
         for worker, macs in (("m1", ("08:00:27:00:00:02", "08:00:27:00:00:01")), ("m2", ("08:00:27:00:00:03",))):
             document = {"id": worker, "network": {"interfaces": [{"dhcp": {"mac": mac}} for mac in macs]}}
             connection.execute(
@@ -101,8 +107,6 @@ async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> N
                     "INSERT INTO sighting (hardware_id, at, stage, detail) VALUES (?, ?, ?, 'words')",
                     (worker, AT, stage),
                 )
-        connection.execute("PRAGMA user_version = 5")
-        connection.commit()
     store = await Store.open(tmp_path / "db")
     try:
         seen = (
@@ -121,11 +125,7 @@ async def test_what_was_seen_of_machines_goes_to_their_macs(tmp_path: Path) -> N
 async def test_leases_that_were_written_without_their_length_keep_their_end_and_what_is_known_of_it(
     tmp_path: Path,
 ) -> None:
-    with closing(sqlite3.connect(tmp_path / "db")) as connection:
-        connection.create_function("sha256", 1, str, deterministic=True)
-        for number, script in migrations():
-            if number <= 19:
-                connection.executescript(script)
+    with database_of(tmp_path / "db", 19) as connection:
         connection.executemany(
             "INSERT INTO lease (address, mac, state, until, client_id, hostname, proven, port) "
             "VALUES (?, '08:00:27:00:00:01', ?, ?, x'', '', 0, x'')",
@@ -134,8 +134,6 @@ async def test_leases_that_were_written_without_their_length_keep_their_end_and_
                 for number, state in enumerate(("BOUND", "RELEASED", "DECLINED", "TAKEN"))
             ],
         )
-        connection.execute("PRAGMA user_version = 19")
-        connection.commit()
     store = await Store.open(tmp_path / "db")
     try:
         leases = await store.read(lambda tables: tables.leases.all())
@@ -152,11 +150,7 @@ async def test_leases_that_were_written_without_their_length_keep_their_end_and_
 
 
 async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "db")) as connection:
-        connection.create_function("sha256", 1, str, deterministic=True)
-        for number, script in migrations():
-            if number <= 30:
-                connection.executescript(script)
+    with database_of(tmp_path / "db", 30) as connection:
         connection.execute("INSERT INTO template VALUES ('t1', 'stored', '', ?1, ?1)", (AT,))
         connection.execute(
             "INSERT INTO rollout VALUES (1, 'r1', 't2', 'rolled', '', 'd', '{}', 0, 'stop', '{}', '', 0, 'ann', 'SUCCESS', '', ?1, ?1)",
@@ -167,8 +161,6 @@ async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates
             "VALUES (?1, 'n', ?2, '{}', '', 'SUCCESS', ?3, ?3)",
             [("w1", "t1", AT), ("w2", "t2", AT), ("w3", "install", AT), ("w4", "t3", AT)],
         )
-        connection.execute("PRAGMA user_version = 30")
-        connection.commit()
     names = {"w1": "stored", "w2": "rolled", "w3": "install", "w4": "t3"}
     async with opened_store(tmp_path / "db") as store:
         for _ in range(2):
@@ -180,11 +172,7 @@ async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates
 async def test_machines_of_rollouts_are_those_that_were_registered_before_them(tmp_path: Path) -> None:
     """The workflow of m4, unlike that of m3, was made after m4 was registered anew."""
     later = (NOW + timedelta(days=1)).isoformat()
-    with closing(sqlite3.connect(tmp_path / "db")) as connection:
-        connection.create_function("sha256", 1, str, deterministic=True)
-        for number, script in migrations():
-            if number <= 32:
-                connection.executescript(script)
+    with database_of(tmp_path / "db", 32) as connection:
         connection.execute(
             "INSERT INTO rollout VALUES (1, 'r1', 't1', 't', '', 'd', '{}', 0, 'stop', '{}', '', 0, 'ann', 'CANCELED', '', ?1, ?1)",
             (AT,),
@@ -202,8 +190,6 @@ async def test_machines_of_rollouts_are_those_that_were_registered_before_them(t
             "INSERT INTO rollout_machine (rollout_id, position, machine, name, workflow_id) VALUES ('r1', ?, ?, 'n', ?)",
             [(1, "m1", ""), (2, "m2", ""), (3, "m3", "w3"), (4, "m4", "w4"), (5, "m5", "")],
         )
-        connection.execute("PRAGMA user_version = 32")
-        connection.commit()
     async with opened_store(tmp_path / "db") as store:
         found = await store.read(lambda tables: tables.rollouts.members("r1"))
         here = await store.read(lambda tables: tables.rollouts.in_service("r1", Place))
@@ -217,11 +203,7 @@ async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp
     bad = {"-x": "v", "x-": "v", "a/b/c": "v", "/x": "v", "x/": "v", "UP/x": "v", "-p/x": "v", "p-/x": "v", "v": "-", "w": "x.",
            "y" * 64: "v", f"{'q' * 254}/a": "b"}  # fmt: skip
     many = {f"k{number:02}": "v" for number in range(MAX_LABELS + 6)}
-    with closing(sqlite3.connect(tmp_path / "db")) as connection:
-        connection.create_function("sha256", 1, str, deterministic=True)
-        for number, script in migrations():
-            if number <= 27:
-                connection.executescript(script)
+    with database_of(tmp_path / "db", 27) as connection:
         for machine, labels in (("m1", good | bad), ("m2", many), ("m3", {})):
             connection.execute(
                 "INSERT INTO hardware (id, document, created_at, updated_at) VALUES (?1, '{}', ?2, ?2)", (machine, AT)
@@ -230,8 +212,6 @@ async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp
                 "INSERT INTO label (kind, owner, key, value) VALUES ('machine', ?, ?, ?)",
                 [(machine, key, value) for key, value in labels.items()],
             )
-        connection.execute("PRAGMA user_version = 27")
-        connection.commit()
     async with opened_store(tmp_path / "db") as store:
         kept = await store.read(lambda tables: tables.labels.of_many(LabelKind.MACHINE, ["m1", "m2", "m3"]))
     assert kept == {"m1": good, "m2": dict(list(many.items())[:MAX_LABELS])}

@@ -13,8 +13,7 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, time
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
-from tinkbox.api.requests import declared_only, large_object_of, takes, text_field
-from tinkbox.api.routes.hardware_changes import registered_at
+from tinkbox.api.requests import declared_only, large_object_of, made_at, takes, text_field
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
@@ -120,7 +119,7 @@ def _agreed(document: Document) -> Mapping[str, datetime | None] | None:
     if "agreed" not in document:
         return None
     if isinstance(document["agreed"], dict):
-        return {known: registered_at(made) for known, made in mapping(document, "agreed").items()}
+        return {known: made_at(made) for known, made in mapping(document, "agreed").items()}
     return dict.fromkeys(texts(document, "agreed"))
 
 

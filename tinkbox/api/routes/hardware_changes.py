@@ -19,6 +19,7 @@ from tinkbox.api.requests import (
     known_only,
     label_change_of,
     large_object_of,
+    made_at,
     read_object,
     says_yes,
     takes,
@@ -127,7 +128,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
             text(document, "reason", ""),
             force=flag(document, "force"),
             told=partial(log_change, request, CANCELED),
-            created_at=registered_at(text(document, "created_at", "")) if "created_at" in document else None,
+            created_at=made_at(text(document, "created_at", "")) if "created_at" in document else None,
         )
         log_change(request, "hardware retired", status.hardware.id)
         stopping = await departures.stopping(canceled)
@@ -148,7 +149,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
             caller(request).name,
             force=says_yes(request, "force"),
             told=partial(log_change, request, CANCELED),
-            created_at=None if registered is None else registered_at(registered),
+            created_at=None if registered is None else made_at(registered),
         )
         log_change(request, "hardware deleted", hardware.id)
         named = {"name": called(hardware), "mac": primary(hardware).mac}
@@ -271,14 +272,6 @@ def _change(document: Mapping[str, Any]) -> Change:
     if change == Change():
         raise Invalid(f"nothing to change: give one of {', '.join(CHANGED[:-1])}")
     return change
-
-
-def registered_at(given: str) -> datetime:
-    """The `created_at` of a machine; raises Invalid."""
-    try:
-        return datetime.fromisoformat(given.replace(" ", "+"))  # a + of a zone that was not written as %2B
-    except ValueError:
-        raise Invalid(f"created_at {quoted(given)} is no time: give that of the machine as it was shown") from None
 
 
 def _base(document: object) -> Base:

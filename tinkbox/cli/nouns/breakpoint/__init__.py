@@ -21,7 +21,7 @@ from tinkbox.cli.flags import (
     assignment,
     duration,
 )
-from tinkbox.cli.meant_keys import hold_of, look_up
+from tinkbox.cli.meant_keys import hold_id, hold_of, look_up
 from tinkbox.cli.nouns.breakpoint import replay, shell
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, id_columns
@@ -373,7 +373,7 @@ def _asked_why(chosen: argparse.Namespace, holds: dict[str, str]) -> str:
         for key in chosen.keys:
             with suppress(NotFound, Conflict, Forbidden):  # it is told when the key's turn comes
                 found.append(stands := await operator.breakpoints.get(key, ToChange.HELD))
-                holds[key] = str((stands["held"] or {}).get("id") or "")
+                holds[key] = hold_id(stands)
         return found
 
     found = ask(chosen, standings)

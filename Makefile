@@ -25,6 +25,10 @@ PACKAGES_SYSTEMS := mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
                   tpm2-tools libtss2-tcti-swtpm0 mmdebstrap zsh fish groff-base
+# Clients of registries that the campaign tries; others are built of their Go modules, where there is a Go that can.
+PACKAGES_CLIENTS := podman buildah
+# What the campaign compares templates and YAML with; a Go that is there already does as well (tests/online/real_go.py).
+PACKAGES_GO := golang-go
 PACKAGES_BENCH := wrk gcc libc6-dev
 # Debian starts some of these as soon as they are installed; the tests want the programs only, so they are unpacked.
 # A library that Debian 13 calls …t64, for its times of 64 bits, has its old name here.
@@ -34,7 +38,7 @@ CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-co
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench campaign binary images man reference osie worker-aarch64 osie-aarch64 loaders keys helper clean \
-        packages-build packages-helper packages-arm64 packages-lab packages-systems packages-test packages-bench
+        packages-build packages-helper packages-arm64 packages-lab packages-systems packages-test packages-clients packages-go packages-bench
 
 help:
 	@echo "make demo      install Debian on a virtual machine with an empty disk, and log in to it (FIRMWARE=bios|uefi)"
@@ -74,6 +78,10 @@ packages-test:
 	@command -v docker >/dev/null || { $(GET) docker-cli >/dev/null; }  # in Debian 12 a part of docker.io
 	@if [ -e $(BUILD)/.nginx-is-new ]; then rm $(BUILD)/.nginx-is-new; \
 	    { systemctl disable --now nginx || service nginx stop; } >/dev/null 2>&1 || true; fi
+packages-clients:
+	$(call install,$(PACKAGES_CLIENTS))
+packages-go:
+	@command -v go >/dev/null || [ -x /usr/local/go/bin/go ] || { $(GET) $(PACKAGES_GO) >/dev/null; }
 packages-bench:
 	$(call install,$(PACKAGES_BENCH))
 
@@ -210,11 +218,11 @@ unit: $(BIN)/.ready
 # the fault matrix; every firmware in every mode of DHCP.  PART is what to run of it, such as tests/machine/test_firmware.py.
 PART := tests
 TARS := $(BUILD)/system-images/debian-12.tar.zst $(BUILD)/system-images/debian-13.tar.zst
-campaign: $(BEFORE_TESTED) packages-arm64
+campaign: $(BEFORE_TESTED) packages-arm64 packages-clients packages-go
 	+$(SIDE_BY_SIDE) tested osie-aarch64 $(BUILD)/system-images/debian-12.qcow2 $(TARS)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest $(PART) --ignore=tests/bench --timeout 7200
 
-bench: packages-test packages-bench packages-systems $(LAB) $(BUILD)/system-images/debian-13.qcow2
+bench: packages-test packages-bench packages-systems $(BUILD)/peers/docker-registry/.ready $(LAB) $(BUILD)/system-images/debian-13.qcow2
 	@$(BIN)/python -m tests.bench
 
 clean:

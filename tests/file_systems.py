@@ -1,4 +1,4 @@
-"""What other programs say of file systems that we made."""
+"""What other programs say of file systems that we made, and what is mounted where."""
 
 import os
 import subprocess
@@ -45,3 +45,13 @@ def dumped(path: Path, folder: Path) -> Path:
     folder.mkdir()
     debugfs(path, f"rdump / {folder}")
     return folder
+
+
+def unmount_below(folder: Path) -> None:
+    """Take off everything that is mounted within a folder, what was mounted last first."""
+    places = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    # A mount table writes blanks and their like in octal (proc(5)).
+    found = (Path(each.encode().decode("unicode_escape")) for each in reversed(places))
+    for place in found:
+        if folder in place.parents:
+            run("umount", "--lazy", place)

@@ -4,9 +4,9 @@ import secrets
 import shutil
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address
@@ -39,10 +39,10 @@ from tinkbox.door.local_users import user_holder
 from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.door.request_counts import Traffic
-from tinkbox.engine.boot.booting import OTHERS_ADDRESSES
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
+from tinkbox.engine.machines.addressing import OTHERS_ADDRESSES
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.metadata.installed_systems import Policy
 from tinkbox.engine.templates.binding import Names
@@ -51,10 +51,11 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
-from tinkbox.model.disk_usage import LAST_ROOM
+from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.image import parse_reference
+from tinkbox.model.image import MAX_REPOSITORY, parse_reference
+from tinkbox.model.image_needs import ImageNeed
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import (
     ADDRESS_PROBES,
@@ -85,8 +86,10 @@ from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.own_names import OwnNames
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
+from tinkbox.registry.room import Room as RegistryRoom
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.upstreams import Upstreams
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF
@@ -116,8 +119,14 @@ class Appliance:
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
         self._images = ImageStore(
-            settings.data / REGISTRY, _now, limits, lambda: self.free() < LAST_ROOM, pinned=self._pinned_digests
+            settings.data / REGISTRY,
+            _now,
+            limits,
+            _room_of_images(settings),
+            needs=self._needed_images,
+            is_own=lambda host: self._own_names.has(host),
         )
+        self._upstreams = Upstreams(self._images, settings.registry.asked, time.monotonic)
         self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)
@@ -136,9 +145,10 @@ class Appliance:
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=self.free, answers=self._answers, sent=self._sent,
+            limits=limits, free=self.free, answers=self._answers, sent=self._sent, appliance_only=self._appliance_only,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
+        self.engine.disk.count(Stored.IMAGES, self._share_of_images)
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
@@ -159,7 +169,13 @@ class Appliance:
 
     def parts(self) -> list[Part]:
         """Everything that is to run for as long as the appliance does."""
-        parts: list[Part] = [self._store.run, *self.engine.parts(), self._host.run, self._images.uploads.run]
+        parts: list[Part] = [
+            self._store.run,
+            *self.engine.parts(),
+            self._host.run,
+            self._images.run,
+            self._upstreams.run,
+        ]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
         for each in self._sockets.networks:
@@ -235,6 +251,7 @@ class Appliance:
         return OperatorDoor(
             machines=self.engine.machines,
             additions=self.engine.additions,
+            notes_on_machine=self.engine.notes_on_machine,
             machine_changes=self.engine.machine_changes,
             imports=self.engine.imports,
             departures=self.engine.departures,
@@ -246,7 +263,10 @@ class Appliance:
             templates=self.engine.templates,
             workflows=self.engine.workflows,
             applying=self.engine.applying,
+            creation=self.engine.creation,
+            shortages=self.engine.shortages,
             exporting=self.engine.exporting,
+            kept_documents=self.engine.kept_documents,
             workflow_plans=self.engine.workflow_plans,
             rollouts=self.engine.rollouts,
             overview=self.engine.overview,
@@ -274,7 +294,7 @@ class Appliance:
 
     def image_routes(self) -> list[web.RouteDef]:
         """The registry."""
-        return registry_routes(self._images, self._pushers, self.refused_tokens)
+        return registry_routes(self._images, self._upstreams, self._pushers, self.refused_tokens)
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""
@@ -359,24 +379,50 @@ class Appliance:
         return await self._host.gather(workflow_id)
 
     def _digest_of(self, image: str) -> str | None:
-        """The digest of an image by its name, empty when our registry has none; None: it is of another, and unknown."""
+        """The digest of an image by its name, empty when only our registry is asked, and has none; None: another tells."""
         reference = parse_reference(image)
         if reference.digest:
             return reference.digest
-        if reference.host and not self._own_names.has(reference.host):
-            return None
-        return self._images.digest(reference.repository, reference.selector)
+        if not reference.host or self._own_names.has(reference.host):
+            return self._images.digest(reference.repository, reference.selector)
+        kept = reference.kept_as
+        known = len(kept) <= MAX_REPOSITORY and self._upstreams.is_current(kept, reference.selector)
+        found = self._images.digest(kept, reference.selector) if known else ""
+        return found or ("" if self._settings.registry.offline else None)
 
-    async def _pinned_digests(self) -> Mapping[str, str]:
-        """The digests that unfinished workflows need, each with the id of one of these."""
-        needed, systems = await self._store.read(
-            lambda tables: (tables.images.needed(), tables.images.needed_systems())
+    def _appliance_only(self, image: str) -> bool:
+        """Whether nobody asks the host in an image's name: we do, or it is not to be asked."""
+        reference = parse_reference(image)
+        if not reference.host or self._own_names.has(reference.host):
+            return False
+        return self._settings.registry.offline or self._upstreams.is_mirrored(reference.kept_as)
+
+    async def _needed_images(self) -> list[ImageNeed]:
+        """The images that unfinished workflows need, and those that templates name by their digests."""
+        needed, systems, templates = await self._store.read(
+            lambda tables: (
+                tables.images.needed(),
+                tables.images.needed_systems(),
+                tables.images.named_by_templates(),
+            )
         )
-        digests = {}
+        of_workflows = {each.workflow_id: each for each in needed}
         for image, workflow in systems.items():
-            with suppress(Invalid):  # a URL, or something else of that name
-                digests[self._digest_of(image) or ""] = workflow
-        return {**digests, **needed}
+            if workflow in of_workflows:
+                needed.append(replace(of_workflows[workflow], digest="", image=image))
+        found = templates
+        for each in needed:
+            digest: str | None = each.digest
+            if not digest:
+                with suppress(Invalid):  # a URL, or something else of that name
+                    digest = self._digest_of(each.image)
+            if digest:
+                found.append(replace(each, digest=digest))
+        return found
+
+    def _share_of_images(self) -> Share:
+        room = self._images.room()
+        return Share(octets=room.blobs.octets + room.incoming, number=room.blobs.number)
 
     async def _inventory(self, machine: str) -> Inventory | None:
         told = await self.engine.discovery.inventory(machine)
@@ -416,8 +462,16 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
-        metadata=told_systems(settings),
+        metadata=replace(told_systems(settings), ports=_metadata_ports(settings, sockets)),
     )
+
+
+def _metadata_ports(settings: Settings, sockets: Sockets) -> frozenset[int]:
+    """The ports on which metadata is answered to who asks by its address."""
+    if settings.metadata.by_address == OFF:
+        return frozenset()
+    bound = (each.getsockname()[1] for one in sockets.networks for each in (one.node, *one.compatible))
+    return frozenset(bound)
 
 
 def told_systems(settings: Settings) -> Policy:
@@ -437,6 +491,14 @@ def told_systems(settings: Settings) -> Policy:
         ca=tuple(each.strip() + "\n" for each in found),
     )
     return Policy(lifetime=told.lifetime, secrets=told.by_address == ALL, defaults=defaults)
+
+
+def _room_of_images(settings: Settings) -> RegistryRoom:
+    """What the registry may take of its disk, which may be another one than that of the data folder."""
+    folder = settings.data / REGISTRY
+    keep_free = settings.retention.of.fitted(room_on_disk(settings.data)).keep_free
+    reserve = settings.images.reserve_on(room_on_disk(folder if folder.exists() else settings.data), keep_free)
+    return RegistryRoom(free=lambda: shutil.disk_usage(folder).free, reserve=reserve, most=settings.images.most)
 
 
 def room_on_disk(place: Path) -> int:

@@ -5,7 +5,9 @@
 
 import math
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from sys import intern
 from typing import Any, Final, TypeVar
@@ -14,9 +16,11 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
+from tinkbox.goyaml.nodes import Events
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.spelling import meant
+from tinkbox.model.text import shortened
 
 MAX_ALIASES = 100
 _MAX_PREFIX = 128  # letters of a %TAG: each value that uses it has them
@@ -24,6 +28,13 @@ MAX_NODES = 100_000  # two seconds of a processor
 MAX_VALUES = 100_000
 _MAX_BRACKETS = 200  # what the recursion of YAML's reader has room for
 _TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
+MOST_IGNORED = 100  # that are told of one document
+_LONGEST_KEY = 80
+# Numbers as Go's readers of YAML have them (yaml.v3, `resolve`): `0x3C`, `0b11`, `0o17`, `017`, `60`; and floats.
+_GO_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([0-9]+))")
+_GO_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_MOST_DIGITS = 400
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,24})?(?:[eE][-+]?[0-9]{1,3})?\Z")
 # An escape that is half of a character by itself: YAML's reader takes it for one.
@@ -45,13 +56,41 @@ class Nodes(list[Node]):
     values = 0
 
 
-def compose(text: str) -> Nodes:
-    """The documents of a text, in their order; raises Invalid that says where it is no YAML."""
+def compose(text: str, *, as_go: bool = False) -> Nodes:
+    """The documents of a text, in their order; raises Invalid that says where it is no YAML.
+
+    `as_go` takes what Go's readers take and PyYAML does not: tabs between words (`Events`), and an anchor that is given again.
+    """
     loader: _Loader | None = None
-    try:
-        loader = _Loader(text)
+    with _telling_where(text, lambda: loader):
+        loader = (_GoLoader if as_go else _Loader)(text)
         nodes = Nodes(loader.documents())
         nodes.values = loader.nodes
+    if _HALF.search(text):
+        _join_halves(nodes)
+    return nodes
+
+
+def compose_first(text: str) -> tuple[Node | None, int | None]:
+    """The first document of a text as Go's readers take it, and the line where the next one begins: there they stop reading.
+
+    Raises Invalid that says where it is no YAML.
+    """
+    loader: _GoLoader | None = None
+    with _telling_where(text, lambda: loader):
+        loader = _GoLoader(text)
+        first = next(loader.documents(), None)
+    assert loader is not None
+    if first is not None and _HALF.search(text):
+        _join_halves([first])
+    return first, loader.line_behind()
+
+
+@contextmanager
+def _telling_where(text: str, reading: Callable[[], "_Loader | None"]) -> Iterator[None]:
+    """Make Invalid, with the line, of what YAML's reader raises."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         # Within a block of text a tab is none of YAML's business.
         if (tab := re.search(r"^ *\t", text, re.MULTILINE)) is not None:
@@ -67,14 +106,12 @@ def compose(text: str) -> Nodes:
             f"not valid YAML: the character U+{int(error.character):04X} may not stand here", place
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
+        loader = reading()
         place = loader.line + 1 if loader is not None else None
         # YAML's reader takes any eight digits of an escape for a character.
         no_character = isinstance(error, OverflowError) or "chr()" in str(error)
         told = "an escape for a character that there is none of" if no_character else " ".join(str(error).split())[:200]
         raise not_yaml(f"not valid YAML: {told}", place) from None
-    if _HALF.search(text):
-        _join_halves(nodes)
-    return nodes
 
 
 def compose_json(text: str) -> Nodes:
@@ -215,6 +252,10 @@ class _JsonComposer:
             yield self._value(self._part() if part == "," else part)
 
 
+def _written_out_too_long(node: Node) -> Invalid:
+    return not_yaml(f"more than {MAX_VALUES} values, or {MAX_DEPTH} within each other", line_of(node))
+
+
 def _too_many_values() -> Invalid:
     return not_yaml(f"more than {MAX_NODES} values: split it over several files")
 
@@ -263,6 +304,41 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+_SAYS: Final = (yaml.CollectionStartEvent, yaml.AliasEvent)
+
+
+class _GoLoader(Events, _Loader):
+    """Takes what either takes, Go's readers or PyYAML: also `{key:}`, and `%YAML 1.2`."""
+
+    def __init__(self, text: str) -> None:
+        _Loader.__init__(self, text)
+
+    def scan_plain(self) -> Any:
+        return _Loader.scan_plain(self) if self.flow_level else super().scan_plain()
+
+    def scan_yaml_directive_value(self, start_mark: Any) -> Any:
+        return _Loader.scan_yaml_directive_value(self, start_mark)
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if not isinstance(event, yaml.AliasEvent) and event.anchor in self.anchors:
+            del self.anchors[event.anchor]  # the next alias means the next one
+        return super().compose_node(parent, index)
+
+    def line_behind(self) -> int | None:
+        """The line of what follows the document that was read; None: nothing does, or a mark with nothing behind it."""
+        begin: int | None = None
+        try:
+            while not self.check_event(yaml.StreamEndEvent):
+                event: Any = self.get_event()  # type: ignore[no-untyped-call]
+                begin = begin or Mark(event.start_mark).line + 1
+                if isinstance(event, _SAYS) or (isinstance(event, yaml.ScalarEvent) and event.value):
+                    return begin
+        except (yaml.YAMLError, ValueError, OverflowError):
+            return begin or self.line + 1
+        return None
+
+
 class NodeReader:
     """Reads nodes into values and notes what does not fit; what it cannot read becomes empty.
 
@@ -271,14 +347,32 @@ class NodeReader:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.ignored: list[Problem] = []  # what is told of a document and not refused
         self._values = 0
 
     def refuse(self, node: Node, key: str, text: str) -> None:
         self.problems.append(Problem(line=line_of(node), key=key, text=text))
 
+    def ignore(self, node: Node, key: str, text: str) -> None:
+        """Note what is not taken as it stands, and is not refused."""
+        if len(self.ignored) < MOST_IGNORED:
+            self.ignored.append(Problem(line=line_of(node), key=key, text=text))
+        elif len(self.ignored) == MOST_IGNORED:
+            self.ignored.append(Problem(line=line_of(node), text="more is ignored from here on, and is not listed"))
+
     def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
         """Note a key that means nothing here."""
-        self.refuse(node, path(key, node.value), f"unknown key {node.value}; {meant(node.value, known)}")
+        self.refuse(node, path(key, node.value), f"unknown key {node.value}; {self.meant_by(node.value, known)}")
+
+    def unknown_is_ignored(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
+        """The same where whoever else reads such documents takes no notice of it."""
+        told = self.meant_by(node.value, known) if len(self.ignored) < MOST_IGNORED else ""
+        name = shortened(str(node.value), _LONGEST_KEY)
+        self.ignore(node, path(key, name), f"unknown key {name} is ignored; {told}")
+
+    def meant_by(self, name: str, known: Sequence[str]) -> str:
+        """What a key that is not known was perhaps meant to be, or what there is."""
+        return meant(name, known)
 
     def fields(self, node: Node, key: str, known: Sequence[str]) -> dict[str, Node]:
         """The known keys of a mapping with their values."""
@@ -294,20 +388,46 @@ class NodeReader:
         return found
 
     def pairs(self, node: MappingNode, key: str) -> Iterator[tuple[ScalarNode, Node]]:
-        """The keys of a mapping, each once, with their values."""
-        seen: set[str] = set()
+        """The keys of a mapping, each once, with their values: its own before those that it merges (https://yaml.org/type/merge.html)."""
+        yield from self._pairs(node, key, ()).values()
+
+    def _pairs(self, node: MappingNode, key: str, around: tuple[Node, ...]) -> dict[str, tuple[ScalarNode, Node]]:
+        found: dict[str, tuple[ScalarNode, Node]] = {}
+        merge: Node | None = None
         for name_node, value in node.value:
             if not isinstance(name_node, ScalarNode):
                 self.refuse(name_node, key, "a key must be text")
                 continue
             name = name_node.value
-            if name in seen:
+            if name in found or (merge is not None and name_node.tag == _MERGE):
                 self.refuse(name_node, path(key, name), f"key {name} is given twice")
-            elif name == "<<":
-                self.refuse(name_node, path(key, name), "merge keys are not supported: write the values out")
+            elif name_node.tag == _MERGE:
+                merge = value
             else:
-                seen.add(name)
-                yield name_node, value
+                found[name] = name_node, value
+        for each in self._merged(merge, path(key, "<<")):
+            if each is node or each in around:
+                self.refuse(node, path(key, "<<"), "an alias stands within what it names: write the values out")
+                continue
+            for name, pair in self._pairs(each, key, (*around, node)).items():
+                found.setdefault(name, pair)
+                self._count(node)
+        return found
+
+    def _merged(self, node: Node | None, key: str) -> Iterator[MappingNode]:
+        """The mappings that `<<` names; of a key that several have the first counts."""
+        for each in node.value if isinstance(node, SequenceNode) else [node] if node is not None else []:
+            self._count(each)
+            if isinstance(each, MappingNode):
+                yield each
+            else:
+                self.refuse(each, key, "<< takes keys with values, or a list of such")
+
+    def _count(self, node: Node) -> None:
+        """Raise Invalid when aliases have made too much of a small text."""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise _written_out_too_long(node)
 
     def items(self, node: Node | None, key: str, read: Callable[[Node, str], T]) -> tuple[T, ...]:
         """What `read` makes of each node of a list."""
@@ -319,11 +439,20 @@ class NodeReader:
         return tuple(read(item, f"{key}[{index}]") for index, item in enumerate(node.value))
 
     def scalar(self, node: Node, key: str) -> str:
-        """The literal text of a scalar; null is empty."""
+        """The literal text of a scalar, and what `!!binary` encodes; null is empty."""
         if not isinstance(node, ScalarNode):
             self.refuse(node, key, "expected text (quote it if it begins with { or [)")
             return ""
+        if node.tag == f"{_TAG}binary":
+            return self._decoded(node, key)
         return "" if is_null(node) else str(node.value)
+
+    def _decoded(self, node: ScalarNode, key: str) -> str:
+        try:
+            return b64decode("".join(str(node.value).split()), validate=True).decode()
+        except ValueError:
+            self.refuse(node, key, "what follows !!binary is not the base64 of a text")
+            return ""
 
     def text(self, fields: Mapping[str, Node], name: str, key: str) -> str:
         return self.scalar(fields[name], path(key, name)) if name in fields else ""
@@ -338,17 +467,18 @@ class NodeReader:
     def number(self, node: Node, key: str, what: str, most: int) -> int:
         """A whole number from 0 to `most`; `what` names it in the problem."""
         text = self.scalar(node, key)
-        if text and (not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > most):
+        number = go_number(text) if text else 0
+        if number is None or number != int(number) or not 0 <= number <= most:
             self.refuse(node, key, f"expected {what} as a whole number, at most {most}, not {text[:40]!r}")
             return 0
-        return int(text or 0)
+        return int(number)
 
     def plain(self, node: Node, key: str, depth: int = 0) -> Any:
         """Anything, as JSON would have it: neither dates nor octal numbers nor yes and no."""
         self._values += 1
         # An alias may stand inside of what it names, and aliases of aliases grow without end.
         if self._values > MAX_VALUES or depth > MAX_DEPTH:
-            raise not_yaml(f"more than {MAX_VALUES} values, or {MAX_DEPTH} within each other", line_of(node))
+            raise _written_out_too_long(node)
         if isinstance(node, MappingNode):
             pairs = self.pairs(node, key)
             return {intern(name.value): self.plain(value, path(key, name.value), depth + 1) for name, value in pairs}
@@ -361,6 +491,19 @@ class NodeReader:
             self.refuse(node, key, f"{node.value[:40]} is no number in JSON")
             return None
         return value
+
+
+def go_number(text: str) -> int | float | None:
+    """What a plain scalar is to Go's readers of YAML where it is a number that is finite: `60.0`, `0x3C`, `1_000`, `017`; else None."""
+    if not text[:1].isascii() or not (text[:1].isdigit() or text[:1] in ("-", "+", ".")) or len(text) > _MOST_DIGITS:
+        return None
+    plain = text if text.startswith(".") else text.replace("_", "")
+    if (found := _GO_INTEGER.fullmatch(plain)) is not None:
+        sign, *digits = found.groups()
+        base, value = next((base, value) for base, value in zip((16, 2, 8, 10), digits, strict=True) if value)
+        return int(f"{sign}{value}", base)
+    number = float(plain) if _GO_FLOAT.fullmatch(plain) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _is_no_number(node: ScalarNode, value: Any) -> bool:

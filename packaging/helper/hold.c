@@ -40,6 +40,7 @@ struct helper {
     unsigned long run;
     unsigned long command;
     struct timespec began;
+    bool killed;  /* a signal ended the command: its code alone does not tell, for it may exit with the same */
     bool left;    /* the command is over, and processes that it started are not */
     bool printed; /* perhaps: it wrote something somewhere */
 };
@@ -93,6 +94,7 @@ static int reap(struct helper *helper)
     while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
         if (ended == helper->child) {
             helper->child = 0;
+            helper->killed = WIFSIGNALED(status);
             code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }
     helper->left = !ended;
@@ -171,7 +173,7 @@ static int run(struct helper *helper)
     }
     /* How much a process wrote is not known before it is over. */
     helper->printed |= helper->left || written < 0 || bytes_written() != written;
-    record_exited(helper->run, code);
+    record_exited(helper->run, code, helper->killed);
     return code;
 }
 
@@ -220,7 +222,7 @@ static int resume(struct helper *helper, const struct past *past)
     bool before = past->phase == NEW || (past->phase == HELD && past->kind == BEFORE);
 
     if (past->phase == RUNNING)
-        record_exited(past->run, past->code);
+        record_exited(past->run, past->code, true);
     if (before && armed & HOLD_BEFORE)
         return hold(helper, BEFORE);
     if (armed & HOLD_AT_ONCE)

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,9 +105,9 @@ void record_failure(unsigned long run, int error, int interpreter)
     record("failed-to-start %lu %d %s\n", run, error, interpreter ? "interpreter" : "program");
 }
 
-void record_exited(unsigned long run, int code)
+void record_exited(unsigned long run, int code, bool killed)
 {
-    record("exited %lu %d\n", run, code);
+    record("exited %lu %d %s\n", run, code, killed ? "signal" : "exit");
 }
 
 void record_held(unsigned long run, enum kind kind)

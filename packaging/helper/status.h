@@ -2,6 +2,8 @@
 #ifndef STATUS_H
 #define STATUS_H
 
+#include <stdbool.h>
+
 enum kind { BEFORE, FAILURE, AFTER };
 enum phase { NEW, RUNNING, ENDED, HELD };
 
@@ -21,7 +23,7 @@ int code_of_failure(int error);
 
 void record_started(unsigned long run, int process);
 void record_failure(unsigned long run, int error, int interpreter);
-void record_exited(unsigned long run, int code);
+void record_exited(unsigned long run, int code, bool killed);
 void record_held(unsigned long run, enum kind kind);
 void record_command(unsigned long sequence);
 

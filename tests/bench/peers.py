@@ -1,14 +1,19 @@
 """The programs that one would run instead, configured for the same work; both are ready when they are returned."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 from subprocess import Popen
 
 from examples.lab.network import Network
-from tests.bench.lab import answers, as_server, until
+from examples.lab.processes import start, stop
+from tests.bench.lab import ROOT, answers, as_server, until
 
+# Debian starts it where it is installed; `make bench` unpacks it.
+DOCKER_REGISTRY = str(ROOT / "build" / "peers" / "docker-registry" / "usr" / "bin" / "docker-registry")
 # As Debian configures it; the unix socket is where it is asked whether it answers.
 _NGINX = """\
 daemon off;
@@ -63,6 +68,16 @@ dhcp-option=option:router,{address}
 dhcp-boot=snponly.efi,,{address}
 enable-tftp
 tftp-root={work}
+"""
+# As Debian configures it, but for where it is.
+_DOCKER_REGISTRY = """\
+version: 0.1
+log: {{level: error, accesslog: {{disabled: true}}}}
+storage:
+  cache: {{blobdescriptor: inmemory}}
+  filesystem: {{rootdirectory: {work}/images}}
+  delete: {{enabled: true}}
+http: {{addr: "127.0.0.1:{port}"}}
 """
 
 
@@ -151,3 +166,22 @@ def start_kea(
     with log.open("wb") as written:
         network.start(["env", *places, *as_server("kea-dhcp4", "-c", path)], stdout=written)
     until(lambda: network.run(["ss", "-lnuH", "sport = 67"]) != "", "Kea")
+
+
+@contextmanager
+def start_docker_registry(work: Path, port: int) -> Iterator[None]:
+    """A registry on loopback that keeps images in a folder below `work`, until this ends."""
+    path = work / "registry.yml"
+    path.write_text(_DOCKER_REGISTRY.format(work=work, port=port))
+    with (work / "registry.log").open("wb") as log:
+        process = start(as_server(DOCKER_REGISTRY, "serve", path), stdout=log)
+    try:
+        until(lambda: _listens(port), "docker-registry")
+        yield
+    finally:
+        stop(process)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0

@@ -67,6 +67,11 @@ class DockerEngine:
         return subprocess.CompletedProcess(command, done.returncode, output, errors)
 
     @property
+    def containerd(self) -> Path:
+        """Where its containerd answers."""
+        return self._folder / "exec" / "containerd" / "containerd.sock"
+
+    @property
     def runs(self) -> bool:
         """Whether it was started, and nothing ended it since."""
         return self._process is not None and self._process.poll() is None

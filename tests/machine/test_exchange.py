@@ -35,6 +35,8 @@ WRITE = f"""
     ln -s keys/blob /workflow/link
     echo "blob: $(md5sum < /workflow/link)"
 """
+# Both names are there, and neither is listed.
+LOOK = '[ -z "$(ls -A /workflow)" ] && touch "/workflow/$TINKBOX_WORKFLOW/a" && [ -e /workflow/a ] && rm -r /workflow/*'
 ANSWER = f"""
     set -e
     grep -q ubuntu_18_04 /workflow/data
@@ -73,7 +75,7 @@ def exchange(waiting: Path) -> Iterator[Exchange]:
             (SECOND, [shell("look", "grep -q ubuntu /workflow/data"), shell("answer", ANSWER)]),
             (FIRST, [shell("read", READ)]),
         )
-        other = lab.workflow(FIRST, shell("look", '[ "$(ls -A /workflow)" = "$TINKBOX_WORKFLOW" ]'))
+        other = lab.workflow(FIRST, shell("look", LOOK))
         lab.ended(workflow)
         lab.ended(other)
         yield Exchange(lab, workflow, other)

@@ -10,7 +10,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox import yaml_nodes
 from tinkbox.model.errors import Invalid
-from tinkbox.yaml_nodes import NodeReader, compose, compose_json, line_of
+from tinkbox.yaml_nodes import NodeReader, compose, compose_first, compose_json, go_number, line_of
 
 
 def plain(text: str) -> object:
@@ -83,6 +83,91 @@ def test_few_aliases_that_grow_are_refused_as_well() -> None:
         plain("a: &a [*a]")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x: &a {b: 1, c: 2}\ny: {<<: *a, c: 3, d: 4}", {"c": 3, "d": 4, "b": 1}),
+        ("x: &a {b: 1}\nz: &c {b: 2, d: 3}\ny: {<<: [*a, *c]}", {"b": 1, "d": 3}),
+        ("y: {<<: {b: 1, <<: {b: 2, c: 3}}}", {"b": 1, "c": 3}),
+        ("y: {'<<': 1}", {"<<": 1}),
+        ("y: {<<: {}, b: 1}", {"b": 1}),
+    ],
+)
+def test_what_a_mapping_merges_stands_behind_its_own(text: str, value: object) -> None:
+    found = plain(text)
+    assert isinstance(found, dict)
+    assert found["y"] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{<<: x}", "line 1, <<: << takes keys with values, or a list of such"),
+        ("{<<: }", "line 1, <<: << takes keys with values, or a list of such"),
+        ("{<<: [[{a: b}]]}", "line 1, <<: << takes keys with values, or a list of such"),
+        ("{<<: {a: b}, <<: {c: d}}", "line 1, <<: key << is given twice"),
+        ("{<<: {a: b, a: c}}", "line 1, a: key a is given twice"),
+        ("&a {<<: *a}", "line 1, <<: an alias stands within what it names: write the values out"),
+        ("&a {b: c, <<: [{<<: *a}]}", "line 1, <<: an alias stands within what it names: write the values out"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(text: str, problem: str) -> None:
+    reader = NodeReader()
+    reader.plain(compose(text)[0], "")
+    assert [str(each) for each in reader.problems] == [problem]
+
+
+def test_merges_that_grow_are_refused() -> None:
+    keys = ", ".join(f"k{number}: 1" for number in range(2000))
+    merges = ", ".join(["*a"] * 90)
+    reader = NodeReader()
+    (node,) = compose(f"a: &a {{{keys}}}\nb: {{<<: [{merges}]}}\n")
+    with pytest.raises(Invalid) as refusal:
+        reader.plain(node, "")
+    assert "more than 100000 values" in str(refusal.value.problems[0])
+    grown = ["a: &a {x: 1}"]
+    grown += [
+        f"{new}: &{new} {{<<: [{', '.join(['*' + old] * 9)}]}}"
+        for old, new in zip("abcdefghij", "bcdefghijk", strict=True)
+    ]
+    with pytest.raises(Invalid):
+        NodeReader().plain(compose("\n".join(grown))[0], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("60", 60), ("60.0", 60.0), ("1.5", 1.5), ("0x3C", 60), ("-0x3c", -60), ("1_000", 1000), ("0o17", 15), ("017", 15), ("0b11", 3),
+     ("1e3", 1000.0), ("+5", 5), (".6e1", 6.0), ("0_1", 1), ("1_", 1), ("6_0.0", 60.0), ("60.", 60.0), ("08", 8), ("0x_1", 1),
+     ("true", None), ("~", None), ("", None), ("60s", None), ("1:30", None), ("0x", None), ("_1", None), (".inf", None), ("1e999", None),
+     ("2020-01-01", None), ("٣", None), ("._5", None), ("9" * 500, None)],
+)  # fmt: skip
+def test_numbers_are_those_of_gos_readers(text: str, number: float | None) -> None:
+    assert go_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["a:\tb", "a: b\tc", "a: b\t", "a: b\t# c", "a: [b,\tc]", "a: [b,\n\tc]", "x: &a b\ny: &a c\nz: *a"]
+)
+def test_what_gos_readers_take_is_taken_for_them_alone(text: str) -> None:
+    first, behind = compose_first(text)
+    assert (behind, first is not None) == (None, True)
+    assert len(compose(text, as_go=True)) == 1
+    with pytest.raises(Invalid):
+        compose(text)
+
+
+@pytest.mark.parametrize("text", ["\ta: b", "a:\n\tb: c", "-\ta: b", "a: b\n\t\nc: d"])
+def test_a_tab_does_not_indent(text: str) -> None:
+    with pytest.raises(Invalid):
+        compose_first(text)
+
+
+def test_an_anchor_that_is_given_again_is_the_next_ones() -> None:
+    first, _ = compose_first("x: &a b\ny: *a\nz: &a c\nw: *a")
+    assert first is not None
+    assert NodeReader().plain(first, "") == {"x": "b", "y": "b", "z": "c", "w": "c"}
+
+
 def test_what_does_not_fit_is_noted_with_its_line() -> None:
     reader = NodeReader()
     (node,) = compose("a: [1]\nb: 5\na: 2\n<<: x\n[c]: d\nname: e\n")
@@ -92,8 +177,8 @@ def test_what_does_not_fit_is_noted_with_its_line() -> None:
     assert reader.number(fields["b"], "root.b", "seconds", 4) == 0
     assert [str(problem) for problem in reader.problems] == [
         "line 3, root.a: key a is given twice",
-        "line 4, root.<<: merge keys are not supported: write the values out",
         "line 5, root: a key must be text",
+        "line 4, root.<<: << takes keys with values, or a list of such",
         "line 6, root.name: unknown key name; did you mean names?",
         "line 1, root.a: expected text (quote it if it begins with { or [)",
         "line 2, root.b: expected seconds as a whole number, at most 4, not '5'",

@@ -3,7 +3,8 @@
 import pwd
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
 
@@ -19,9 +20,18 @@ from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
-_NEEDED: Final = "needed_right"
+TICKET: Final = "ticket"
+_NEEDED: Final = "needed"
 _CALLER = web.RequestKey("caller", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """What a route needs, in words; any one of `rights` will do, and where there are none it is a ticket."""
+
+    words: str
+    rights: tuple[Right, ...] = ()
 
 
 def bearer_only(
@@ -135,17 +145,24 @@ def _for_whom_it_lets(handler: Any) -> Handler:
         response: web.StreamResponse = await handler(request)
         return response
 
-    return _marked(guarded, "a ticket")
+    return _marked(guarded, _Needed(f"a {TICKET}"))
 
 
-def _marked(handler: Handler, needed: str) -> Handler:
+def _marked(handler: Handler, needed: _Needed) -> Handler:
     setattr(handler, _NEEDED, needed)
     return handler
 
 
 def needed_by(handler: object) -> str:
     """What who asks a route of `needing` and its like needs, in words."""
-    return str(getattr(handler, _NEEDED, ""))
+    found = getattr(handler, _NEEDED, None)
+    return found.words if isinstance(found, _Needed) else ""
+
+
+def alternatives(handler: object) -> Sequence[Right]:
+    """The rights of which any one will do for a route; a ticket does where there are none."""
+    found = getattr(handler, _NEEDED, None)
+    return found.rights if isinstance(found, _Needed) else ()
 
 
 def _for_either(handler: Any) -> Handler:
@@ -156,7 +173,8 @@ def _for_either(handler: Any) -> Handler:
         response: web.StreamResponse = await handler(request)
         return response
 
-    return _marked(guarded, f"{Right.OPERATE}, or {Right.LOOK} with `dry_run`")
+    words = f"{Right.OPERATE}, or {Right.LOOK} with `dry_run`"
+    return _marked(guarded, _Needed(words, (Right.OPERATE, Right.LOOK)))
 
 
 def _guarded(handler: Any, right: Right) -> Handler:
@@ -167,12 +185,12 @@ def _guarded(handler: Any, right: Right) -> Handler:
         response: web.StreamResponse = await handler(request)
         return response
 
-    return _marked(guarded, right)
+    return _marked(guarded, _Needed(right, (right,)))
 
 
 def _has_ticket(request: web.Request) -> bool:
     resource = request.match_info.route.resource
-    return resource is not None and resource.canonical == TICKETED and bool(request.query.get("ticket"))
+    return resource is not None and resource.canonical == TICKETED and bool(request.query.get(TICKET))
 
 
 def _user(uid: int) -> str:

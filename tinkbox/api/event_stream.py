@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from typing import Final
 
 from aiohttp import web
 
@@ -10,7 +11,7 @@ from tinkbox.door.lasting import lasting
 
 LOOK_EVERY = 5.0
 KEEP_ALIVE = b": still here\n\n"
-EVENT_STREAM = "text/event-stream"
+EVENT_STREAM: Final = "text/event-stream"
 # nginx keeps an answer back until a buffer is full, unless the answer says otherwise.
 _AS_IT_COMES = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 

@@ -2,20 +2,43 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
+from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import Outcome
 
 Document = dict[str, Any]
+Time = Annotated[str, datetime]
+OutcomeDocument = Annotated[Document, Outcome]
+# What is told but not refused, or why something is.
+ProblemFields = Annotated[Document, Problem]
 
 
-def time(moment: datetime | None) -> str | None:
+class Identity(TypedDict):
+    """Which one it is that was changed."""
+
+    id: str
+
+
+class NamedIdentity(Identity):
+    """The same with its name."""
+
+    name: str
+
+
+class TextNote(TypedDict):
+    """What is told but not refused, of no line."""
+
+    text: str
+
+
+def time(moment: datetime | None) -> Time | None:
     """ISO 8601 in UTC."""
     return moment.isoformat() if moment else None
 
 
-def outcome(ended: Outcome | None) -> Document | None:
+def outcome(ended: Outcome | None) -> OutcomeDocument | None:
     return asdict(ended) if ended else None
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
+from tinkbox.api.answers import Json
 from tinkbox.api.long_answers import json_list
 from tinkbox.api.requests import number
 from tinkbox.engine.turns import in_slices
@@ -22,6 +23,7 @@ from tinkbox.wire.list_total import HEADER
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
+D = TypeVar("D", bound=Mapping[str, Any])
 R = TypeVar("R")
 # Names of a query, with what each reads of an entry.
 Reads = Mapping[str, Callable[[T], R]]
@@ -103,13 +105,13 @@ class Query:
 
 async def listed(
     request: web.Request,
-    documents: Iterable[Mapping[str, Any]],
+    documents: Iterable[D],
     *,
     filters: Filters,
     sorts: Sequence[str],
     words: Words = NO_WORDS,
     labels: bool = False,
-) -> web.Response:
+) -> Json[list[D]]:
     """A list that is made in memory, as the query wants it (`selected`); with `labels` those that it selects by these."""
     query = Query(request)
     selector = query.selector() if labels else ALL

@@ -14,11 +14,13 @@ from typing import Any, Final, TypeVar
 from aiohttp import web
 
 from tinkbox.api.access import caller
+from tinkbox.api.answers import Json, written
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.door.problems import Handler
 from tinkbox.engine.turns import Queue, in_slices
 
 T = TypeVar("T")
+D = TypeVar("D")
 _QUEUE: Final = web.AppKey("long_answers", Queue)
 
 
@@ -55,11 +57,11 @@ def _in_turn(handler: Any) -> Handler:
 
 
 async def json_list(
-    entries: Iterable[T], document: Callable[[T], Any], headers: Mapping[str, str] | None = None
-) -> web.Response:
+    entries: Iterable[T], document: Callable[[T], D], headers: Mapping[str, str] | None = None
+) -> Json[list[D]]:
     """A JSON list of a document for each entry."""
     body = b"[" + b", ".join(await encoded(entries, document)) + b"]"
-    return web.Response(body=body, content_type="application/json", charset="utf-8", headers=headers)
+    return written(body, headers)
 
 
 def unless_gone(request: web.Request, *, changes: bool) -> AbstractAsyncContextManager[object]:
@@ -67,11 +69,11 @@ def unless_gone(request: web.Request, *, changes: bool) -> AbstractAsyncContextM
     return nullcontext() if changes else WhileThere(request)
 
 
-def json_object(fields: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]]) -> web.Response:
+def json_object(fields: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]]) -> Json[Any]:
     """A JSON object of these fields, and of lists of which the entries are `encoded`."""
-    written = [json.dumps(name).encode() + b": " + json.dumps(value).encode() for name, value in fields.items()]
-    written += [json.dumps(name).encode() + b": [" + b", ".join(entries) + b"]" for name, entries in lists.items()]
-    return web.Response(body=b"{" + b", ".join(written) + b"}", content_type="application/json", charset="utf-8")
+    listed = [json.dumps(name).encode() + b": " + json.dumps(value).encode() for name, value in fields.items()]
+    listed += [json.dumps(name).encode() + b": [" + b", ".join(entries) + b"]" for name, entries in lists.items()]
+    return written(b"{" + b", ".join(listed) + b"}")
 
 
 async def encoded(entries: Iterable[T], document: Callable[[T], Any]) -> list[bytes]:

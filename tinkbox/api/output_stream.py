@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Annotated
 
 from aiohttp import web
 
 from tinkbox.api import event_stream
 from tinkbox.api.access import caller
+from tinkbox.api.answers import Media
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.requests import is_number, says_yes
@@ -24,6 +26,8 @@ from tinkbox.model.workflow import FINAL
 from tinkbox.store.output import Piece
 
 NOWHERE = (0,)
+# What is printed is answered as text, or as events.
+Output = Annotated[web.StreamResponse, Media(("text/plain", EVENT_STREAM))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ HEAD = """\
 
 Printed by `make reference` from the routes. The [operator door](operating.md) answers them, over `DATA/operator.sock` and over
 TCP with a token. `{key}` is what stands for KEY in commands: an id, a name, the beginning of an id. What bodies and answers
-hold is told where each subject has its page.
+hold is told where each subject has its page, and for programs by `/openapi.json`: the same in OpenAPI 3.1, with the
+schema of every answer.
 
 A name in *italics* may be given several times. A request with any other name in its query or its JSON body is refused with 422, and so is a list's filter without a value (`?state=`).
 """
@@ -22,11 +23,12 @@ def page(routes: Sequence[web.RouteDef]) -> str:
     """Markdown: a table for each noun, the first word behind `/v1/`."""
     nouns: dict[str, list[web.RouteDef]] = {}
     for each in sorted(routes, key=lambda route: (route.path, route.method)):
-        nouns.setdefault(_noun(each.path), []).append(each)
+        nouns.setdefault(noun(each.path), []).append(each)
     return HEAD + "".join(_table(noun, nouns[noun]) for noun in sorted(nouns))
 
 
-def _noun(path: str) -> str:
+def noun(path: str) -> str:
+    """What a path is about."""
     parts = path.strip("/").split("/")
     return parts[1] if parts[0] == "v1" else "beside /v1"
 

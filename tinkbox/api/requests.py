@@ -8,11 +8,12 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 from aiohttp import hdrs, web
 
 from tinkbox.door.bodies import body_of
+from tinkbox.model.devices import device_value
 from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.json_text import TooManyValues, read_document, read_large
 from tinkbox.model.key_kinds import ToChange
@@ -23,35 +24,49 @@ from tinkbox.wire.messages.json_fields import check_size, texts
 
 MAX_DOCUMENT: Final = 4 * 1024 * 1024
 MAX_DIGITS: Final = 18
-LABEL_CHANGE: Final = ("set", "remove")
 YES: Final = ("1", "true", "yes", "on")
 NO: Final = ("0", "false", "no", "off")
 _TAKEN: Final = "taken_names"
 H = TypeVar("H", bound=Callable[..., Any])
 
 
+# The template's devices and parameters, by name.
+DevicesWish = dict[str, Any]
+
+
+class LabelsWish(TypedDict, total=False):
+    set: dict[str, str]
+    remove: list[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """What a route may be asked: names of its query, given `once` or `several` times, and those of its JSON body.
 
-    `body` is None where a body is what people wrote or packed, which has rules of its own.
+    `body` is None where a body is what people wrote or packed, which has rules of its own.  `wish` is the TypedDict that
+    declares the names of a body, where their types are declared as well.
     """
 
     once: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
     body: tuple[str, ...] | None = ()
+    wish: type | None = None
 
     @property
     def query(self) -> tuple[str, ...]:
         return (*self.once, *self.several)
 
 
-def takes(*once: str, several: Collection[str] = (), body: Collection[str] | None = ()) -> Callable[[H], H]:
-    """Declare what a handler may be asked (`Names`); one without this takes neither a query nor a body."""
+def takes(*once: str, several: Collection[str] = (), body: Collection[str] | type | None = ()) -> Callable[[H], H]:
+    """Declare what a handler may be asked (`Names`), a body by its names or by a TypedDict.
+
+    One without this takes neither a query nor a body.
+    """
+    wish = body if isinstance(body, type) else None
+    known = None if body is None else tuple(body.__annotations__ if isinstance(body, type) else body)
 
     def declared(handler: H) -> H:
-        names = Names(once=once, several=tuple(several), body=None if body is None else tuple(body))
-        setattr(handler, _TAKEN, names)
+        setattr(handler, _TAKEN, Names(once=once, several=tuple(several), body=known, wish=wish))
         return handler
 
     return declared
@@ -143,7 +158,7 @@ def is_number(text: str) -> bool:
 
 def label_change_of(document: Mapping[str, Any]) -> LabelChange:
     """`set`, a map of labels, and `remove`, a list of keys; raises Invalid."""
-    known_only(document, LABEL_CHANGE)
+    known_only(document, LabelsWish.__annotations__)
     removed = texts(document, "remove")
     wanted = parse_labels(document.get("set"), "set")
     change = parse_change([*(f"{key}={value}" for key, value in wanted.items()), *(f"{key}-" for key in removed)])
@@ -190,24 +205,9 @@ def made_at(given: str) -> datetime:
         raise Invalid(f"created_at {quoted(given)} is no time: give it as it was shown") from None
 
 
-def devices_of(document: Mapping[str, Any]) -> dict[str, str]:
+def devices_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """The template's devices and parameters, by name; a list of texts is one text of several lines.  Raises Invalid."""
     devices = document.get("hardware")
     if not isinstance(devices, dict):
-        raise _no_devices()
-    return {name: _device(value) for name, value in devices.items()}
-
-
-def _device(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return "\n".join(value)
-    if not isinstance(value, str):
-        raise _no_devices()
-    return value
-
-
-def _no_devices() -> Invalid:
-    return Invalid(
-        'hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}; a value is text, or a '
-        "list of texts"
-    )
+        raise Invalid('hardware is a map of device names to addresses, such as {"device_1": "08:00:27:00:00:01"}')
+    return {name: device_value(value) for name, value in devices.items()}

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
@@ -16,6 +15,7 @@ import aiohttp
 from tinkbox import __version__
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
 from tinkbox.model.sizes import show_size
+from tinkbox.trusted_authorities import trusted_authorities
 
 MAX_REDIRECTS: Final = 8
 MAX_DOCUMENT: Final = 8 << 20
@@ -25,8 +25,6 @@ SILENCE_SECONDS: Final = 60.0
 # How it ends that a host broke off: what goes on by itself need not say so.
 AGAIN: Final = ": run the command again"
 _MOVED: Final = (301, 302, 303, 307, 308)
-# Where distributions keep the authorities they trust, for an executable that was built on another one.
-_AUTHORITIES: Final = ("/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,17 +132,6 @@ def _cut_off(response: aiohttp.ClientResponse) -> Iterator[None]:
     finally:
         if transport is not None and not response.content.at_eof() and not transport.is_closing():
             transport.abort()
-
-
-def trusted_authorities() -> ssl.SSLContext:
-    """Those of this host; OpenSSL itself looks where the host that it was built on keeps them."""
-    context = ssl.create_default_context()
-    paths = ssl.get_default_verify_paths()
-    if not paths.cafile and not paths.capath:
-        for path in filter(lambda each: Path(each).is_file(), _AUTHORITIES):
-            context.load_verify_locations(path)
-            break
-    return context
 
 
 def _moved(place: str, location: str, *, plain: bool) -> str:

@@ -29,6 +29,18 @@ def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator
     return asyncio.run(_asked(chosen, LastingConnection, conversation))
 
 
+def other_appliance(server: str, token: str, flag: str) -> "Operator":
+    """Another appliance, at a URL or host that `flag` names; to be entered, within `stay_connected`."""
+    from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.lasting_connection import LastingConnection
+    from tinkbox.settings import target_of
+
+    target = target_of(server, token, flag)
+    connection = LastingConnection(socket=target.socket, url=target.url, token=target.token, variable=flag)
+    connection.changed = note_change
+    return Operator(connection)
+
+
 async def _asked(
     chosen: argparse.Namespace, kind: "type[Connection]", question: "Callable[[Operator], Awaitable[T]]"
 ) -> T:

@@ -18,6 +18,7 @@ _NOUNS: Final[Mapping[str, str]] = {
     "templates": "template",
     "workflows": "workflow",
     "rollouts": "rollout",
+    "documents": "document",
     "images": "image",
 }
 # Parts of a path that name no single thing.

@@ -231,6 +231,20 @@ def add_confirmation(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def add_strict(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--strict", action="store_true", help="refuse what would be ignored, such as unknown keys (default: tell it)"
+    )
+
+
+def add_require_images(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--require-images",
+        action="store_true",
+        help="refuse what needs an image that is missing in the appliance's registry (default: tell it)",
+    )
+
+
 def add_labels(
     verb: argparse.ArgumentParser, about: str, *spellings: str, read: Callable[[str], tuple[str, str]] | None = None
 ) -> None:

@@ -1,6 +1,6 @@
 """A process keeps the system calls that a computation needs, and gives up all others, for ever (seccomp(2)).
 
-What is left reads and writes what is open, asks for memory that is no code, and ends.  None of it takes a path, an
+What is left reads and writes what is open, asks for memory that is no code and for random bytes, and ends.  None of it takes a path, an
 address, a process or a namespace, so neither root nor a kernel with holes elsewhere helps who is in here.  Python's own
 library cannot do this, and libseccomp would be a second C library to carry: the filter is 60 instructions of classic BPF.
 """
@@ -37,13 +37,16 @@ class _Architecture:
 
 
 # read write close lseek munmap brk rt_sigaction rt_sigprocmask rt_sigreturn sched_yield mremap madvise exit sigaltstack futex
-# restart_syscall clock_gettime exit_group
+# restart_syscall clock_gettime exit_group getrandom
 _ARCHITECTURES: Final[Mapping[str, _Architecture]] = {
     "x86_64": _Architecture(
-        0xC000003E, 126, (9, 10), (0, 1, 3, 8, 11, 12, 13, 14, 15, 24, 25, 28, 60, 131, 202, 219, 228, 231)
+        0xC000003E, 126, (9, 10), (0, 1, 3, 8, 11, 12, 13, 14, 15, 24, 25, 28, 60, 131, 202, 219, 228, 231, 318)
     ),
     "aarch64": _Architecture(
-        0xC00000B7, 91, (222, 226), (63, 64, 57, 62, 215, 214, 134, 135, 139, 124, 216, 233, 93, 132, 98, 128, 113, 94)
+        0xC00000B7,
+        91,
+        (222, 226),
+        (63, 64, 57, 62, 215, 214, 134, 135, 139, 124, 216, 233, 93, 132, 98, 128, 113, 94, 278),
     ),
 }
 

@@ -5,11 +5,22 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Final
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from aiohttp import web
 
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
+from tinkbox.model.errors import (
+    Conflict,
+    Denied,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    Refusal,
+    TooLarge,
+    TooMany,
+    Unavailable,
+)
 
 
 def _kind(refusal: type[Refusal]) -> str:
@@ -36,6 +47,19 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _log = logging.getLogger(__name__)
 
 
+class ProblemDocument(TypedDict):
+    """A refusal as RFC 9457 has it: `type` is stable and meant for programs, `detail` for people.
+
+    There are so many `more` problems than are listed.
+    """
+
+    type: str
+    status: int
+    detail: str
+    problems: list[Annotated[Any, Problem]]
+    more: NotRequired[int]
+
+
 def problem(
     status: int,
     kind: str,
@@ -52,8 +76,24 @@ def problem(
 
 def problem_text(status: int, kind: str, detail: str, problems: tuple[object, ...] = (), more: int = 0) -> str:
     """The JSON of one."""
-    document = {"type": f"/problems/{kind}", "status": status, "detail": detail, "problems": list(problems)}
-    return json.dumps(document | ({"more": more} if more else {}))
+    document: ProblemDocument = {
+        "type": _type(kind),
+        "status": status,
+        "detail": detail,
+        "problems": list(problems),
+    }
+    if more:
+        document["more"] = more
+    return json.dumps(document)
+
+
+def _type(kind: str) -> str:
+    return f"/problems/{kind}"
+
+
+def type_of(status: int) -> str:
+    """The `type` of a problem with this status."""
+    return _type(kind_of(status))
 
 
 def kind_of(status: int) -> str:

@@ -3,16 +3,20 @@
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
 from tinkbox.engine.applying.applying import Applying
+from tinkbox.engine.applying.creation import Creation
 from tinkbox.engine.applying.exporting import Exporting
+from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
-from tinkbox.engine.machines.additions import Additions, Addressing, Answers
+from tinkbox.engine.machines.additions import Additions, Answers
+from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.changes import MachineChanges
@@ -21,6 +25,7 @@ from tinkbox.engine.machines.imports import Imports
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.metadata_tokens import MetadataTokens
 from tinkbox.engine.machines.sessions import Near
+from tinkbox.engine.metadata.by_address import ByAddress
 from tinkbox.engine.metadata.installed_systems import InstalledSystems, Policy
 from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.metadata.write_back import WriteBack
@@ -49,6 +54,7 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.running_progress import RunningProgress
+from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
@@ -90,13 +96,17 @@ async def _nobody(_: IPv4Address) -> bool:
     return False
 
 
+def _none(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What the engine asks of the world around it.
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
-    empty when the appliance's registry has none, None when it is of another; `free` the bytes that are free on our disk.
+    empty when the appliance's registry has none, None when it is of another; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
     `sent` is how many bytes went out on the provisioning interfaces.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.
@@ -114,6 +124,7 @@ class Surroundings:
     limits: Limits
     free: Callable[[], int]
     answers: Answers = _nobody
+    appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
 
 
@@ -138,12 +149,20 @@ class Engine:
             tpm_rule=settings.tpm_rule,
         )  # fmt: skip
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
+        self.notes_on_machine = partial(notes_on, addressing=addressing)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
         rehearsals = Rehearsals()
         self.imports = Imports(store, machines, self.additions, rehearsals, clock)
         self.services = Services(
-            store, wakeups, machines, clock, self.directory, settings.names.address, around.digest_of
+            store,
+            wakeups,
+            machines,
+            clock,
+            self.directory,
+            settings.names.address,
+            around.digest_of,
+            around.appliance_only,
         )
         tokens = MetadataTokens(around.seal)
         renderings = Turns(around.limits.of(RENDERINGS))
@@ -151,15 +170,30 @@ class Engine:
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
         )  # fmt: skip
+        gap = ByAddress(settings.metadata, settings.own, settings.url).gap
+        self.shortages = Shortages(around.digest_of, gap, settings.names.domain)
         self.rollouts = Rollouts(
-            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.digest_of
+            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.digest_of, gap
         )  # fmt: skip
         self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
         self.departures = Departures(store, machines, self.workflows, clock)
         self.applying = Applying(
-            store, wakeups, machines, self.templates, self.workflows, new_id, renderings, rehearsals, check_texts
+            store,
+            wakeups,
+            machines,
+            self.templates,
+            self.workflows,
+            new_id,
+            renderings,
+            rehearsals,
+            check_texts,
+            self.notes_on_machine,
+            self.shortages,
+            discovers=settings.discovers,
         )
+        self.creation = Creation(store, machines, self.workflows, new_id)
         self.exporting = Exporting(store, machines)
+        self.kept_documents = KeptDocuments(store, wakeups)
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
         self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
@@ -173,6 +207,7 @@ class Engine:
             self.directory.name_of,
             around.digest_of,
             tokens.path,
+            around.appliance_only,
         )
         self.running_progress = RunningProgress(store, around.monotonic)
         self.deadlines = Deadlines(store, wakeups, machines, clock)
@@ -183,7 +218,7 @@ class Engine:
         self.firmware_knowledge = FirmwareKnowledge(store, clock, machines.known.knows, machines.known.cards)
         self.leases = Leases(
             store, settings.subnets, clock, around.monotonic,
-            reserved=lambda each: each in settings.own or machines.known.mac_at(str(each)) is not None,
+            reserved=lambda each: each in settings.own or machines.known.reserves(each),
             known=machines.known.knows,
         )  # fmt: skip
         strangers = UnknownMachines(
@@ -211,7 +246,9 @@ class Engine:
         folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
         self.names = SuggestedNames(store, machines.known, self.templates, self.services)
-        self.workflow_plans = WorkflowPlans(store, machines.known, self.workflows, settings.names, around.digest_of)
+        self.workflow_plans = WorkflowPlans(
+            store, machines.known, self.workflows, settings.names, around.digest_of, self.shortages
+        )
         self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
         self.status_changes = StatusChanges(
             store, machines, wakeups, self.disk.usage, self.running_progress.of, around.sent, clock, around.monotonic

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.hardware import Hardware, namespace_of, primary
+from tinkbox.model.hardware import Hardware, mac_of, namespace_of
 from tinkbox.model.keys import MOST, why_too_short
 from tinkbox.model.text import quoted
 
@@ -71,4 +71,4 @@ def only_machine(found: Sequence[str], key: str, known: Callable[[Sequence[str]]
 def _apart(hardware: Hardware, *, with_namespace: bool) -> str:
     """What a person tells a machine by, that has the name of another."""
     namespace = f", namespace {namespace_of(hardware)}" if with_namespace else ""
-    return f"{primary(hardware).mac}{namespace}"
+    return f"{mac_of(hardware) or 'no MAC'}{namespace}"

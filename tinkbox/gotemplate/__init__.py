@@ -7,8 +7,8 @@ randomness nor environment; values.py says which Python values stand for which o
 
     source -> lexer -> reader -> pipelines, parser -> nodes -> execution, with functions, variables and limits
 
-Different from Go on purpose: there are no complex numbers, no methods and nothing to `call`; `slice` ends at the length,
-not at the capacity; printf refuses widths and precisions beyond 4096; sources are nested 100 levels deep at most.
+Different from Go on purpose: there are no complex numbers and nothing to `call`; `slice` ends at the length,
+not at the capacity; sources are nested 100 levels deep at most.
 """
 
 from tinkbox.gotemplate.errors import GoError, TemplateError

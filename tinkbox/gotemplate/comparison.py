@@ -1,7 +1,8 @@
-"""eq, ne, lt, le, gt and ge: values compare within their kind only, and an int never with a float64."""
+"""eq, ne, lt, le, gt and ge: values compare within their kind only, and an integer never with a float64."""
 
 from tinkbox.gotemplate.errors import GoError
-from tinkbox.gotemplate.kinds import kind, to_bytes, type_name
+from tinkbox.gotemplate.kinds import INTEGERS, is_nil, kind, to_bytes, type_name
+from tinkbox.gotemplate.typed_values import Thing
 
 BASIC = {"bool", "int", "float64", "string"}
 
@@ -13,11 +14,21 @@ def eq(first: object, *others: object) -> bool:
     return any(_equal(first, other) for other in others)
 
 
+def _kind(value: object) -> str:
+    """Name the kind, that of all integers as `int`."""
+    name = kind(value)
+    return "int" if name in INTEGERS else name
+
+
 def _equal(first: object, other: object) -> bool:
-    kinds = kind(first), kind(other)
-    if "nil" in kinds:
-        return kinds == ("nil", "nil")
+    kinds = _kind(first), _kind(other)
     if kinds[0] == kinds[1] and kinds[0] in BASIC:
+        return first == other
+    if "nil" in kinds or (kinds[0] == kinds[1] and (is_nil(first) or is_nil(other))):
+        return is_nil(first) and is_nil(other)
+    if kinds == ("ptr", "ptr"):
+        return first is other
+    if isinstance(first, Thing) and type(first) is type(other):
         return first == other
     if BASIC.isdisjoint(kinds):
         raise GoError(f"non-comparable types: {type_name(first)} and {type_name(other)}")
@@ -31,7 +42,7 @@ def ne(first: object, second: object) -> bool:
 
 def lt(first: object, second: object) -> bool:
     """Compare two ints, two float64 or two strings, these by their bytes. Raises GoError for anything else."""
-    kinds = kind(first), kind(second)
+    kinds = _kind(first), _kind(second)
     if not BASIC.issuperset(kinds):
         raise GoError("invalid type for comparison")
     if kinds[0] != kinds[1]:

@@ -1,17 +1,14 @@
-"""fmt.Sprintf: the directives of a format string, and Go's notes on what does not fit.
-
-A width or a precision beyond MAX_SIZE is refused with a GoError: nobody wants it, and it costs memory.
-"""
+"""fmt.Sprintf: the directives of a format string, and Go's notes on what does not fit."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinkbox.gotemplate.errors import GoError
 from tinkbox.gotemplate.formatting import PLAIN, Paper, Spec, write_misfit, write_value
 from tinkbox.gotemplate.kinds import type_name
 
-MAX_SIZE = 4096
+MAX_SIZE = 1_000_000
+MAX_DIGITS = 100  # of a number with zeros before it
 INDEX = r"\[(?:[^\]]*\])?"
 DIRECTIVE = re.compile(
     rf"(?P<flags>[+\-# 0]*)(?P<first>{INDEX})?(?P<width>\*|[0-9]+)?"
@@ -23,7 +20,7 @@ DIRECTIVE = re.compile(
 def sprintf(form: str, *values: object) -> str:
     """Format as fmt.Sprintf does, its `%!d(string=hi)`, `%!d(MISSING)` and `%!(EXTRA int=1)` included.
 
-    Raises GoError for a width or precision beyond 4096, and like values.text().
+    Raises GoError like values.text().
     """
     return _Sprintf(form, values).run()
 
@@ -43,6 +40,10 @@ class _Sprintf:
             self.paper.write(self.form[position:percent])
             match = DIRECTIVE.match(self.form, percent + 1)
             assert match is not None  # every part of the pattern is optional
+            if _overflows(match["width"]) or _overflows(match["precision"]):
+                self.paper.write("%!(NOVERB)")
+                position = len(self.form)
+                break
             self._directive(match)
             position = match.end()
         self.paper.write(self.form[position:])
@@ -72,7 +73,7 @@ class _Sprintf:
         if verb in "vw" and spec.sharp:
             spec = replace(spec, sharp=False, sharp_v=True)
         if verb in "vw" and spec.plus:
-            spec = replace(spec, plus=False)
+            spec = replace(spec, plus=False, plus_v=True)
         if verb == "w":
             write_misfit(self.paper, value, verb, spec)
             return
@@ -89,7 +90,7 @@ class _Sprintf:
             return replace(spec, width=abs(width), minus=spec.minus or width < 0, zero=spec.zero and width >= 0)
         if match["first"] and (match["width"] or match["point"]):
             self.index_is_good = False
-        return replace(spec, width=_size(match["width"])) if match["width"] else spec
+        return replace(spec, width=int(match["width"])) if match["width"] else spec
 
     def _precision(self, match: re.Match[str], spec: Spec) -> Spec:
         if not match["point"]:
@@ -97,7 +98,7 @@ class _Sprintf:
         if match["second"]:
             self._take_index(match["second"])
         if match["precision"] != "*":
-            return replace(spec, precision=_size(match["precision"] or "0"))
+            return replace(spec, precision=int(match["precision"] or "0"))
         precision = self._take_int()
         if precision is None or precision < 0:
             self.paper.write("%!(BADPREC)")
@@ -120,7 +121,7 @@ class _Sprintf:
         self.next += 1
         if not isinstance(value, int) or isinstance(value, bool):
             return None
-        return _checked(value)
+        return value if abs(value) <= MAX_SIZE else None
 
     def _extra(self, values: Sequence[object]) -> None:
         if not values:
@@ -141,11 +142,6 @@ def _flags(flags: str) -> Spec:
     return Spec(minus="-" in flags, plus="+" in flags, sharp="#" in flags, space=" " in flags, zero="0" in flags)
 
 
-def _size(digits: str) -> int:
-    return _checked(int(digits) if len(digits) < 10 else 10**10)
-
-
-def _checked(size: int) -> int:
-    if abs(size) > MAX_SIZE:
-        raise GoError(f"a width or precision beyond {MAX_SIZE} is refused")
-    return size
+def _overflows(digits: str | None) -> bool:
+    """Tell whether Go gives up reading a width or a precision, and with it the rest of the format."""
+    return digits is not None and digits != "*" and (len(digits) > MAX_DIGITS or int(digits[:-1] or "0") > MAX_SIZE)

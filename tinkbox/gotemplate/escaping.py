@@ -4,6 +4,7 @@ from urllib.parse import quote_plus
 
 from tinkbox.gotemplate.formatting import sprint
 from tinkbox.gotemplate.kinds import to_bytes
+from tinkbox.gotemplate.structs import pointed_to
 
 HTML = str.maketrans({"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"})
 JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
@@ -25,7 +26,7 @@ def urlquery(*values: object) -> str:
 
 
 def _shown(values: tuple[object, ...]) -> str:
-    return sprint(*("<no value>" if each is None else each for each in values))
+    return sprint(*("<no value>" if each is None else pointed_to(each) for each in values))
 
 
 def _in_js(character: str) -> str:

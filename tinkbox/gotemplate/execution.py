@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
+from functools import partial
 
+from tinkbox.gotemplate.arguments import constant, fitting, go_name, is_nilable
 from tinkbox.gotemplate.errors import GoError, NoEntry
 from tinkbox.gotemplate.formatting import text
-from tinkbox.gotemplate.functions import Arity
+from tinkbox.gotemplate.functions import Arity, Typed, arity
 from tinkbox.gotemplate.kinds import kind, sorted_items, truth, type_name
 from tinkbox.gotemplate.limits import Budget
 from tinkbox.gotemplate.nodes import (
@@ -31,6 +33,8 @@ from tinkbox.gotemplate.nodes import (
 )
 from tinkbox.gotemplate.quoting import quote
 from tinkbox.gotemplate.spelling import suggestion
+from tinkbox.gotemplate.structs import NilPointer, Struct
+from tinkbox.gotemplate.typed_values import Thing
 from tinkbox.gotemplate.variables import Variables
 
 MAX_SHOWN = 60
@@ -184,10 +188,10 @@ class Execution:
         if isinstance(first, Function):
             return self._call(first, command, arguments, dot, last)
         self._here = first
-        if arguments or last is not Absent.ABSENT:
-            raise GoError(f"can't give argument to non-function {first}")
         if isinstance(first, Nil):
             raise GoError("nil is not a command")
+        if arguments or last is not Absent.ABSENT:
+            return self._call_method(first, command, arguments, dot, last)
         return self._operand(first, dot)
 
     def _operand(self, operand: Operand, dot: object) -> object:
@@ -199,16 +203,14 @@ class Execution:
                 return None
             case Literal():
                 return operand.value
-            case Field():
-                return _field(dot, operand.names)
-            case Variable():
-                return _field(self._variables.value(operand.name), operand.names)
+            case Field() | Variable():
+                return self._field(self._receiver(operand, dot), operand.names)
             case Function():
                 return self._call(operand, operand, (), dot, Absent.ABSENT)
             case Chain():
-                value = self._operand(operand.operand, dot)
+                value = self._receiver(operand, dot)
                 self._here = operand
-                return _field(value, operand.names)
+                return self._field(value, operand.names)
             case Pipeline():
                 return self._pipeline(operand, dot)
 
@@ -222,24 +224,79 @@ class Execution:
     ) -> object:
         self._here = function
         given = list(operands)
-        count = len(given) + (last is not Absent.ABSENT)
         if function.name not in self._functions:
             return self._short_circuit(function, given, dot, last)
-        call, arity = self._functions[function.name]
-        arity.check(function.name, count)
-        arguments = [self._operand(each, dot) for each in given]
-        if last is not Absent.ABSENT:
-            arguments.append(last)
+        call, takes = self._functions[function.name]
+        return self._apply(function.name, call, takes, whole, given, dot, last)
+
+    def _apply(
+        self,
+        name: str,
+        call: Callable[..., object],
+        takes: Arity,
+        whole: Operation,
+        operands: list[Operand],
+        dot: object,
+        last: object,
+    ) -> object:
+        """Call a function or a method with its arguments."""
+        takes.check(name, len(operands) + (last is not Absent.ABSENT))
+        arguments = [self._argument(each, takes.type_of(at), dot) for at, each in enumerate(operands)]
         self._here = whole
+        if last is not Absent.ABSENT:
+            arguments.append(fitting(last, takes.type_of(len(operands))))
         for each in arguments:
             self._budget.handle(each)
         try:
-            value = call(*arguments)
+            value = call.exact(*arguments) if isinstance(call, Typed) else call(*arguments)
             kind(value)
         except GoError as error:
-            raise GoError(f"error calling {function.name}: {error}") from error
+            raise GoError(f"error calling {name}: {error}") from error
         self._budget.keep(value)
         return value
+
+    def _argument(self, operand: Operand, wanted: str, dot: object) -> object:
+        """Give the value of an operand for a parameter of a type."""
+        if isinstance(operand, Literal):
+            self._here = operand
+            return constant(operand, wanted)
+        value = self._operand(operand, dot)
+        self._here = operand
+        # What a key has is an interface in Go, and a nil interface is no map; the nil that a pipeline gives is one.
+        if value is None and isinstance(operand, Field | Variable | Chain) and operand.names and is_nilable(wanted):
+            raise GoError(f"wrong type for value; expected {go_name(wanted)}; got interface {{}}")
+        return fitting(value, wanted)
+
+    def _receiver(self, operand: Field | Variable | Chain, dot: object) -> object:
+        """Give what the names of an operand are looked up in."""
+        if isinstance(operand, Field):
+            return dot
+        if isinstance(operand, Variable):
+            return self._variables.value(operand.name)
+        return self._operand(operand.operand, dot)
+
+    def _field(self, value: object, names: Iterable[str]) -> object:
+        """Follow names through maps, structs and methods without arguments. Raises GoError for what is not there."""
+        for name in names:
+            if isinstance(value, Thing):
+                value = self._apply(name, *_method(value, name), self._here, [], None, Absent.ABSENT)
+            else:
+                value = _field(value, name)
+        return value
+
+    def _call_method(
+        self, first: Operand, whole: Operation, operands: list[Operand], dot: object, last: object
+    ) -> object:
+        """Call the method that the last name of an operand is. Raises GoError if it is none."""
+        if not isinstance(first, Field | Variable | Chain) or not first.names:
+            raise GoError(f"can't give argument to non-function {first}")
+        *before, name = first.names
+        holder = self._field(self._receiver(first, dot), before)
+        self._here = first
+        if not isinstance(holder, Thing):
+            _field(holder, name)
+            raise GoError(f"{name} has arguments but cannot be invoked as function")
+        return self._apply(name, *_method(holder, name), whole, operands, dot, last)
 
     def _short_circuit(self, function: Function, operands: list[Operand], dot: object, last: object) -> object:
         """Evaluate `and` or `or`: give the first operand that decides, else the last one."""
@@ -253,17 +310,27 @@ class Execution:
         return value if last is Absent.ABSENT else last
 
 
-def _field(value: object, names: Iterable[str]) -> object:
-    """Follow names through maps. Raises GoError for a key that is not there."""
-    for name in names:
-        if value is None:
-            raise GoError(f"nil data; no entry for key {quote(name)}")
-        if not isinstance(value, Mapping):
-            raise GoError(f"can't evaluate field {name} in type {type_name(value)}")
-        if name not in value:
-            raise NoEntry(f"map has no entry for key {quote(name)}{suggestion(name, value)}", name, value)
-        value = value[name]
-    return value
+def _method(thing: Thing, name: str) -> tuple[Callable[..., object], Arity]:
+    """Give a method of a thing, and what it takes. Raises GoError if it has none of that name."""
+    method = thing.methods.get(name)
+    if method is None:
+        raise GoError(f"can't evaluate field {name} in type {thing.type_name}{suggestion(name, thing.methods)}")
+    return partial(method, thing), arity(method)
+
+
+def _field(value: object, name: str) -> object:
+    """Look up a key or a field. Raises GoError for one that is not there."""
+    if value is None:
+        raise GoError(f"nil data; no entry for key {quote(name)}")
+    if isinstance(value, NilPointer):
+        raise GoError(f"nil pointer evaluating {value.type_name}.{name}")
+    if not isinstance(value, Mapping):
+        raise GoError(f"can't evaluate field {name} in type {type_name(value)}")
+    if name not in value:
+        if isinstance(value, Struct):
+            raise GoError(f"can't evaluate field {name} in type {type_name(value)}{suggestion(name, value)}")
+        raise NoEntry(f"map has no entry for key {quote(name)}{suggestion(name, value)}", name, value)
+    return value[name]
 
 
 def _entries(value: object, pipeline: Pipeline) -> Iterable[tuple[object, object]]:
@@ -272,10 +339,10 @@ def _entries(value: object, pipeline: Pipeline) -> Iterable[tuple[object, object
         return ()
     if isinstance(value, list | tuple):
         return enumerate(tuple(value))
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not isinstance(value, Struct):
         return sorted_items(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if len(pipeline.variables) > 1:
             raise GoError(f"can't use {value} to iterate over more than one variable")
-        return ((None, number) for number in range(value))
+        return ((None, type(value)(number)) for number in range(value))
     raise GoError(f"range can't iterate over a value of type {type_name(value)}")

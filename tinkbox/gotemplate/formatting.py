@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 
 from tinkbox.gotemplate.errors import GoError
 from tinkbox.gotemplate.floats import format_float
-from tinkbox.gotemplate.kinds import joined, kind, sorted_items, to_bytes, type_name
+from tinkbox.gotemplate.kinds import is_nil, joined, kind, sorted_items, to_bytes, type_name
 from tinkbox.gotemplate.quoting import can_backquote, quote, quote_rune, rune
+from tinkbox.gotemplate.structs import NilPointer, Struct, pointed_to
+from tinkbox.gotemplate.typed_values import NamedInteger, Thing
 
 MAX_TEXT = 256 * 1024
 MAX_DEPTH = 100
+OF_POINTERS = "vpbodxX"
 FORMS = {"b": "b", "o": "o", "O": "o", "x": "x", "X": "X", "d": "d", "v": "d"}
 PREFIXES = {"b": "0b", "o": "0", "O": "0", "x": "0x", "X": "0X"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The flags, width and precision of one directive; `sharp_v` is the flag of %#v."""
+    """The flags, width and precision of one directive; `sharp_v` and `plus_v` are the flags of %#v and %+v."""
 
     minus: bool = False
     plus: bool = False
@@ -29,17 +32,25 @@ class Spec:
     width: int | None = None
     precision: int | None = None
     sharp_v: bool = False
+    plus_v: bool = False
 
     def pad(self, shown: str, *, zeros: bool | None = None) -> str:
         missing = (self.width or 0) - len(shown)
         if missing <= 0:
             return shown
+        check_length(missing)
         if self.minus:
             return shown + " " * missing
         return ("0" if (self.zero if zeros is None else zeros) else " ") * missing + shown
 
 
 PLAIN = Spec()
+
+
+def check_length(length: int) -> None:
+    """Refuse a text of that many characters before it is made: GoError beyond MAX_TEXT."""
+    if length > MAX_TEXT:
+        raise GoError(f"the text of a value is longer than {MAX_TEXT} characters")
 
 
 class Paper:
@@ -51,8 +62,7 @@ class Paper:
 
     def write(self, piece: str) -> None:
         self.left -= len(piece)
-        if self.left < 0:
-            raise GoError(f"the text of a value is longer than {MAX_TEXT} characters")
+        check_length(MAX_TEXT - self.left)
         self.pieces.append(piece)
 
     def text(self) -> str:
@@ -66,7 +76,7 @@ def text(value: object) -> str:
     """
     if isinstance(value, str):
         return value
-    return "<no value>" if value is None else show(value)
+    return "<no value>" if value is None else show(pointed_to(value))
 
 
 def show(value: object) -> str:
@@ -105,8 +115,18 @@ def write_value(paper: Paper, value: object, verb: str, spec: Spec, depth: int =
         name = type_name(value)
         paper.write(spec.pad(name if value is None or spec.precision is None else name[: spec.precision]))
         return
+    if spec.sharp_v and is_nil(value) and value is not None and verb == "v":
+        name = type_name(value)
+        paper.write(f"({name})(nil)" if name.startswith("*") else f"{name}(nil)")
+        return
     if isinstance(value, list | tuple) and verb != "p":
         _write_slice(paper, value, verb, spec, depth)
+        return
+    if isinstance(value, Struct) and verb != "p":
+        if depth and kind(value) == "ptr" and verb not in OF_POINTERS:
+            write_misfit(paper, value, verb, spec)
+            return
+        _write_struct(paper, value, verb, spec, depth)
         return
     if isinstance(value, Mapping) and verb != "p":
         _write_map(paper, value, verb, spec, depth)
@@ -124,7 +144,8 @@ def write_misfit(paper: Paper, value: object, verb: str, spec: Spec, depth: int 
         paper.write(f"%!{verb}(<nil>)")
         return
     paper.write(f"%!{verb}({type_name(value)}=")
-    write_value(paper, value, "v", spec, depth + 1)
+    inside = int(value) if isinstance(value, NamedInteger) else value  # whose text is not asked for here
+    write_value(paper, inside, "v", spec, 0 if isinstance(value, Struct) else depth + 1)
     paper.write(")")
 
 
@@ -135,7 +156,7 @@ def _nil(verb: str, spec: Spec, depth: int) -> str | None:
 
 
 def _write_slice(paper: Paper, value: Sequence[object], verb: str, spec: Spec, depth: int) -> None:
-    paper.write("[]interface {}{" if spec.sharp_v else "[")
+    paper.write(f"{type_name(value)}{{" if spec.sharp_v else "[")
     for index, each in enumerate(value):
         if index:
             paper.write(", " if spec.sharp_v else " ")
@@ -144,7 +165,7 @@ def _write_slice(paper: Paper, value: Sequence[object], verb: str, spec: Spec, d
 
 
 def _write_map(paper: Paper, value: Mapping[str, object], verb: str, spec: Spec, depth: int) -> None:
-    paper.write("map[string]interface {}{" if spec.sharp_v else "map[")
+    paper.write(f"{type_name(value)}{{" if spec.sharp_v else "map[")
     for index, (key, each) in enumerate(sorted_items(value)):
         if index:
             paper.write(", " if spec.sharp_v else " ")
@@ -152,6 +173,20 @@ def _write_map(paper: Paper, value: Mapping[str, object], verb: str, spec: Spec,
         paper.write(":")
         write_value(paper, each, verb, spec, depth + 1)
     paper.write("}" if spec.sharp_v else "]")
+
+
+def _write_struct(paper: Paper, value: Struct, verb: str, spec: Spec, depth: int) -> None:
+    """Write the fields in their order; what Go would show as an address in memory is written out as well."""
+    name = value.type_name
+    pointer = "&" if name.startswith("*") and depth == 0 else ""
+    paper.write(f"{pointer}{name.removeprefix('*')}{{" if spec.sharp_v else f"{pointer}{{")
+    for index, (field, each) in enumerate(value.items()):
+        if index:
+            paper.write(", " if spec.sharp_v else " ")
+        if spec.sharp_v or spec.plus_v:
+            paper.write(f"{field}:")
+        write_value(paper, each, verb, spec, depth + 1)
+    paper.write("}")
 
 
 def _scalar(value: object, verb: str, spec: Spec) -> str | None:
@@ -162,9 +197,16 @@ def _scalar(value: object, verb: str, spec: Spec) -> str | None:
         return _string(value, verb, spec)
     if isinstance(value, float):
         return _float(value, verb, spec)
+    if isinstance(value, NamedInteger) and verb in "vsqxX" and not spec.sharp_v:
+        return _string(value.text(), verb, spec)
     if isinstance(value, int):
-        kind(value)
+        if kind(value).startswith("uint") and spec.sharp_v and verb == "v":
+            return _int(int(value), "x", replace(spec, sharp=True))
         return _int(int(value), verb, spec)
+    if isinstance(value, NilPointer):
+        return spec.pad("<nil>") if verb == "v" else _int(0, verb, spec) if verb in OF_POINTERS else None
+    if isinstance(value, Thing):
+        return _string(value.text(), verb, spec)
     kind(value)
     return None
 
@@ -197,6 +239,7 @@ def _float(value: float, verb: str, spec: Spec) -> str | None:
     if verb not in "beEfFgGxX":
         return None
     verb = "f" if verb == "F" else verb
+    check_length(spec.precision or 0)
     shown = format_float(value, verb, spec.precision, sharp=spec.sharp and not spec.sharp_v)
     sign = shown[0] if shown[0] in "+-" else "+"
     digits = shown.lstrip("+-")
@@ -226,6 +269,7 @@ def _int(value: int, verb: str, spec: Spec) -> str | None:
     least = spec.precision
     if least is None and spec.zero and not spec.minus and spec.width:
         least = spec.width - len(sign)
+    check_length(least or 0)
     if spec.precision == 0 and value == 0:
         return spec.pad("", zeros=False)
     digits = format(abs(value), FORMS[verb]).rjust(least or 0, "0")
@@ -238,6 +282,7 @@ def _int(value: int, verb: str, spec: Spec) -> str | None:
 
 def _unicode(value: int, spec: Spec) -> str:
     unsigned = value & 0xFFFF_FFFF_FFFF_FFFF
+    check_length(spec.precision or 0)
     shown = "U+" + f"{unsigned:X}".rjust(max(4, spec.precision or 0), "0")
     if spec.sharp and unsigned <= 0x10FFFF and rune(unsigned).isprintable():
         shown += f" '{rune(unsigned)}'"

@@ -13,17 +13,24 @@ from tinkbox.gotemplate.directives import sprintf
 from tinkbox.gotemplate.errors import GoError
 from tinkbox.gotemplate.escaping import html, js, urlquery
 from tinkbox.gotemplate.formatting import sprint, sprintln
-from tinkbox.gotemplate.kinds import byte_length, from_bytes, kind, to_bytes, truth, type_name
+from tinkbox.gotemplate.kinds import INTEGERS, byte_length, from_bytes, kind, to_bytes, truth, type_name
+from tinkbox.gotemplate.structs import Struct
+from tinkbox.gotemplate.typed_values import Byte, StringMap
 
 MAX_INDEXES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arity:
-    """How many arguments a function takes; `most` is None if there is no bound."""
+    """How many arguments a function takes, `most` None if there is no bound, and the types of its parameters.
+
+    Beyond `types`, parameters are of the type `rest`.
+    """
 
     least: int
     most: int | None
+    types: tuple[str, ...] = ()
+    rest: str = "any"
 
     def check(self, name: str, count: int) -> None:
         """Raises GoError if the number of arguments does not fit."""
@@ -33,9 +40,38 @@ class Arity:
             want = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
             raise GoError(f"wrong number of args for {name}: want {want} got {count}")
 
+    def type_of(self, position: int) -> str:
+        """The type of the parameter at a position."""
+        return self.types[position] if position < len(self.types) else self.rest
+
+
+class Typed:
+    """A function that says of which types its parameters are: those of arguments.py; the last may end in `...`.
+
+    A template calls `exact`, with as many arguments as there must be, and of these types. Other callers, who do not have Go's
+    types, call the function itself.
+    """
+
+    __slots__ = ("_called", "exact", "parameters")
+
+    def __init__(
+        self, exact: Callable[..., object], *parameters: str, called: Callable[..., object] | None = None
+    ) -> None:
+        self.parameters = parameters
+        self.exact = exact
+        self._called = called or exact
+
+    def __call__(self, *arguments: object) -> object:
+        return self._called(*arguments)
+
 
 def arity(function: Callable[..., object]) -> Arity:
-    """Count the positional parameters of a function."""
+    """Count the positional parameters of a function; one that is not Typed takes values of any type."""
+    if isinstance(function, Typed):
+        is_open = bool(function.parameters) and function.parameters[-1].endswith("...")
+        fixed = function.parameters[:-1] if is_open else function.parameters
+        rest = function.parameters[-1].removesuffix("...") if is_open else "any"
+        return Arity(least=len(fixed), most=None if is_open else len(fixed), types=fixed, rest=rest)
     parameters = inspect.signature(function).parameters.values()
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)
@@ -53,7 +89,7 @@ def length(value: object) -> int:
     """Count bytes, elements or entries. Raises GoError for values without a length."""
     if isinstance(value, str):
         return byte_length(value)
-    if isinstance(value, list | tuple | Mapping):
+    if isinstance(value, list | tuple | Mapping) and not isinstance(value, Struct):
         return len(value)
     raise GoError(f"len of type {type_name(value)}")
 
@@ -70,20 +106,20 @@ def index(item: object, *indexes: object) -> object:
 def _element(item: object, at: object) -> object:
     if item is None:
         raise GoError("index of nil pointer")
-    if isinstance(item, Mapping):
+    if isinstance(item, Mapping) and not isinstance(item, Struct):
         if not isinstance(at, str):
             raise GoError(f"value has type {type_name(at)}; should be string")
-        return item.get(at)
+        return item.get(at, "" if isinstance(item, StringMap) else None)
     if isinstance(item, str):
         data = to_bytes(item)
-        return data[_position(at, len(data) - 1)]
+        return Byte(data[_position(at, len(data) - 1)])
     if isinstance(item, list | tuple):
         return item[_position(at, len(item) - 1)]
     raise GoError(f"can't index item of type {type_name(item)}")
 
 
 def _position(at: object, last: int) -> int:
-    if kind(at) != "int" or not isinstance(at, int):
+    if kind(at) not in INTEGERS or not isinstance(at, int):
         raise GoError(f"cannot index slice/array with type {type_name(at)}")
     if not 0 <= at <= last:
         raise GoError(f"index out of range: {at}")
@@ -102,7 +138,7 @@ def cut(item: object, *indexes: object) -> object:
         return from_bytes(data[start:end])
     if isinstance(item, list | tuple):
         start, end = _bounds(indexes, len(item))
-        return list(item[start:end])
+        return item[start:end] if type(item) is list else type(item)(item[start:end])
     raise GoError(f"can't slice item of type {type_name(item)}")
 
 

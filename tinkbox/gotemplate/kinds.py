@@ -1,45 +1,59 @@
 """How Go sees a Python value: its kind, its type, whether it is true, and the bytes of its strings.
 
 nil is None, and bool, int, float64, string, slice and map are bool, int, float, str, list or tuple, and Mapping with
-str keys. Nothing else is a value. A Go string is bytes: those that are no UTF-8 live in Python's str as the surrogates
-of `surrogateescape`.
+str keys; structs.py and typed_values.py have the rest. Nothing else is a value. A Go string is bytes: those that are no
+UTF-8 live in Python's str as the surrogates of `surrogateescape`.
 """
 
 from collections.abc import Mapping
 
 from tinkbox.gotemplate.errors import GoError
+from tinkbox.gotemplate.structs import NilPointer, NilSlice, Struct
+from tinkbox.gotemplate.typed_values import Byte, Int64, NamedInteger, NilMap, Thing
 
 INT_MIN, INT_MAX, UINT_MAX = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 TYPES = {
     "nil": "<nil>",
-    "bool": "bool",
-    "int": "int",
-    "float64": "float64",
-    "string": "string",
     "slice": "[]interface {}",
     "map": "map[string]interface {}",
 }
+# Of most values the kind is looked up, which is quicker.
+EXACT = {
+    type(None): "nil",
+    bool: "bool",
+    str: "string",
+    float: "float64",
+    list: "slice",
+    tuple: "slice",
+    dict: "map",
+    Int64: "int64",
+    Byte: "uint8",
+}
+INTEGERS = {"int", "int64", "uint64", "uint8"}
 
 
 def kind(value: object) -> str:
-    """Name the Go kind of a value: nil, bool, int, float64, string, slice or map.
+    """Name the Go kind of a value: nil, bool, one of INTEGERS, float64, string, slice, map, struct or ptr.
 
     Raises GoError for what no template can hold: callables, other objects, integers beyond 64 bits.
     """
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "bool"
+    exact = EXACT.get(type(value))
+    if exact:
+        return exact
     if isinstance(value, str):
         return "string"
+    if isinstance(value, NamedInteger):
+        return value.kind_name
     if isinstance(value, int):
         if not INT_MIN <= value <= UINT_MAX:
             raise GoError("an integer does not fit into 64 bits")
-        return "int"
+        return getattr(value, "type_name", "int" if value <= INT_MAX else "uint64")
     if isinstance(value, float):
         return "float64"
     if isinstance(value, list | tuple):
         return "slice"
+    if isinstance(value, Struct | Thing | NilPointer):
+        return "ptr" if value.type_name.startswith("*") else "struct"
     if isinstance(value, Mapping):
         return "map"
     raise GoError(f"a template cannot hold a value of type {type(value).__name__}")
@@ -47,7 +61,10 @@ def kind(value: object) -> str:
 
 def type_name(value: object) -> str:
     """Name the type as %T does: `map[string]interface {}`, `float64`, `<nil>`. Raises GoError like kind()."""
-    return TYPES[kind(value)]
+    basic = kind(value)
+    if type(value) in EXACT:
+        return TYPES.get(basic, basic)
+    return getattr(value, "type_name", None) or TYPES.get(basic, basic)
 
 
 def truth(value: object) -> bool:
@@ -55,8 +72,14 @@ def truth(value: object) -> bool:
 
     Raises GoError like kind().
     """
-    kind(value)
+    if kind(value) in {"struct", "ptr"}:
+        return not is_nil(value)
     return bool(value)
+
+
+def is_nil(value: object) -> bool:
+    """Tell whether a value is nil itself, or a slice, map or pointer that is."""
+    return value is None or isinstance(value, NilSlice | NilMap | NilPointer)
 
 
 def sorted_items(mapping: Mapping[str, object]) -> list[tuple[str, object]]:

@@ -1,21 +1,62 @@
 """Go's view on Python values, in one place for those who write functions for templates.
 
 The parts: kinds.py (kinds, truth, bytes of strings), formatting.py (fmt.Sprint and its relatives),
-directives.py (fmt.Sprintf), quoting.py (strconv.Quote), errors.py (GoError). A function
-refuses to build a string of more than MAX_TEXT characters.
+directives.py (fmt.Sprintf), quoting.py (strconv.Quote), typed_values.py and structs.py (values of other types than the
+plain ones), functions.py (what a function takes), errors.py (GoError). A function refuses to build a string of more than MAX_TEXT characters.
 """
 
 from tinkbox.gotemplate.directives import sprintf
 from tinkbox.gotemplate.errors import GoError
 from tinkbox.gotemplate.formatting import MAX_TEXT, sprint, sprintln, text
-from tinkbox.gotemplate.kinds import byte_length, from_bytes, joined, kind, sorted_items, to_bytes, truth, type_name
+from tinkbox.gotemplate.functions import Typed
+from tinkbox.gotemplate.kinds import (
+    INTEGERS,
+    byte_length,
+    from_bytes,
+    is_nil,
+    joined,
+    kind,
+    sorted_items,
+    to_bytes,
+    truth,
+    type_name,
+)
 from tinkbox.gotemplate.quoting import quote
+from tinkbox.gotemplate.structs import NIL_SLICE, NilPointer, Struct
+from tinkbox.gotemplate.typed_values import (
+    NIL_MAP,
+    Int64,
+    Ints,
+    Lists,
+    NamedInteger,
+    NilStrings,
+    StringMap,
+    Strings,
+    Thing,
+    Uint64,
+)
 
 __all__ = [
+    "INTEGERS",
     "MAX_TEXT",
+    "NIL_MAP",
+    "NIL_SLICE",
     "GoError",
+    "Int64",
+    "Ints",
+    "Lists",
+    "NamedInteger",
+    "NilPointer",
+    "NilStrings",
+    "StringMap",
+    "Strings",
+    "Struct",
+    "Thing",
+    "Typed",
+    "Uint64",
     "byte_length",
     "from_bytes",
+    "is_nil",
     "joined",
     "kind",
     "quote",

@@ -7,10 +7,11 @@ from dataclasses import replace
 from tinkbox.hosting import Place
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
-from tinkbox.model.errors import Unavailable
-from tinkbox.model.image import parse_reference
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.image import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import HostFolder, Resources
+from tinkbox.model.volumes import parse_volume
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
@@ -49,24 +50,35 @@ class ServiceContainer:
         self._wanted = wanted
         self._folder = folder
         self.service = wanted.service
-        self._reference = parse_reference(wanted.service.spec.image)
+        image = parse_reference(wanted.service.spec.image)
+        self._sources = Sources.of(image, place.registry, appliance_only=wanted.appliance_only)
+        self._at = 0  # which of them it comes from
 
     @property
     def image(self) -> str:
-        """The image's full name: without a registry's host it comes from the appliance."""
-        return self._reference.at(self._reference.host or self._place.registry)
+        """The image's full name where it comes from: the appliance, or the host in its name."""
+        return self._sources.names[self._at].pulled
 
     async def pull(self) -> str:
         """Fetch its image; returns the digest, empty when it is not known.  Raises RegistryAway, or ContainerFailed."""
+        self._at = 0
+        while (digest := await self._pulled()) is None:
+            self._at += 1
+        if digest and not self._sources.names[0].digest:
+            self._sources = self._sources.pinned(digest)
+        return self._sources.names[0].digest
+
+    async def _pulled(self) -> str | None:
+        """The same from where it comes from; None: that has it not, and the next is to be asked."""
+        ours = self._sources.names[self._at].host == self._place.registry
         try:
-            digest = await self._runtime.pull(self.image)
+            return await self._runtime.pull(self.image)
         except ContainerFailed as error:
-            if error.reason == Reason.REGISTRY_UNREACHABLE and not self._reference.host:
+            if error.reason == Reason.REGISTRY_UNREACHABLE and ours:
                 raise RegistryAway(str(error)) from None
+            if error.reason == Reason.IMAGE_NOT_FOUND and self._at + 1 < len(self._sources.names):
+                return None
             raise
-        if not self._reference.digest:
-            self._reference = replace(self._reference, digest=digest)
-        return self._reference.digest
 
     async def found(self) -> Container | None:
         """It, if it was made."""
@@ -112,15 +124,18 @@ class ServiceContainer:
             return {}
         mounted: dict[str, HostFolder] = {}
         for volume in self.service.spec.volumes:
-            source, _, rest = volume.partition(":")
-            target, _, mode = rest.partition(":")
+            try:
+                parsed = parse_volume(volume, shortest=1)
+            except Invalid as error:
+                raise ContainerFailed(Reason.UNKNOWN_VOLUME, f"the volume {volume}: {error}") from None
+            source = parsed.source
             if source not in known:
                 text = (
                     f"the volume {volume}: {source} is none that services.volumes in the appliance's tinkbox.yaml names"
                 )
                 raise ContainerFailed(Reason.UNKNOWN_VOLUME, text)
             folder = known[source]
-            mounted[target] = replace(folder, read_only=folder.read_only or mode == "ro")
+            mounted[parsed.target] = replace(folder, read_only=folder.read_only or "ro" in parsed.modes)
         return mounted
 
     def ports(self, exposed: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Callable
 
 from tinkbox.hosting import Place
+from tinkbox.model.namespaces import MACHINE
 from tinkbox.model.reasons import Reason
-from tinkbox.runtime import MACHINE, ContainerFailed
+from tinkbox.runtime import ContainerFailed
 from tinkbox.runtime.hosting import Network, ServiceRuntime
 
 LENGTH = 28  # the prefix of a workflow's network: 13 services

@@ -15,9 +15,11 @@ from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import (
     ENDED,
     SETTLED_SECONDS,
+    TOLD_RESTARTS,
     UP_SECONDS,
     Phase,
     PlannedService,
+    Restarted,
     RestartPolicy,
     Standing,
 )
@@ -125,7 +127,14 @@ def ended(
     if delay is not None:
         message = f"{how}: started again in {delay:.0f} s"
         restarts = standing.restarts + 1
-        standing = replace(standing, phase=Phase.RESTARTING, message=message, restarts=restarts)
+        restarted = Restarted(number=restarts, exit_code=look.exit_code, signal=name, message=message)
+        standing = replace(
+            standing,
+            phase=Phase.RESTARTING,
+            message=message,
+            restarts=restarts,
+            restarted=(*standing.restarted, restarted)[-TOLD_RESTARTS:],
+        )
         return replace(note, standing=standing, row=row + 1, decided=look.ended_at), delay
     if look.exit_code == 0 and service.spec.restart.policy is not RestartPolicy.ALWAYS:
         if look.health in (None, Health.HEALTHY) or note.ready:

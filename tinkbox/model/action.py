@@ -23,6 +23,7 @@ class Action:
     `timeout` is in seconds; 0 or absent in the text means one hour.  `retries` counts the attempts that a
     failure may be followed by, `reboot` says that the machine goes away by intention, `until` what has to happen then.
     Without `helper` its command is process 1 of its container, and nothing can hold it where it ends.
+    `pid` and `network` are as the engine takes them (`namespaces`); empty: a process namespace of its own, and the machine's network.
     `wipes` are the disks that it overwrites, each as a selection (`disk_selection`): one that holds what no workflow put
     there is not touched unless a person confirmed it.  `disk` is the selection of the one that it is told of; empty: none.
     """
@@ -36,6 +37,7 @@ class Action:
     volumes: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     pid: str = ""
+    network: str = ""
     retries: int = 0
     reboot: bool = False
     until: Until = Until.SEEN

@@ -64,6 +64,9 @@ class Boot(StrEnum):
     PARKED = "parked"  # three boots without progress
     WORKFLOW = "workflow"  # it holds a ticket, and its workflow supplies the boot script
     WAITING = "waiting"  # the same, but the service that supplies it is not ready yet
+    OWN_SCRIPT = "own script"  # its hardware document has its boot script
+    OWN_OSIE = "own OSIE"  # it holds a ticket, and its hardware document names another OSIE
+    ELSEWHERE = "elsewhere"  # its hardware document names another boot server
 
 
 class Loader(StrEnum):
@@ -91,7 +94,8 @@ class Plan:
     """What we decided to tell one machine.  No plan at all means silence.
 
     `workflow` and `reason` are shown on the machine's console: on whose behalf, and why it is parked or waits.
-    `script` is the URL of what the workflow supplies.  `hardware_id` is empty for a machine that nobody knows.
+    `script` is the URL of what the workflow supplies.  `ticket` tells that a worker is to work on it.  `hardware_id` is empty for a
+    machine that nobody knows.
     `interface` has the address to give: the reserved one, or that of `lease`; None: another server gives it.
     `firmware` is whether its cards need some.
     """
@@ -102,6 +106,7 @@ class Plan:
     workflow: str = ""
     reason: str = ""
     script: str = ""
+    ticket: bool = False
     loader: Loader = Loader.IPXE
     local_boot: LocalBoot | None = None
     lease: Lease | None = None
@@ -133,6 +138,7 @@ class Stage(StrEnum):
     PARKED = "parked"
     SERVICES = "waits for its workflow's services"
     SUPPLIED = "boots what its workflow supplies"
+    OWN_BOOT = "boots what its hardware document names"
     DISCOVERY = "boots to tell what it is"
     INVENTORY = "told what it is"
     IGNORED = "was not answered"

@@ -25,7 +25,11 @@ class Stored(Enum):
     RECORDINGS = "recordings", "recordings of shells", "delete workflows, or lower retention.workflows"
     TIMELINES = "timelines", "boot timelines, syslog and notes of machines", "delete hardware that is gone"
     DISCOVERED = "discovered", "unknown machines and their inventories", "accept or refuse unknown machines"
-    IMAGES = "images", "images in the registry", "delete images that no machine needs (tinkbox image delete)"
+    IMAGES = (
+        "images",
+        "images in the registry",
+        "free what no image needs (tinkbox image gc), or delete images (tinkbox image delete)",
+    )
 
     def __init__(self, title: str, about: str, remedy: str) -> None:
         self.title = title

@@ -34,12 +34,23 @@ class NotFound(Refusal):
 
 
 class Invalid(Refusal):
-    """The document or argument is wrong; `problems` lists everything that is, but for so many `more`."""
+    """The document or argument is wrong; `problems` lists everything that is, but for so many `more`.
 
-    def __init__(self, summary: str, problems: Sequence[Problem] = (), more: int = 0) -> None:
+    Those that are `ignored` would not refuse it by themselves: they are told, for they may be why another one is there.
+    """
+
+    def __init__(
+        self, summary: str, problems: Sequence[Problem] = (), more: int = 0, ignored: Sequence[Problem] = ()
+    ) -> None:
         super().__init__(summary)
         self.problems = tuple(problems)
         self.more = more
+        self.ignored = tuple(ignored)
+
+    @property
+    def reasons(self) -> tuple[Problem, ...]:
+        """The problems that refuse it."""
+        return tuple(each for each in self.problems if each not in self.ignored)
 
 
 class Conflict(Refusal):

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Verdict
+from tinkbox.model.devices import as_text
 from tinkbox.model.errors import Invalid
 from tinkbox.model.journal import Entry, summary
 from tinkbox.model.reasons import Reason
@@ -63,7 +64,7 @@ def created(workflow: Workflow) -> Fact:
     return "workflow.created", {
         "name": workflow.name,
         "template": workflow.template_id,
-        "devices": {name: briefly(value, PARAMETER) for name, value in workflow.devices.items()},
+        "devices": {name: briefly(as_text(value), PARAMETER) for name, value in workflow.devices.items()},
         "workers": workflow.workers(),
         "actions": actions,
         "skipped": skipped,

@@ -12,8 +12,13 @@ _HOST = re.compile(
 )
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*\Z")
+MAX_REPOSITORY = 255
 TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+SHA256 = re.compile(r"sha256:[0-9a-f]{64}\Z")
+# What OCI's image-spec registers ("Digests": "Registered algorithms").
+ALGORITHMS = ("sha256", "sha512")
+DIGEST = re.compile(r"(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})\Z")
+_DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")  # the first is how it is spelled
 # A host with its port, where no name follows it.
 _REGISTRY = re.compile(r"(?:[^/:@]*\.[^/:@]*|localhost):\d{1,5}\Z")
 
@@ -32,9 +37,24 @@ class Reference:
         """What picks the manifest within the repository: the digest, else the tag, else `latest`."""
         return self.digest or self.tag or "latest"
 
-    def at(self, host: str) -> str:
-        """The full name when pulled from `host`."""
-        name = f"{host}/{self.repository}"
+    @property
+    def kept_as(self) -> str:
+        """The repository of the appliance's own registry that it is kept in: `HOST/PATH`, or the path where it has no host.
+
+        The repository may be too long for a registry.  A port stands behind `_`, which no host has and a repository may have
+        (`lab.example_5000/tools/wipe`).  Docker Hub has one spelling: `docker.io/library/alpine` for `index.docker.io/alpine`.
+        """
+        host = self.host.lower()
+        if not host:
+            return self.repository
+        if host in _DOCKER_HUB:
+            return f"{_DOCKER_HUB[0]}/{self.repository if '/' in self.repository else f'library/{self.repository}'}"
+        return f"{host.replace(':', '_')}/{self.repository}"
+
+    @property
+    def pulled(self) -> str:
+        """The full name to pull it by from its host: with the digest alone where it has one."""
+        name = f"{self.host}/{self.repository}"
         return f"{name}@{self.digest}" if self.digest else f"{name}:{self.tag or 'latest'}"
 
     def __str__(self) -> str:
@@ -57,13 +77,34 @@ def parse_reference(text: str) -> Reference:
     repository, _, tag = name.partition(":")
     if (
         not REPOSITORY.match(repository)
-        or len(repository) > 255
+        or len(repository) > MAX_REPOSITORY
         or (host and not _HOST.match(host))
         or (":" in name and not TAG.match(tag))
         or ("@" in text and not DIGEST.match(digest))
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where an image is asked for, in this order: each name with the registry that it is pulled from."""
+
+    names: tuple[Reference, ...]
+
+    @classmethod
+    def of(cls, image: Reference, registry: str, *, appliance_only: bool) -> "Sources":
+        """The appliance's `registry` first, then the host in the image's name unless it is asked for in the appliance only."""
+        if image.host == registry:
+            return cls(names=(image,))
+        ours = replace(image, host=registry, repository=image.kept_as)
+        if not image.host or appliance_only:
+            return cls(names=(ours,))
+        return cls(names=(ours, image) if len(ours.repository) <= MAX_REPOSITORY else (image,))
+
+    def pinned(self, digest: str) -> "Sources":
+        """The same for these bytes."""
+        return Sources(names=tuple(replace(each, digest=digest) for each in self.names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""Tinkerbell's Kubernetes documents (`tinkerbell.org/v1alpha1`): every field, and what tinkbox cannot do with it.
+"""Tinkerbell's Kubernetes documents: every field, and what tinkbox cannot do with it.
 
 A shape is an example of a document with Go's zero values: "" is text, 0 a whole number, False a flag, None anything,
-`[inner]` a list, `{"*": inner}` keys of any name, `("a", "b")` keys of these names with anything.
+`[inner]` a list, `{"*": inner}` keys of any name, `("a", "b")` keys of these names with anything.  Keys have the order of
+Go's fields, in which templates print structs.
 """
 
 import uuid
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 GROUP, VERSION = "tinkerbell.org", "v1alpha1"
+BMC_GROUP, VERSION_2 = "bmc.tinkerbell.org", "v1alpha2"
 DEFAULT_NAMESPACE = "default"
 # Identities that are made from namespace and name, so that the same document is the same machine again.
 _IDENTITIES = uuid.UUID("5f0e5c0b-1f6e-5c39-9d5f-6f1b3a0a7e21")
@@ -17,7 +19,7 @@ _IDENTITIES = uuid.UUID("5f0e5c0b-1f6e-5c39-9d5f-6f1b3a0a7e21")
 _PARTITION = {"label": "", "number": 0, "size": 0, "start": 0, "type_guid": ""}
 _FILE = {"path": "", "contents": "", "mode": 0, "uid": 0, "gid": 0}
 _FILESYSTEM = {
-    "mount": {"device": "", "format": "", "point": "", "files": [_FILE], "create": {"force": False, "options": [""]}}
+    "mount": {"device": "", "format": "", "files": [_FILE], "create": {"force": False, "options": [""]}, "point": ""}
 }
 _OPERATING_SYSTEM = {"slug": "", "distro": "", "version": "", "image_tag": "", "os_slug": ""}
 _INSTANCE = {
@@ -71,13 +73,13 @@ _NETBOOT = {
     "ipxe": {"url": "", "contents": "", "binary": ""},
     "osie": {"baseURL": "", "kernel": "", "initrd": "", "kernelParams": [""]},
     "pxelinux": {"config": ""},
-    "rpi": {"serialNum": "", "firmwarePath": "", "configTxt": ""},
+    "rpi": {"configTxt": "", "firmwarePath": "", "serialNum": ""},
 }
 INTERFACE: Mapping[str, Any] = {
-    "disableDhcp": False,
-    "dhcp": _DHCP,
     "netboot": _NETBOOT,
     "isoboot": {"sourceISO": ""},
+    "dhcp": _DHCP,
+    "disableDhcp": False,
 }
 # Kubernetes' ObjectMeta (k8s.io/apimachinery, meta/v1), and clusterName, which it had until 1.24.
 OBJECT_META = (
@@ -87,6 +89,8 @@ OBJECT_META = (
 )  # fmt: skip
 # Before the names of annotations that mean something to tinkbox; of others everybody has his own.
 OWN_ANNOTATIONS = "tinkbox.internal/"
+# Tinkerbell's own, of any document: its value is the reason, which may be empty (pkg/constant).
+DISABLED_ANNOTATION = "tinkerbell.org/disabled"
 _HEAD = {"apiVersion": "", "kind": "", "metadata": OBJECT_META}
 HARDWARE: Mapping[str, Any] = {
     **_HEAD,
@@ -103,6 +107,56 @@ HARDWARE: Mapping[str, Any] = {
         "resources": None,
         "userData": "",
         "vendorData": "",
+    },
+    "status": None,
+}
+_IP = {"address": "", "gateway": "", "prefix": ""}
+# Of interfaces by their MACs.
+INTERFACE_2: Mapping[str, Any] = {
+    "dhcp": {
+        "ipv4": {
+            "disabled": False,
+            "bootFileName": "",
+            "classlessStaticRoutes": [{"destinationDescriptor": "", "router": ""}],
+            "domainName": "",
+            "domainSearchList": [""],
+            "hostname": "",
+            "leaseTimeSeconds": 0,
+            "nameservers": [""],
+            "tftpServerName": "",
+            "ntpServers": [""],
+            "vlanID": "",
+        },
+        "ipv6": None,
+    },
+    "ipam": {"ipv4": _IP, "ipv6": _IP},
+    "netboot": {
+        "disabled": False,
+        "ipxe": {"binary": "", "script": "", "url": ""},
+        "pxelinux": {"config": ""},
+        "rpi": {"configTxt": "", "firmwarePath": "", "serialNum": ""},
+    },
+}
+HARDWARE_2: Mapping[str, Any] = {
+    **_HEAD,
+    "spec": {
+        "agentID": "",
+        "arch": "",
+        "auto": {"enrollmentEnabled": False},
+        "bmc": None,
+        "instance": {
+            "lookupID": "",
+            "metadata": "",
+            "networkConfig": "",
+            "osie": {"initrdURL": "", "isoURL": "", "kernelParams": [""], "kernelURL": ""},
+            "sshKeys": [""],
+            "userdata": "",
+            "vars": {"*": ""},
+            "vendordata": "",
+        },
+        "networkInterfaces": {"*": INTERFACE_2},
+        "references": None,
+        "storageDevices": [{"name": ""}],
     },
     "status": None,
 }
@@ -124,6 +178,92 @@ WORKFLOW: Mapping[str, Any] = {
     },
     "status": None,
 }
+# The rules are patterns of JSON (`tinkbox.model.json_patterns`).
+WORKFLOW_RULE_SET: Mapping[str, Any] = {
+    **_HEAD,
+    "spec": {
+        "rules": [""],
+        "workflow": {
+            "disabled": False,
+            "namespace": "",
+            "addAttributes": False,
+            "template": {"agentValue": "", "kvs": {"*": ""}, "ref": ""},
+        },
+    },
+    "status": None,
+}
+POLICY: Mapping[str, Any] = {
+    **_HEAD,
+    "spec": {
+        "rules": {
+            "workflowAutoCreation": [
+                {
+                    "rules": [None],
+                    "config": {
+                        "namespace": "",
+                        "addAttributes": False,
+                        "disabled": False,
+                        "globals": None,
+                        "references": None,
+                        "timeoutSeconds": 0,
+                        "tasks": [None],
+                    },
+                }
+            ],
+            "referenceAccess": None,
+        }
+    },
+}
+TASK: Mapping[str, Any] = {
+    **_HEAD,
+    "spec": {
+        "actions": [
+            {
+                "name": "",
+                "if": "",
+                "image": "",
+                "command": "",
+                "args": [""],
+                "env": {"*": ""},
+                "volumes": [""],
+                "namespaces": {"network": "", "pid": ""},
+                "retries": 0,
+                "timeoutSeconds": 0,
+                "background": False,
+            }
+        ],
+        "env": {"*": ""},
+        "references": None,
+        "vars": {"*": ""},
+        "volumes": [""],
+    },
+}
+_EXTRA = {"env": {"*": ""}, "templateMap": {"*": ""}, "volumes": [""]}
+_REFERENCE = {"name": "", "namespace": ""}
+WORKFLOW_2: Mapping[str, Any] = {
+    **_HEAD,
+    "spec": {
+        "disabled": False,
+        "globals": _EXTRA,
+        "references": None,
+        "timeoutSeconds": 0,
+        "tasks": [
+            {
+                "agentID": "",
+                "extra": _EXTRA,
+                "hardware": {
+                    "bootOptions": {"toggleNetboot": False, "isoURL": "", "bootMode": "", "customboot": None},
+                    "hardwareRef": _REFERENCE,
+                },
+                "timeoutSeconds": 0,
+                "taskRef": _REFERENCE,
+            }
+        ],
+        "vars": {"*": ""},
+    },
+    "status": None,
+}
+_KEPT_WHOLE: Mapping[str, Any] = {**_HEAD, "spec": None, "status": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,41 +275,106 @@ class Unheeded:
 
 
 _NO_BMC = "tinkbox does not speak to BMCs: power the machine on yourself"
+_NO_ISO = "there is no booting from ISO images: the machine has to netboot (allowPXE), and you power it on yourself"
+_KEPT_FOR_BMC = Unheeded(text="kept and exported, and nothing here drives it yet; a Secret that it names is not read")
+_INVENTORY = Unheeded(text="what a machine is made of is kept with the machine: `tinkbox hardware get` shows it")
+_NO_WAITING = Unheeded(
+    text="a workflow cannot be held back: leave its document out, and give it without disabled when it is to run",
+    harmful=True,
+)
+_NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
+_NO_ENROLMENT = Unheeded(text="discovery.rules bind templates to machines that nobody knows, and to no others")
+_NO_REFERENCES = Unheeded(text="templates have no .references here")
+_UNREAD = Unheeded(text="kept, and nothing here reads it")
+_NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")
+_NO_RPI = Unheeded(text="a Raspberry Pi's firmware is not served: it cannot boot here")
+_MADE_HERE = Unheeded(text="the appliance makes its own, of what the document says of the interfaces")
 UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware": {
-        "spec.auto.enrollmentEnabled": Unheeded(
-            text="discovery.rules bind templates to machines that nobody knows, and to no others"
-        ),
+        "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
         "spec.bmcRef": Unheeded(text=_NO_BMC),
-        "spec.references": Unheeded(text="templates have no .references here"),
-        "spec.resources": Unheeded(text="kept, and nothing here reads it"),
-        "spec.interfaces[].dhcp.tftp_server_name": Unheeded(
-            text="this machine would get tinkbox's own loader instead of that server's", harmful=True
-        ),
-        "spec.interfaces[].dhcp.boot_file_name": Unheeded(
-            text="this machine would get tinkbox's own loader instead of that file", harmful=True
-        ),
-        "spec.interfaces[].netboot.ipxe.url": Unheeded(
-            text="this machine would boot the OSIE instead of that script", harmful=True
-        ),
-        "spec.interfaces[].netboot.ipxe.contents": Unheeded(
-            text="this machine would boot the OSIE instead of that script", harmful=True
-        ),
-        "spec.interfaces[].netboot.ipxe.binary": Unheeded(text="the loader is chosen by the machine's firmware"),
-        "spec.interfaces[].netboot.osie": Unheeded(text="the appliance's own OSIE boots"),
-        "spec.interfaces[].netboot.pxelinux": Unheeded(text="PXELINUX is not served: this interface cannot boot by it"),
-        "spec.interfaces[].netboot.rpi": Unheeded(text="a Raspberry Pi's firmware is not served: it cannot boot here"),
-        "spec.interfaces[].isoboot": Unheeded(text="there is no booting from ISO images: the machine has to netboot"),
+        "spec.references": _NO_REFERENCES,
+        "spec.resources": _UNREAD,
+        "spec.interfaces[].netboot.pxelinux": _NO_PXELINUX,
+        "spec.interfaces[].netboot.rpi": _NO_RPI,
+        "spec.interfaces[].isoboot": Unheeded(text=_NO_ISO),
+    },
+    "Hardware v1alpha2": {
+        "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
+        "spec.bmc": Unheeded(text=_NO_BMC),
+        "spec.references": _NO_REFERENCES,
+        "spec.instance.metadata": _MADE_HERE,
+        "spec.instance.networkConfig": _MADE_HERE,
+        "spec.instance.osie.isoURL": Unheeded(text=_NO_ISO),
+        "spec.instance.vars": _UNREAD,
+        "spec.networkInterfaces.*.dhcp.ipv4.domainSearchList": Unheeded(text="only domainName is told to the machine"),
+        "spec.networkInterfaces.*.dhcp.ipv6": Unheeded(text="DHCP gives IPv4 addresses only"),
+        "spec.networkInterfaces.*.netboot.pxelinux": _NO_PXELINUX,
+        "spec.networkInterfaces.*.netboot.rpi": _NO_RPI,
     },
     "Template": {},
     "Workflow": {
-        "spec.disabled": Unheeded(text="a workflow cannot wait: create it when it is to run", harmful=True),
-        "spec.bootOptions.isoURL": Unheeded(text="there is no booting from ISO images: the machine has to netboot"),
-        "spec.bootOptions.bootMode": Unheeded(text=_NO_BMC),
+        "spec.disabled": _NO_WAITING,
+        "spec.bootOptions.isoURL": Unheeded(text=_NO_ISO),
+        "spec.bootOptions.bootMode": _NO_MODE,
         "spec.bootOptions.custombootConfig": Unheeded(text=_NO_BMC),
     },
+    "WorkflowRuleSet": {"spec.workflow.addAttributes": _INVENTORY},
+    "Policy": {
+        "spec.rules.workflowAutoCreation[].config.addAttributes": _INVENTORY,
+        "spec.rules.workflowAutoCreation[].config.references": _NO_REFERENCES,
+        "spec.rules.referenceAccess": Unheeded(
+            text="documents see no other objects here, so there is nothing to allow"
+        ),
+    },
+    "Task": {"spec.references": _NO_REFERENCES},
+    "Workflow v1alpha2": {
+        "spec.disabled": _NO_WAITING,
+        "spec.references": _NO_REFERENCES,
+        "spec.tasks[].timeoutSeconds": Unheeded(
+            text="the workflow and each of its actions have a time limit, a task has none"
+        ),
+        "spec.tasks[].hardware.bootOptions.isoURL": Unheeded(text=_NO_ISO),
+        "spec.tasks[].hardware.bootOptions.bootMode": _NO_MODE,
+        "spec.tasks[].hardware.bootOptions.customboot": Unheeded(text=_NO_BMC),
+    },
+    "bmc Machine": {"spec": _KEPT_FOR_BMC},
+    "bmc Job": {"spec": _KEPT_FOR_BMC},
+    "bmc Task": {"spec": _KEPT_FOR_BMC},
 }
-SHAPES: Mapping[str, Mapping[str, Any]] = {"Hardware": HARDWARE, "Template": TEMPLATE, "Workflow": WORKFLOW}
+SHAPES: Mapping[str, Mapping[str, Any]] = {
+    "Hardware": HARDWARE,
+    "Hardware v1alpha2": HARDWARE_2,
+    "Template": TEMPLATE,
+    "Workflow": WORKFLOW,
+    "WorkflowRuleSet": WORKFLOW_RULE_SET,
+    "Policy": POLICY,
+    "Task": TASK,
+    "Workflow v1alpha2": WORKFLOW_2,
+    "bmc Machine": _KEPT_WHOLE,
+    "bmc Job": _KEPT_WHOLE,
+    "bmc Task": _KEPT_WHOLE,
+}
+# By which of them a document is read: its group, version and kind.
+READ_AS: Mapping[tuple[str, str, str], str] = {
+    (GROUP, VERSION, "Hardware"): "Hardware",
+    (GROUP, VERSION_2, "Hardware"): "Hardware v1alpha2",
+    (GROUP, VERSION, "Template"): "Template",
+    (GROUP, VERSION, "Workflow"): "Workflow",
+    (GROUP, VERSION, "WorkflowRuleSet"): "WorkflowRuleSet",
+    (GROUP, VERSION_2, "Policy"): "Policy",
+    (GROUP, VERSION_2, "Task"): "Task",
+    (GROUP, VERSION_2, "Workflow"): "Workflow v1alpha2",
+    (BMC_GROUP, VERSION, "Machine"): "bmc Machine",
+    (BMC_GROUP, VERSION, "Job"): "bmc Job",
+    (BMC_GROUP, VERSION_2, "Job"): "bmc Job",
+    (BMC_GROUP, VERSION, "Task"): "bmc Task",
+}
+
+
+def versions_of(group: str, kind: str) -> tuple[str, ...]:
+    """The versions in which documents of a kind are read; empty: the kind is not."""
+    return tuple(version for its_group, version, its_kind in READ_AS if (its_group, its_kind) == (group, kind))
 
 
 def identity(namespace: str, name: str) -> str:

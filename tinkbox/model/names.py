@@ -9,12 +9,26 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.text import can_be_shown, spelled
 
 MAX_NAME: Final = 253  # bytes, as in Kubernetes
+# As Kubernetes generates names (k8s.io/apiserver, storage/names, and apimachinery's rand.String): no vowels, and nothing that
+# looks like another letter.
+GENERATED: Final = 63  # letters of a generated name
+CHANCE: Final = 5  # letters of these that chance gives
+_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def check_name(name: str, what: str) -> None:
     """Raise Invalid for what is no name of a `what`."""
     if why := _why_none(name):
         raise Invalid(f"{spelled(name)} is no name of a {what}: {why}")
+
+
+def generated_name(prefix: str, chance: int) -> str:
+    """A name that begins so; `chance` is a large number that nobody foresees."""
+    drawn = ""
+    for _ in range(CHANCE):
+        chance, place = divmod(chance, len(_ALPHABET))
+        drawn += _ALPHABET[place]
+    return prefix[: GENERATED - CHANCE] + drawn
 
 
 def check_namespace(name: str) -> None:

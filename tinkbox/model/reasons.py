@@ -8,8 +8,9 @@ Rule 2: an action's own reason, and what comes by wire or from the store, is tex
 worker may be older or newer than its appliance.  `known` tells whether it is one of these.
 """
 
+import re
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING, NewType, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, NewType, Self, TypeAlias
 
 
 class Giver(Flag):
@@ -80,6 +81,12 @@ class Reason(StrEnum):
             "after a boot look at the machine's console and power; after another worker took over, let only one worker "
             "run for this machine; tinkbox workflow retry repeats the action when that is safe"
         ),
+    )
+    WORKER_OUTDATED = (
+        "WorkerOutdated",
+        Giver.APPLIANCE,
+        "the machine's worker is of an earlier release, and does not know what the action asks for; nothing was begun",
+        "build the OSIE of this version (tinkbox osie build), boot the machine again, and tinkbox workflow retry",
     )
     HISTORY_LOST = (
         "HistoryLost",
@@ -179,8 +186,8 @@ class Reason(StrEnum):
             "action's time is up"
         ),
         (
-            "check the name and the machine's way to that registry, or load the image into the appliance's own and name it "
-            "under images.instead in tinkbox.yaml"
+            "check the name and the machine's way to that registry, or load the image into the appliance under that name: "
+            "it is asked first"
         ),
     )
     CREATE_FAILED = (
@@ -211,7 +218,10 @@ class Reason(StrEnum):
         "MountFailed",
         Giver.WORKER | Giver.HOST,
         "a volume could not be mounted, or takes the place of one of tinkbox's own",
-        "check its volumes: the path on its host must be there, and the place in the image usable",
+        (
+            "check its volumes: a path of its host that is not there is made, as an empty folder, so the message is about one "
+            "that cannot be made or mounted; the place in the image must be usable"
+        ),
     )
     NO_SPACE = (
         "NoSpace",
@@ -222,7 +232,7 @@ class Reason(StrEnum):
     CONTAINER_LOST = (
         "ContainerLost",
         Giver.WORKER,
-        "the container was removed while it ran",
+        "its container was removed while it ran, such as by `docker rm -f`",
         "find out who removes containers on that machine: another action with the engine's socket can",
     )
     ENGINE_GONE = (
@@ -360,9 +370,18 @@ class Reason(StrEnum):
     INVALID_REASON = (
         "InvalidReason",
         Giver.WORKER,
-        "what is in `/dev/reason` is not one CamelCase word",
-        "write one word of letters and digits to /dev/reason, and the sentence to /dev/message",
+        "what is in `/dev/reason` is not one CamelCase word; the message says what it was",
+        "write one word to /dev/reason, a letter and then letters and digits, 128 at most, and the sentence to /dev/message",
     )
+
+
+MAX_REASON: Final = 128  # characters
+_CAMEL_CASE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+def is_reason(text: str) -> bool:
+    """Whether it is what an action may give as its reason: one CamelCase word, a letter and then letters and digits."""
+    return len(text) <= MAX_REASON and _CAMEL_CASE.fullmatch(text) is not None
 
 
 # A reason as text: an action's own word, or any that came by wire or from the store; empty where none was given.

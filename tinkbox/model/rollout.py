@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Labels
 
@@ -149,7 +150,7 @@ class Rollout:
     template_id: str
     template_name: str
     device: str
-    parameters: Mapping[str, str]
+    parameters: Devices
     max_parallel: int
     on_failure: OnFailure
     who: str

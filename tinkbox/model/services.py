@@ -14,6 +14,7 @@ MAX_RESTARTS: Final = 1_000
 UP_SECONDS: Final = 1.0
 LONGEST_DELAY: Final = 60.0
 SETTLED_SECONDS: Final = 60.0
+TOLD_RESTARTS: Final = 16  # the newest, of which a host tells how each came
 APPLIANCE: Final = ""  # the host of services that is the appliance itself; any other is a machine's id
 
 
@@ -150,13 +151,24 @@ class PlannedService:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restarted:
+    """An end of a run after which it was started again; `number` counts these from 1."""
+
+    number: int
+    exit_code: int | None = None
+    signal: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """What a host sees of one run of a service.
 
     `run` names the run: every retry of a workflow is another one.  `restarts` counts in all, `exit_code`, `signal` and
     `tail` tell of its newest end.  Of a service that FAILED, or has trouble on its way, `reason` is CamelCase and
     `message` for people.  `address` is the IPv4 address at which the appliance reaches `ports`; empty: not yet.
-    `digest` is that of its image, where its host had to find it out.
+    `digest` is that of its image, where its host had to find it out.  `restarted` are its newest restarts, for whoever missed
+    what was said of them: they are counted in `restarts`, and tell of nothing else that is new.
     """
 
     run: str
@@ -170,6 +182,7 @@ class Standing:
     address: str = ""
     ports: tuple[int, ...] = ()
     digest: str = ""
+    restarted: tuple[Restarted, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

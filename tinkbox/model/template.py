@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tinkbox.model.action import Action
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.errors import Problem
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Service
 
@@ -32,6 +33,17 @@ NAMESPACE_KEYS = ("network", "pid")
 METADATA_KEYS = ("hostname", "ssh_keys", "user_data", "vendor_data", "network")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
 
+# Of the keys that Tinkerbell has as well, level by level: those that are tinkbox's own.  Other keys of these levels are
+# anybody's, and Tinkerbell takes no notice of them; what stands below a key of our own is strict.
+OWN_KEYS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ROOT_KEYS: ("breakpoint", "metadata", "services"),
+    TASK_KEYS: (),
+    ACTION_KEYS: ("retries", "if", "reboot", "until", "helper", "disk", "wipes"),
+    NAMESPACE_KEYS: (),
+}
+# Before the names of keys that are there to be named by aliases, as in Docker Compose.
+EXTENSION = "x-"
+
 # What other forms of Tinkerbell's actions call the same thing.
 OTHER_WORDS: Mapping[str, str] = {
     "args": "command",
@@ -48,7 +60,7 @@ OTHER_WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Ordered actions for one worker; `worker` is the MAC or IPv4 address of known hardware.
+    """Ordered actions for one worker; `worker` is the MAC, IPv4 address, agent id or id of known hardware.
 
     `skipped` are the names of the actions whose `if` is false: they do not apply.
     """
@@ -65,7 +77,8 @@ class Task:
 class Definition:
     """A template after rendering and validation.  `global_timeout` in seconds, 0: none.
 
-    `breakpoints` are armed when a workflow is made of it, `metadata` is for the systems that it installs.
+    `breakpoints` are armed when a workflow is made of it, `metadata` is for the systems that it installs.  `ignored` is what
+    was not taken as it stands in the text: it is told, and no part of the plan.
     """
 
     name: str
@@ -75,6 +88,7 @@ class Definition:
     global_timeout: int = 0
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
     metadata: Metadata = field(default_factory=Metadata)
+    ignored: tuple[Problem, ...] = field(default=(), compare=False)
 
 
 def merged_volumes(task: Task, action: Action) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Final
 
 _DIGITS: Final = re.compile(r"(\d+)")
 MOST_DIGITS: Final = 15
+MOST_NAMED: Final = 5  # machines in a sentence
 _NO_QUOTES = str.maketrans("'`", '""')
 # What is drawn as nothing, or as a blank, of what Python calls printable: of Unicode's Default_Ignorable_Code_Point
 # (DerivedCoreProperties.txt) joiners, fillers and variation selectors, and beside that letters whose picture is empty.
@@ -27,6 +28,14 @@ _EMPTY: Final = frozenset(
     )
     for each in range(first, last + 1)
 )
+
+
+def machines_named(names: Sequence[str]) -> str:
+    """Machines in a sentence: `machine node1`, or `7 machines (node1, node2, node3, node4, node5 and 2 more)`."""
+    if len(names) == 1:
+        return f"machine {names[0]}"
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{len(names)} machines ({', '.join(names[:MOST_NAMED])}{more})"
 
 
 def can_be_shown(text: str) -> bool:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from tinkbox.model.action import Action
+from tinkbox.model.devices import Devices
 from tinkbox.model.labels import Labels
 from tinkbox.model.reasons import NO_REASON, AnyReason
 from tinkbox.model.services import ServiceStatus
@@ -109,7 +110,7 @@ class WorkflowHead(ABC):
     name: str
     template_id: str
     template_name: str
-    devices: Mapping[str, str]
+    devices: Devices
     state: State
     created_at: datetime
     updated_at: datetime

@@ -46,10 +46,33 @@ class Archive:
     images: Images
 
 
+def _nothing_here(_: str) -> None:
+    return None
+
+
+def _nobody(_: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The registry that an archive is for.
+
+    `size_here` tells the bytes of a blob that is kept already, which an archive may lack, None for others; `is_own` tells whether
+    a host in an image's name is this registry.
+    """
+
+    size_here: Callable[[str], int | None] = _nothing_here
+    is_own: Callable[[str], bool] = _nobody
+
+
 @asynccontextmanager
-async def unpack(stream: AsyncIterator[bytes], stage: Callable[[], Staged]) -> AsyncIterator[Archive]:
+async def unpack(
+    stream: AsyncIterator[bytes], stage: Callable[[], Staged], target: Target = Target(), name: str = ""
+) -> AsyncIterator[Archive]:
     """Read and check an archive; whatever the caller does not keep is gone afterwards.
 
+    `name` is as for `layouts.read_images`.
     Raises Invalid in one line; TooLarge; Unavailable when the disk is full.
     """
     staged: list[Staged] = []
@@ -64,7 +87,7 @@ async def unpack(stream: AsyncIterator[bytes], stage: Callable[[], Staged]) -> A
             if spool.size + len(piece) > MAX_ARCHIVE:
                 raise TooLarge(f"an image archive may have {MAX_ARCHIVE >> 30} GiB at most")
             await asyncio.to_thread(spool.write, piece)
-        yield await asyncio.to_thread(_read, spool, tracked)
+        yield await asyncio.to_thread(_read, spool, tracked, target, name)
     finally:
         for each in staged:
             each.discard()
@@ -81,13 +104,13 @@ async def _pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytearray]:
     yield pending
 
 
-def _read(spool: Staged, stage: Callable[[], Staged]) -> Archive:
+def _read(spool: Staged, stage: Callable[[], Staged], target: Target, name: str) -> Archive:
     if spool.size == 0:
         raise Invalid(f"the image archive is empty: {_ADVICE}")
     try:
         with _plain(spool, stage).open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
-            contents = Contents(tar, stage)
-            images = read_images(contents)
+            contents = Contents(tar, stage, target.size_here)
+            images = read_images(contents, target.is_own, name)
             return Archive(blobs=tuple(contents.blobs.values()), images=images)
     except _DAMAGE as error:
         reason = _reason(error)
@@ -107,7 +130,9 @@ def _plain(spool: Staged, stage: Callable[[], Staged]) -> Path:
     with spool.path.open("rb") as file:
         start = file.read(MAGIC)
     if start.startswith(_ZSTD):
-        raise Invalid("the image archive is compressed with zstd: decompress it first (zstd -d)")
+        raise Invalid(
+            "the image archive is compressed with zstd: `tinkbox image load` takes that, or decompress it (zstd -d)"
+        )
     for magic, opener in _OPENERS.items():
         if start.startswith(magic):
             plain = stage()
@@ -127,9 +152,12 @@ def _copy(content: IO[bytes], target: Staged) -> None:
 class Contents:
     """The files in the archive, by name."""
 
-    def __init__(self, tar: tarfile.TarFile, stage: Callable[[], Staged]) -> None:
+    def __init__(
+        self, tar: tarfile.TarFile, stage: Callable[[], Staged], size_here: Callable[[str], int | None]
+    ) -> None:
         self._tar = tar
         self._stage = stage
+        self.size_here = size_here
         self._members: dict[str, tarfile.TarInfo] = {}
         for count, member in enumerate(tar):
             if count == MAX_MEMBERS:

@@ -19,8 +19,15 @@ from tinkbox.door.problems import Handler, advice
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
-from tinkbox.model.image import REPOSITORY
-from tinkbox.registry.repositories import MAX_NAME
+from tinkbox.registry.repositories import is_repository
+
+
+class UpstreamFailed(Unavailable):
+    """Another registry, which the appliance asked, does not answer, or not as it should.
+
+    Its status is one of those whose error document Docker shows to people; of a 502 it tells the number alone.
+    """
+
 
 ANONYMOUS = "anonymous"
 VERSION = {"Docker-Distribution-Api-Version": "registry/2.0"}
@@ -32,6 +39,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Denied: 401,
     Forbidden: 403,
     Unavailable: 503,
+    UpstreamFailed: 424,
     TooMany: 429,
 }
 CODES: Mapping[type[Refusal], str] = {
@@ -42,6 +50,7 @@ CODES: Mapping[type[Refusal], str] = {
     Denied: "UNAUTHORIZED",
     Forbidden: "DENIED",
     Unavailable: "UNKNOWN",
+    UpstreamFailed: "UNKNOWN",
     TooMany: "TOOMANYREQUESTS",
 }
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")
@@ -60,8 +69,8 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         name = request.match_info.get("name")
-        if name is not None and not (REPOSITORY.match(name) and len(name) <= MAX_NAME):
-            return refused(400, "NAME_INVALID", "a repository's name is lower case words, parted by / . _ or -")
+        if name is not None and not is_repository(name):
+            return refused(404, "NAME_INVALID", "a repository's name is lower case words, parted by / . _ or -")
         try:
             response = await handler(request)
         except Refusal as refusal:

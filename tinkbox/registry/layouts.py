@@ -1,19 +1,23 @@
 """What the files in an image archive mean: Docker's layout (`manifest.json`) and OCI's (`index.json`).
 
-An archive with both, which newer Dockers write, is read as Docker's: that one is always complete.
+Of an archive with both the OCI layout is read, which keeps digests and whole indexes, unless Docker's names images that
+it does not.
+
+Blobs that are here already need not be in an archive, so that nobody sends them twice.  What an index lists need not be there
+either (image-spec, "Image Index").
 """
 
 import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import parse_reference
+from tinkbox.model.image import SHA256, parse_reference
 from tinkbox.model.json_text import read_json
 from tinkbox.registry.blobs import Staged
 from tinkbox.registry.manifests import (
@@ -21,6 +25,8 @@ from tinkbox.registry.manifests import (
     DOCKER_LAYER,
     DOCKER_LAYER_GZIP,
     DOCKER_MANIFEST,
+    INDEXES,
+    MANIFESTS,
     MAX_MANIFEST,
     Descriptor,
     Manifest,
@@ -28,10 +34,14 @@ from tinkbox.registry.manifests import (
     parse_manifest,
     parse_object,
 )
+from tinkbox.registry.repositories import is_repository
 
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
-_NAMES = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
-_DOCKER_HUB = ("docker.io", "index.docker.io")
+REF_NAME = "org.opencontainers.image.ref.name"
+CONTAINERD_NAME = "io.containerd.image.name"
+DOCKER_HUB = "docker.io"
+_HUB_NAMES = (DOCKER_HUB, "index.docker.io")
+_GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,50 +67,131 @@ class Files(Protocol):
     def __contains__(self, name: str) -> bool: ...
     def read(self, name: str, limit: int) -> bytes: ...
     def extract(self, name: str) -> Staged: ...
+    def size_here(self, digest: str) -> int | None:
+        """The bytes of a blob that is kept here already, and stays; None when it is not."""
+        ...
 
 
-def read_images(files: Files) -> Images:
-    """All images of an archive, with their layers extracted and checked; raises Invalid."""
-    if "manifest.json" in files:
-        images = _docker_images(files)
-    elif "index.json" in files:
-        images = _oci_images(files)
-    else:
+def read_images(files: Files, is_own: Callable[[str], bool], name: str = "") -> Images:
+    """All images of an archive that it names, with their layers extracted and checked; raises Invalid.
+
+    `is_own` is as for `local_name`.  With a `name` the archive has one image, and that is its name, whatever the archive says.
+    """
+    docker = _docker_entries(files) if "manifest.json" in files else None
+    index = parse_manifest(files.read("index.json", MAX_MANIFEST)).manifests if "index.json" in files else None
+    if docker is None and index is None:
         raise Invalid("the image archive has neither a manifest.json nor an index.json: it is damaged or no image")
+    told = [tag for entry in docker or () for tag in entry.names]
+    oci = [_Named(what=entry, names=_familiar(names_of(entry), told)) for entry in index or ()]
+    read: Callable[[Any], tuple[tuple[bytes, str], ...]]
+    if docker is not None and not (oci and {*told} <= {name for each in oci for name in each.names}):
+        found, read = docker, _docker_reader(files)
+    else:
+        found, read = oci, _oci_reader(files)
+    images = [
+        Image(repository=repository, tag=tag, manifests=read(each.what))
+        for each in _as_named(found, name)
+        for repository, tag in (local_name(one, is_own) for one in each.names)
+    ]
     if not images:
-        raise Invalid("the image archive names no image: save it by its name (docker save NAME:TAG)")
-    return images
+        raise Invalid(f"the image archive names no image: {_GIVE_A_NAME}")
+    return tuple(images)
 
 
-def local_name(text: str) -> tuple[str, str]:
-    """Repository and tag under which the image is kept here: its own name without a registry's.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """An image that an archive lists, as its layout describes it."""
 
-    A template that names no registry is served from here, so an image saved as quay.io/tools/wipe:v1
-    is tools/wipe:v1 here.  Docker Hub's `library/` is not part of the name people use.
+    what: Any
+    names: Sequence[str]
+
+
+def _as_named(found: Sequence[_Named], name: str) -> Sequence[_Named]:
+    """The same, or the only image under this name; raises Invalid where there are several."""
+    if not name:
+        return found
+    different = {each.what.digest if isinstance(each.what, Descriptor) else each.what for each in found}
+    if len(different) > 1:
+        raise Invalid(
+            f"the image archive has {len(different)} images, and `--name` names one: leave it out, or save them one by one"
+        )
+    return [_Named(what=each.what, names=[name]) for each in found[:1]]
+
+
+def names_of(entry: Descriptor) -> Sequence[str]:
+    """How an OCI layout names an image, if it does.
+
+    `org.opencontainers.image.ref.name` is a whole name with some programs, and its tag alone with those that write another
+    annotation as well.
+    """
+    ref, whole = entry.annotations.get(REF_NAME, ""), entry.annotations.get(CONTAINERD_NAME, "")
+    chosen = ref if ":" in ref else whole or ref
+    return [chosen] if chosen else []
+
+
+def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:
+    """The same names as Docker's layout beside it has them: with `docker.io/library/` only where a person typed that."""
+    shorter = {hub_name(each): each for each in told}
+    return [shorter.get(hub_name(each), each) for each in names]
+
+
+def hub_name(text: str) -> str:
+    """A name as Docker and containerd complete it; raises Invalid for what is no name.
+
+    What names no registry is Docker Hub's, and `library/` there when it has one part alone (distribution's `reference` package).
     """
     reference = parse_reference(text)
-    repository = reference.repository
-    if reference.host in _DOCKER_HUB:
-        repository = repository.removeprefix("library/")
+    host = DOCKER_HUB if reference.host in ("", *_HUB_NAMES) else reference.host
+    one_part = host == DOCKER_HUB and "/" not in reference.repository
+    repository = f"library/{reference.repository}" if one_part else reference.repository
+    tag = reference.tag if reference.tag or reference.digest else "latest"
+    return str(replace(reference, host=host, repository=repository, tag=tag))
+
+
+def tagged(text: str) -> str:
+    """The same name with its tag, `latest` where it has none; raises Invalid for what is no name."""
+    reference = parse_reference(text)
+    return str(reference if reference.tag or reference.digest else replace(reference, tag="latest"))
+
+
+def local_name(text: str, is_own: Callable[[str], bool]) -> tuple[str, str]:
+    """Repository and tag under which the image is kept here: its whole name (`Reference.kept_as`).
+
+    What names no registry is this one's own, as is what names this one, which `is_own` tells of a host.
+    """
+    reference = parse_reference(text)
     if reference.digest:
-        raise Invalid(f"the image archive's name {text[:200]!r} has a digest where a tag is needed")
+        raise Invalid(f"the image's name {text[:200]!r} has a digest where a tag is needed")
+    repository = reference.repository if is_own(reference.host) else reference.kept_as
+    if not is_repository(repository):
+        raise Invalid(f"the image's name {text[:200]!r} is too long to be kept: load it with `--name NAME`")
     return repository, reference.tag or "latest"
 
 
-def _docker_images(files: Files) -> Images:
+@dataclass(frozen=True, slots=True)
+class _DockerImage:
+    """An entry of manifest.json: the names of files."""
+
+    config: str
+    layers: tuple[str, ...]
+
+
+def _docker_entries(files: Files) -> Sequence[_Named]:
     try:
-        entries = read_json(files.read("manifest.json", MAX_MANIFEST))
-        listed = [(str(each["Config"]), each.get("RepoTags") or [], list(each["Layers"])) for each in entries]
+        return [
+            _Named(
+                what=_DockerImage(str(each["Config"]), tuple(map(str, list(each["Layers"])))),
+                names=[str(name) for name in each.get("RepoTags") or []],
+            )
+            for each in read_json(files.read("manifest.json", MAX_MANIFEST))
+        ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Invalid("the image archive's manifest.json is damaged: write it again") from None
+
+
+def _docker_reader(files: Files) -> Callable[[_DockerImage], tuple[tuple[bytes, str], ...]]:
     layer = cache(lambda name: _docker_layer(files, name))
-    manifest = cache(lambda config, layers: _docker_manifest(files, config, layers, layer))
-    images = []
-    for config, names, layers in listed:
-        content = manifest(config, tuple(map(str, layers))) if names else b""
-        for repository, tag in (local_name(str(name)) for name in names):
-            images.append(Image(repository=repository, tag=tag, manifests=((content, DOCKER_MANIFEST),)))
-    return tuple(images)
+    return cache(lambda image: ((_docker_manifest(files, image.config, image.layers, layer), DOCKER_MANIFEST),))
 
 
 def _docker_manifest(
@@ -142,34 +233,64 @@ def _docker_layer(files: Files, name: str) -> tuple[Mapping[str, Any], str]:
         return _written(DOCKER_LAYER_GZIP, staged), "sha256:" + hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _oci_images(files: Files) -> Images:
-    index = parse_manifest(files.read("index.json", MAX_MANIFEST))
-    images = []
-    for entry in index.manifests:
-        name = next((entry.annotations[key] for key in _NAMES if key in entry.annotations), None)
-        if name is not None:
-            repository, tag = local_name(name)
-            images.append(Image(repository=repository, tag=tag, manifests=_oci_manifests(files, entry)))
-    return tuple(images)
+def _oci_reader(files: Files) -> Callable[[Descriptor], tuple[tuple[bytes, str], ...]]:
+    """What gives the manifests of an entry, read once, whatever names it has."""
+    known: dict[str, tuple[tuple[bytes, str], ...]] = {}
+
+    def read(entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+        if entry.digest not in known:
+            known[entry.digest] = _oci_manifests(files, entry)
+        return known[entry.digest]
+
+    return read
 
 
 def _oci_manifests(files: Files, entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
     contents: dict[str, bytes] = {}
 
     def read(listed: Descriptor) -> Manifest:
+        _refuse_sha512(listed)
+        if listed is not entry and not _is_listed_manifest(files, listed):
+            return Manifest(media_type="")
         content = contents[listed.digest] = files.read(_blob(listed), MAX_MANIFEST)
         if hashlib.sha256(content).hexdigest() != listed.digest.removeprefix("sha256:"):
             raise Invalid(f"the image archive is damaged: {listed.digest} is not what its name says")
         manifest = parse_manifest(content, listed.media_type)
         for blob in manifest.blobs:
-            size = _extract(files, _blob(blob)).size
-            if size != blob.size:
-                raise Invalid(
-                    f"the image archive is damaged: {blob.digest} has {size} bytes, its manifest says {blob.size}"
-                )
+            _take_blob(files, blob)
+        for blob in manifest.foreign:
+            if _blob(blob) in files:
+                _take_blob(files, blob)
+        if manifest.manifests and not any(_is_there(files, each) for each in manifest.manifests):
+            raise Invalid(f"the image archive is damaged: nothing is there of what its index {listed.digest} lists")
         return manifest
 
-    return tuple((contents[digest], manifest.media_type) for digest, manifest in nested([entry], read).items())
+    found = nested([entry], read)
+    return tuple((contents[digest], manifest.media_type) for digest, manifest in found.items() if digest in contents)
+
+
+def _is_listed_manifest(files: Files, listed: Descriptor) -> bool:
+    """Whether what an index lists is a manifest in the archive; what is something else is a blob, and taken if it is there."""
+    if not _is_there(files, listed):
+        return False
+    if listed.media_type in ("", *MANIFESTS, *INDEXES):
+        return _blob(listed) in files
+    _take_blob(files, listed)
+    return False
+
+
+def _is_there(files: Files, listed: Descriptor) -> bool:
+    return _blob(listed) in files or files.size_here(listed.digest) is not None
+
+
+def _take_blob(files: Files, blob: Descriptor) -> None:
+    """Extract a blob, or find that it is here; raises Invalid where it is neither, or not as long as its manifest says."""
+    _refuse_sha512(blob)
+    size = None if _blob(blob) in files else files.size_here(blob.digest)
+    if size is None:
+        size = _extract(files, _blob(blob)).size
+    if size != blob.size:
+        raise Invalid(f"the image archive is damaged: {blob.digest} has {size} bytes, its manifest says {blob.size}")
 
 
 def _extract(files: Files, name: str) -> Staged:
@@ -179,6 +300,13 @@ def _extract(files: Files, name: str) -> Staged:
     if named and staged.digest != f"sha256:{named[1]}":
         raise Invalid(f"the image archive is damaged: {name[:100]} is not what its name says")
     return staged
+
+
+def _refuse_sha512(entry: Descriptor) -> None:
+    if not SHA256.match(entry.digest):
+        raise Invalid(
+            f"the image archive has {entry.digest[:19]}…: only sha256 digests are read from archives, so push the image instead"
+        )
 
 
 def _blob(entry: Descriptor) -> str:

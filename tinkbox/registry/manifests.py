@@ -4,7 +4,7 @@ Docker's schema 2 and OCI's image-spec v1 differ in media types only; schema 1 i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.errors import Invalid
@@ -21,6 +21,8 @@ OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFESTS = (DOCKER_MANIFEST, OCI_MANIFEST)
 INDEXES = ("application/vnd.docker.distribution.manifest.list.v2+json", OCI_INDEX)
+# Layers that are fetched from elsewhere, by their media types: Docker's, and OCI's.
+_ELSEWHERE = (".foreign.", ".nondistributable.")
 _UNSAID = ("", "application/json", "application/octet-stream")
 
 
@@ -36,25 +38,35 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a manifest needs: an image has `blobs` (the configuration first), an index has `manifests`.
+    """What a manifest refers to: an image has `blobs` (the configuration first), an index has `manifests`.
 
-    `artifact_type` is empty for a container image.
+    Only `blobs` have to be here.  Not so the layers that clients fetch from elsewhere (`foreign`), and what an index lists:
+    it may be sparse (image-spec, "Image Index": an image of it need not be there).  What it lists may be no manifest, as in
+    the caches of BuildKit.  `artifact_type` is empty for a container image, `subject` the digest of what it describes.
     """
 
     media_type: str
     blobs: tuple[Descriptor, ...] = ()
+    foreign: tuple[Descriptor, ...] = ()
     manifests: tuple[Descriptor, ...] = ()
     artifact_type: str = ""
+    subject: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digests(self) -> frozenset[str]:
-        """Everything it refers to."""
-        return frozenset(each.digest for each in self.blobs) | self.members
+        """Everything that is kept for it, if it is here."""
+        return frozenset(each.digest for each in (*self.blobs, *self.foreign)) | self.members
 
     @property
     def members(self) -> frozenset[str]:
-        """The manifests that it lists."""
+        """What it lists."""
         return frozenset(each.digest for each in self.manifests)
+
+    @property
+    def content(self) -> tuple[Descriptor, ...]:
+        """Its own blobs, those among what an index lists included."""
+        return self.blobs + tuple(each for each in self.manifests if each.media_type not in ("", *MANIFESTS, *INDEXES))
 
 
 def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
@@ -65,21 +77,29 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
     # Both at once would be an image to one client and an index to another (CVE-2021-41190).
     if "manifests" in document and ("layers" in document or "config" in document):
         raise Invalid("the manifest is an image and an index at once")
-    _annotations(document, "manifest's annotations")
-    if document.get("subject") is not None:
-        _descriptor(document["subject"], "subject")  # what it describes need not be here
+    annotations = _annotations(document, "manifest's annotations")
+    described = document.get("subject")
+    subject = _descriptor(described, "subject").digest if described is not None else ""
     media_type = _media_type(document, content_type.partition(";")[0].strip().lower())
-    if media_type in INDEXES:
-        return Manifest(media_type=media_type, manifests=_descriptors(document, "manifests"))
-    config = _descriptor(document.get("config"), "config")
-    layers = [
-        descriptor
-        for descriptor, entry in zip(_descriptors(document, "layers"), document["layers"], strict=True)
-        if not entry.get("urls")  # a foreign layer is fetched from there, and need not be here
-    ]
     artifact = document.get("artifactType")
+    artifact_type = artifact if isinstance(artifact, str) else ""
+    if media_type in INDEXES:
+        return Manifest(
+            media_type=media_type,
+            manifests=_descriptors(document, "manifests"),
+            artifact_type=artifact_type,
+            subject=subject,
+            annotations=annotations,
+        )
+    config = _descriptor(document.get("config"), "config")
+    layers = list(zip(_descriptors(document, "layers"), document["layers"], strict=True))
     return Manifest(
-        media_type=media_type, blobs=(config, *layers), artifact_type=artifact if isinstance(artifact, str) else ""
+        media_type=media_type,
+        blobs=(config, *(layer for layer, entry in layers if not _is_foreign(layer, entry))),
+        foreign=tuple(layer for layer, entry in layers if _is_foreign(layer, entry)),
+        artifact_type=artifact_type,
+        subject=subject,
+        annotations=annotations,
     )
 
 
@@ -125,6 +145,11 @@ def parse_object(content: bytes, what: str) -> dict[str, Any]:
     return document
 
 
+def _is_foreign(layer: Descriptor, entry: Mapping[str, Any]) -> bool:
+    """Whether clients fetch it from elsewhere (image-spec, "Non-Distributable Layers")."""
+    return bool(entry.get("urls")) or any(word in layer.media_type for word in _ELSEWHERE)
+
+
 def _media_type(document: dict[str, Any], told: str) -> str:
     written = document.get("mediaType", "")
     chosen = written if told in _UNSAID else told
@@ -149,7 +174,7 @@ def _descriptor(entry: Any, key: str) -> Descriptor:
         raise Invalid(f"the manifest's {key} is not an object")
     digest, size = entry.get("digest"), entry.get("size")
     if not isinstance(digest, str) or not DIGEST.match(digest):
-        raise Invalid(f"the manifest's {key} has no sha256 digest")
+        raise Invalid(f"the manifest's {key} has no sha256 or sha512 digest")
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise Invalid(f"the manifest's {key} has no size")
     media_type = entry.get("mediaType")

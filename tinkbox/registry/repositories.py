@@ -1,91 +1,240 @@
-"""Which manifests a repository has and what its tags point to, as small files.  All of this blocks.
+"""Which manifests a repository has and what its tags point to, as small files.  What changes them blocks.
 
-A repository's own folders begin with an underscore, which no part of a name can.
+The files are read at the start, and known from then on: a question costs no look at the disk.
+
+A repository's own folders begin with an underscore, which no part of a name can.  A file or folder that is none of
+these is passed over.  What a damaged file of a manifest said can be told without it; a damaged tag is lost until it is
+pushed again, and is told by `damaged_tags`.
 """
 
+import errno
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from sys import intern
 
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.image import DIGEST, REPOSITORY, TAG
 
 MAX_NAME = 255
+File = tuple[Path, bytes]
+_MANIFESTS, _TAGS = "_manifests", "_tags"
+_ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A repository has a manifest of this digest and media type since `pushed_at` (ISO 8601)."""
+    """A repository has a manifest of this digest and media type since `pushed_at` (ISO 8601).
+
+    `media_type` is empty where the file that said it is damaged: the manifest says it too.
+    """
 
     digest: str
     media_type: str
     pushed_at: str
 
 
+@dataclass(slots=True)
+class _Held:
+    """What one repository holds."""
+
+    links: dict[str, Link] = field(default_factory=dict)
+    tags: dict[str, Link] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.links or self.tags or self.damaged)
+
+
 class Repositories:
-    """The repositories below one folder; `write` makes a small file appear at once and for good."""
+    """The repositories below one folder; `write` makes a small file appear at once and for good.
+
+    One thread at a time changes them; any may ask meanwhile.
+    """
 
     def __init__(self, root: Path, write: Callable[[Path, bytes], None]) -> None:
         self._folder = root / "repositories"
         self._write = write
+        self._held: dict[str, _Held] = {}
+        for name in self._found():
+            held = self._read(name)
+            if not held.is_empty:
+                self._held[name] = held
 
     def link(self, repository: str, link: Link) -> None:
-        """Let the repository have a manifest."""
-        self._write(self._manifest(repository, link.digest), json.dumps(asdict(link)).encode())
+        """Let the repository have a manifest; raises Unavailable where something else is in the way.
+
+        One that it has already stays as old as it is.
+        """
+        path = self._manifest(repository, link.digest)
+        if not self._says(path, repository, link):
+            self._keep(path, link)
+            self._held.setdefault(repository, _Held()).links[intern(link.digest)] = link
 
     def tag(self, repository: str, tag: str, link: Link) -> None:
-        """Let a tag point to it."""
-        self._write(self._tag(repository, tag), json.dumps(asdict(link)).encode())
+        """Let a tag point to it; raises Unavailable where something else is in the way."""
+        self._keep(self._tag(repository, tag), link)
+        held = self._held.setdefault(repository, _Held())
+        held.damaged.discard(tag)
+        held.tags[tag] = link
+
+    def put(self, repository: str, link: Link, tags: Sequence[str], keep: Callable[[Sequence[File]], object]) -> None:
+        """The same of a manifest and its tags at once: `keep` writes the files, after the manifest itself.
+
+        A manifest that is there already stays as old as it is.
+        """
+        path, content = self._manifest(repository, link.digest), _text(link)
+        files = [] if self._says(path, repository, link) else [(path, content)]
+        files += [(self._tag(repository, tag), content) for tag in tags]
+        with _nothing_in_the_way(path):
+            keep(files)
+        held = self._held.setdefault(repository, _Held())
+        if files and files[0][0] == path:
+            held.links[intern(link.digest)] = link
+        for tag in tags:
+            held.damaged.discard(tag)
+            held.tags[tag] = link
 
     def resolve(self, repository: str, selector: str) -> Link:
-        """The manifest that a tag or digest picks; raises NotFound."""
-        path = self._manifest(repository, selector) if ":" in selector else self._tag(repository, selector)
-        try:
-            return Link(**json.loads(path.read_bytes()))
-        except FileNotFoundError:
-            raise NotFound(f"no image {repository}{'@' if ':' in selector else ':'}{selector} here") from None
+        """The manifest that a tag or digest picks; raises NotFound, and Unavailable for a tag whose file is damaged."""
+        by_digest = ":" in selector
+        self._refuse_none(repository, selector)
+        held = self._held.get(repository, _Held())
+        if not by_digest and selector in held.damaged:
+            raise Unavailable(
+                f"the tag {repository}:{selector} is damaged on the disk: push or load its image again, or forget it with "
+                f"`tinkbox image delete {repository}:{selector}`"
+            )
+        link = (held.links if by_digest else held.tags).get(selector)
+        if link is None:
+            raise NotFound(f"no image {repository}{'@' if by_digest else ':'}{selector} here")
+        return link
 
     def unlink(self, repository: str, digest: str) -> None:
         """Let the repository forget a manifest."""
         self._remove(self._manifest(repository, digest))
+        if (held := self._held.get(repository)) is not None:
+            held.links.pop(digest, None)
+            self._forget_empty(repository, held)
 
     def untag(self, repository: str, tag: str) -> None:
         """Take a tag away."""
         self._remove(self._tag(repository, tag))
+        if (held := self._held.get(repository)) is not None:
+            held.tags.pop(tag, None)
+            held.damaged.discard(tag)
+            self._forget_empty(repository, held)
 
     def names(self) -> list[str]:
         """All repositories that hold something, in order."""
-        return sorted({str(path.parent.relative_to(self._folder)) for path in self._folder.rglob("_manifests")})
+        return sorted(name for name, held in list(self._held.items()) if held.links)
 
     def tags(self, repository: str) -> dict[str, Link]:
-        """What the repository's tags point to, in order."""
-        return {path.name: self.resolve(repository, path.name) for path in self._files(repository, "_tags")}
+        """What the repository's tags point to, in order, but for those that are damaged."""
+        held = self._held.get(repository)
+        return dict(sorted(dict(held.tags).items())) if held is not None else {}
+
+    def damaged_tags(self, repository: str) -> list[str]:
+        """The tags whose files say nothing, in order."""
+        held = self._held.get(repository)
+        return sorted(held.damaged) if held is not None else []
 
     def links(self, repository: str) -> dict[str, Link]:
         """The repository's manifests by digest."""
-        digests = [f"sha256:{path.name}" for path in self._files(repository, "_manifests")]
-        return {digest: self.resolve(repository, digest) for digest in digests}
+        held = self._held.get(repository)
+        return dict(held.links) if held is not None else {}
 
-    def _files(self, repository: str, kind: str) -> Iterator[Path]:
+    def linked_at(self, repository: str, digest: str) -> float:
+        """When the repository was last given a manifest, by the clock of the disk; of one that is not there, for ever ago."""
         with suppress(FileNotFoundError):
-            yield from sorted((self._home(repository) / kind).iterdir())
+            return self._manifest(repository, digest).stat().st_mtime
+        return 0.0
+
+    def _found(self) -> Iterator[str]:
+        """The names of all folders of repositories."""
+        for folder, below, _ in os.walk(self._folder):
+            if _MANIFESTS in below or _TAGS in below:
+                name = str(Path(folder).relative_to(self._folder))
+                if is_repository(name):
+                    yield name
+            below[:] = [each for each in below if not each.startswith("_")]
+
+    def _read(self, repository: str) -> _Held:
+        """What the files of a repository say."""
+        held = _Held()
+        for digest in self._digests(repository):
+            path = self._manifest(repository, digest)
+            with suppress(OSError):
+                link = _parsed(_read(path))
+                if link is None or link.digest != digest:
+                    changed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
+                    link = Link(digest=digest, media_type="", pushed_at=changed_at)
+                held.links[intern(digest)] = link
+        for tag in self._tags(repository):
+            with suppress(OSError):
+                link = _parsed(_read(self._tag(repository, tag)))
+                if link is None:
+                    held.damaged.add(tag)
+                else:
+                    held.tags[tag] = link
+        return held
+
+    def _refuse_none(self, repository: str, selector: str) -> None:
+        """Raise Invalid for names that nothing can have."""
+        if ":" in selector:
+            self._manifest(repository, selector)
+        else:
+            self._tag(repository, selector)
+
+    def _forget_empty(self, repository: str, held: _Held) -> None:
+        if held.is_empty:
+            self._held.pop(repository, None)
+
+    def _tags(self, repository: str) -> Iterator[str]:
+        return (name for name in self._files(repository, _TAGS) if TAG.match(name))
+
+    def _digests(self, repository: str) -> Iterator[str]:
+        names = self._files(repository, _MANIFESTS)
+        found = (f"{_ALGORITHMS.get(len(name), '')}:{name}" for name in names)
+        return (digest for digest in found if DIGEST.match(digest))
+
+    def _files(self, repository: str, kind: str) -> Iterator[str]:
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._home(repository) / kind) as found:
+            yield from sorted(entry.name for entry in found if entry.is_file())
+
+    def _says(self, path: Path, repository: str, link: Link) -> bool:
+        """Whether the file of a manifest is there and whole, and says the same, but for the time."""
+        known = self._held[repository].links.get(link.digest) if repository in self._held else None
+        if known is None or known.media_type != link.media_type:
+            return False
+        try:
+            return _parsed(path.read_bytes()) == known
+        except OSError:
+            return False
+
+    def _keep(self, path: Path, link: Link) -> None:
+        with _nothing_in_the_way(path):
+            self._write(path, _text(link))
 
     def _home(self, repository: str) -> Path:
-        if not REPOSITORY.match(repository) or len(repository) > MAX_NAME:
+        if not is_repository(repository):
             raise Invalid(f"not a repository's name: {repository[:100]!r}")
         return self._folder / repository
 
     def _manifest(self, repository: str, digest: str) -> Path:
         if not DIGEST.match(digest):
-            raise Invalid(f"not a sha256 digest: {digest[:100]!r}")
-        return self._home(repository) / "_manifests" / digest.removeprefix("sha256:")
+            raise Invalid(f"not a sha256 or sha512 digest: {digest[:140]!r}")
+        return self._home(repository) / _MANIFESTS / digest.partition(":")[2]
 
     def _tag(self, repository: str, tag: str) -> Path:
         if not TAG.match(tag):
-            raise Invalid(f"not a tag: {tag[:150]!r}")
-        return self._home(repository) / "_tags" / tag
+            raise Invalid(f"not a tag: {tag[:150]!r}: up to 128 letters, digits, _ . and -, the first no . or -")
+        return self._home(repository) / _TAGS / tag
 
     def _remove(self, path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -94,3 +243,45 @@ class Repositories:
             while folder != self._folder:
                 folder.rmdir()
                 folder = folder.parent
+
+
+@contextmanager
+def _nothing_in_the_way(path: Path) -> Iterator[None]:
+    """Raise Unavailable where a file or folder is in the place of another."""
+    try:
+        yield
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        stray = error.filename2 or error.filename
+        raise Unavailable(f"the registry cannot write {path}: remove {stray}, which is in its way") from None
+
+
+def _text(link: Link) -> bytes:
+    return json.dumps(asdict(link)).encode()
+
+
+def is_repository(name: str) -> bool:
+    """Whether a repository may be called so."""
+    return bool(REPOSITORY.match(name)) and len(name) <= MAX_NAME
+
+
+def _read(path: Path) -> bytes:
+    """A small file's bytes; none where the disk cannot give them any more."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return b""
+
+
+def _parsed(content: bytes) -> Link | None:
+    """What the file of a tag or manifest says; None when it is damaged."""
+    try:
+        link = Link(**json.loads(content))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    told = (link.digest, link.media_type, link.pushed_at)
+    if not all(isinstance(each, str) for each in told) or not DIGEST.match(link.digest):
+        return None
+    # Many have the same media type, and each digest stands in several places.
+    return Link(digest=intern(link.digest), media_type=intern(link.media_type), pushed_at=link.pushed_at)

@@ -1,12 +1,13 @@
-"""The `/v2/` part of the node door: OCI distribution-spec v1.1, pull and push.
+"""The `/v2/` part of the node door: OCI distribution-spec v1.1, pull, push, content discovery and content management.
 
-Left out, as the specification allows: the referrers list, and deleting single blobs (what no image needs goes by
-itself).  Blobs are shared by all repositories, since whoever may read one repository may read them all.
+Blobs are shared by all repositories, since whoever may read one repository may read them all: a mount needs no `from`, and a
+blob that a manifest of any of them needs is not deleted.  A manifest is served as it was pushed, whatever `Accept` says.
 """
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -14,14 +15,23 @@ from tinkbox.door.bodies import body_of, chunks_of, holder_of
 from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal
-from tinkbox.model.image import DIGEST
-from tinkbox.registry.errors import ANONYMOUS, answering, credential, operator_only, unsupported
-from tinkbox.registry.manifests import MAX_MANIFEST
+from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.image import ALGORITHMS, DIGEST, TAG
+from tinkbox.registry.errors import (
+    ANONYMOUS,
+    UpstreamFailed,
+    answering,
+    credential,
+    operator_only,
+    refused,
+    unsupported,
+)
+from tinkbox.registry.manifests import MAX_MANIFEST, OCI_INDEX
 from tinkbox.registry.push_tokens import LIFETIME
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.uploads import Upload
+from tinkbox.registry.upstreams import Upstreams
 
 MAX_PAGE = 1000
 _RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)
@@ -32,11 +42,16 @@ _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid:
 _LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
 
 
-def routes(store: ImageStore, pushers: Pushers, refused: RefusedTokens) -> list[web.RouteDef]:
-    """The registry's routes.  Only `pushers` may write; tokens that are not valid are counted in `refused`."""
-    door = _RegistryDoor(store, pushers, refused)
+def routes(store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens) -> list[web.RouteDef]:
+    """The registry's routes.
+
+    What `store` lacks may come from one of the `upstreams`.  Only `pushers` may write; tokens that are not valid are counted
+    in `refused`.
+    """
+    door = _RegistryDoor(store, upstreams, pushers, refused)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
+    referrers = "/v2/{name:.+}/referrers/{digest}"
     served = [
         web.get("/v2/", answering(door.ping, {})),
         web.get("/v2/token", answering(door.token, {})),
@@ -48,9 +63,11 @@ def routes(store: ImageStore, pushers: Pushers, refused: RefusedTokens) -> list[
         web.put(upload, answering(door.finish, _UPLOAD)),
         web.delete(upload, answering(door.cancel, _UPLOAD)),
         web.get(blob, answering(door.blob, _BLOB)),
+        web.delete(blob, answering(door.delete_blob, _BLOB)),
         web.get(manifest, answering(door.manifest, _MANIFEST)),
         web.put(manifest, answering(door.push, _PUSHED)),
         web.delete(manifest, answering(door.delete, _MANIFEST)),
+        web.get(referrers, answering(door.referrers, _BLOB)),
     ]
     return [*served, *_other_methods(served), web.route("*", "/v2/{rest:.*}", answering(door.elsewhere, {}))]
 
@@ -63,8 +80,9 @@ def _other_methods(served: Sequence[web.RouteDef]) -> Iterator[web.RouteDef]:
 
 
 class _RegistryDoor:
-    def __init__(self, store: ImageStore, pushers: Pushers, refused: RefusedTokens) -> None:
+    def __init__(self, store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens) -> None:
         self._store = store
+        self._upstreams = upstreams
         self._pushers = pushers
         self._refused = refused
 
@@ -93,15 +111,21 @@ class _RegistryDoor:
         return _page(request, "tags", await self._store.tags(name), {"name": name})
 
     async def blob(self, request: web.Request) -> web.StreamResponse:
-        digest = request.match_info["digest"]
+        digest = _blob(request)
+        if request.method == "HEAD" and "Authorization" not in request.headers:
+            # containerd asks for all blobs first, and can answer a challenge no more when it sends the manifest.
+            raise Denied("say who asks: fetch a token first, anybody gets one to pull with")
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
         pushes = request.method == "HEAD" and self._pushers.by_any_token(credential(request)) is not None
-        path = await (self._store.promise(digest) if pushes else self._store.blob(digest))
+        with _gone_if_damaged(request.method == "HEAD"):
+            name = request.match_info["name"]
+            path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return FileAnswer(path, headers=headers)
 
     async def manifest(self, request: web.Request) -> web.Response:
-        found = await self._store.manifest(request.match_info["name"], request.match_info["selector"])
+        with _gone_if_damaged(request.method == "HEAD"):
+            found = await self._upstreams.manifest(request.match_info["name"], _selector(request))
         headers = {"Docker-Content-Digest": found.digest, "Content-Type": found.media_type}
         return web.Response(body=found.content, headers=headers)
 
@@ -109,23 +133,49 @@ class _RegistryDoor:
         person = self._pusher(request)
         name, selector = request.match_info["name"], request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
-        content_type = request.headers.get("Content-Type", "")
+        content_type, tags = request.headers.get("Content-Type", ""), request.query.getall("tag", [])
         with _forbidding():
-            digest = await self._store.put_manifest(name, selector, content, content_type, who=person.name)
-        headers = {"Location": f"/v2/{name}/manifests/{digest}", "Docker-Content-Digest": digest}
+            kept = await self._store.put_manifest(name, selector, content, content_type, tags, who=person.name)
+        headers = {"Location": f"/v2/{name}/manifests/{kept.digest}", "Docker-Content-Digest": kept.digest}
+        if kept.subject:
+            headers["OCI-Subject"] = kept.subject
+        if tags and kept.tags:
+            headers["OCI-Tag"] = ", ".join(kept.tags)
         return web.Response(status=201, headers=headers)
 
     async def delete(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
-        name, selector = request.match_info["name"], request.match_info["selector"]
         with _forbidding():
-            await self._store.delete_manifest(name, selector, who=person.name)
+            await self._store.delete_manifest(request.match_info["name"], _selector(request), who=person.name)
         return web.Response(status=202)
+
+    async def delete_blob(self, request: web.Request) -> web.Response:
+        person = self._pusher(request)
+        try:
+            await self._store.delete_blob(_blob(request), who=person.name)
+        except Conflict as error:
+            return refused(405, "UNSUPPORTED", str(error), {"Allow": "GET, HEAD"})
+        return web.Response(status=202)
+
+    async def referrers(self, request: web.Request) -> web.Response:
+        """The page behind `last`, of our own making; the filter is told only where it was asked for."""
+        name, digest = request.match_info["name"], request.match_info["digest"]
+        artifact_type, last = request.query.get("artifactType", ""), request.query.get("last", "")
+        page = await self._store.referrers(name, digest, artifact_type, last)
+        headers = {"Content-Type": OCI_INDEX}
+        if artifact_type:
+            headers["OCI-Filters-Applied"] = "artifactType"
+        if page.last:
+            query = {"artifactType": artifact_type, "last": page.last} if artifact_type else {"last": page.last}
+            headers["Link"] = f'<{request.path}?{urlencode(query)}>; rel="next"'
+        return web.Response(body=page.content, headers=headers)
 
     async def begin(self, request: web.Request) -> web.Response:
         """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
         self._pusher(request)
         name, mount = request.match_info["name"], request.query.get("mount", "")
+        if (algorithm := request.query.get("digest-algorithm", "sha256")) not in ALGORITHMS:
+            raise Invalid(f"digests by {algorithm[:40]!r} are not known here, only by {' and '.join(ALGORITHMS)}")
         if DIGEST.match(mount) and await self._has(mount):
             return _created(name, mount)
         upload = self._store.uploads.begin(name, holder_of(request))
@@ -163,7 +213,8 @@ class _RegistryDoor:
 
     async def _has(self, digest: str) -> bool:
         try:
-            await self._store.promise(digest)
+            with _gone_if_damaged():
+                await self._store.promise(digest)
         except NotFound:
             return False
         return True
@@ -183,6 +234,22 @@ class _RegistryDoor:
         return self._store.uploads.get(request.match_info["name"], request.match_info["upload"])
 
 
+def _selector(request: web.Request) -> str:
+    """The tag or digest in the path; what is neither is not here, as the distribution-spec wants it ("Pulling manifests")."""
+    selector = request.match_info["selector"]
+    if not (TAG.match(selector) or DIGEST.match(selector)):
+        raise NotFound(f"no manifest {selector[:140]!r}: it is neither a tag nor a digest")
+    return selector
+
+
+def _blob(request: web.Request) -> str:
+    """The digest in the path; raises NotFound for what is none."""
+    digest = request.match_info["digest"]
+    if not DIGEST.match(digest):
+        raise NotFound(f"no blob {digest[:140]!r}: it is not a sha256 or sha512 digest")
+    return digest
+
+
 def _start(request: web.Request) -> int | None:
     """Where a chunk begins by its Content-Range, which here has no unit and no total (distribution-spec, "PATCH")."""
     header = request.headers.get("Content-Range")
@@ -193,6 +260,19 @@ def _start(request: web.Request) -> int | None:
     if not found or length < 1 or request.content_length not in (None, length):
         raise Conflict(f"bad Content-Range {header[:100]!r}: expected FIRST-LAST, of as many bytes as there are")
     return int(found[1])
+
+
+@contextmanager
+def _gone_if_damaged(asked: bool = True) -> Iterator[None]:
+    """Where a push asks what it need not send, what is damaged is not here: so that it is sent, and heals."""
+    try:
+        yield
+    except UpstreamFailed:  # is told as it is
+        raise
+    except Unavailable as error:
+        if asked:
+            raise NotFound(str(error)) from None
+        raise
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The images: what the registry's two faces, the OCI protocol and the operator's commands, both stand on.
 
 Nothing is deleted that the operator did not delete: a manifest whose tag moved on stays, is listed without a
-tag, and can be pulled and deleted by its digest, unless a workflow that is not over is pinned to it.  Blobs that no manifest refers to go with the next deletion,
-except those that a push in progress was promised.
+tag, and can be pulled and deleted by its digest, unless a workflow or a template needs it.  Blobs that no manifest refers to
+are collected (`collection`), except those that a client was told of (`promises`).
 
 A version of a system image, such as `debian-13:20261101`, means the same bytes for ever: only `latest` moves on.
 A repository has system images or others, never both: the name of an action cannot come to mean a disk.
@@ -14,36 +14,32 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
 
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
-from tinkbox.model.image import REPOSITORY, parse_reference
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.image import DIGEST, parse_reference
+from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.image_room import Collected, ImageRoom
 from tinkbox.model.limits import Limits
+from tinkbox.model.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.system_image import ARTIFACT_TYPE, LATEST
-from tinkbox.registry.archive import Archive, unpack
-from tinkbox.registry.blobs import Blobs, make_folder
+from tinkbox.registry.archive import Archive, Target, unpack
+from tinkbox.registry.blobs import PIECE, Blobs, Staged, make_folder
+from tinkbox.registry.collection import Collector
 from tinkbox.registry.kinds import Kind, kind_of, refuse_mixed
-from tinkbox.registry.manifests import INDEXES, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
-from tinkbox.registry.repositories import Link, Repositories
-from tinkbox.registry.system_images import SystemImageLine, refuse_unfit, system_image, system_images
+from tinkbox.registry.manifests import MANIFESTS, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
+from tinkbox.registry.needs import only_the_tag, refuse_needed
+from tinkbox.registry.parsed_manifests import ParsedManifests
+from tinkbox.registry.referrers import Page, page_of, referrer
+from tinkbox.registry.repositories import Link, Repositories, is_repository
+from tinkbox.registry.room import Room
+from tinkbox.registry.system_images import refuse_unfit, system_image, system_images
 from tinkbox.registry.uploads import Upload, Uploads
 
-PROMISED_FOR = timedelta(hours=1)
 _log = logging.getLogger(__name__)
-
-
-class ImageLine(TypedDict):
-    """One line of `tinkbox image list`; `tag` is empty for a manifest that has none, `size` is that of all its blobs, each once."""
-
-    name: str
-    tag: str
-    digest: str
-    size: int
-    pushed_at: str
-    kind: Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +51,24 @@ class StoredManifest:
     content: bytes
 
 
-async def _nothing_pinned() -> Mapping[str, str]:
-    return {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutManifest:
+    """What was kept of a manifest: its digest, that of its subject if it has one, and the tags that point to it now."""
+
+    digest: str
+    subject: str
+    tags: Sequence[str]
+
+
+async def _nothing_needed() -> Sequence[ImageNeed]:
+    return ()
 
 
 class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
-    `pinned` tells the digests that must stay, each with the id of a workflow that needs it.  The log says `who` changed what.
-    `full` tells whether the disk is.
+    `needs` tells which images must stay, and what for, and `is_own` whether a host in an image's name is this registry.  The log says `who` changed what.
+    `room` is what the registry may take.
     """
 
     def __init__(
@@ -71,66 +76,141 @@ class ImageStore:
         root: Path,
         clock: Callable[[], datetime],
         limits: Limits,
-        full: Callable[[], bool],
+        room: Room | None = None,
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
-        pinned: Callable[[], Awaitable[Mapping[str, str]]] = _nothing_pinned,
+        needs: Callable[[], Awaitable[Sequence[ImageNeed]]] = _nothing_needed,
+        is_own: Callable[[str], bool] = lambda _: False,
     ) -> None:
         make_folder(root / "repositories")
         self._clock = clock
-        self._blobs = Blobs(root, clock, new_token)
+        self._blobs = Blobs(root, clock, new_token, room)
         self._repositories = Repositories(root, self._blobs.write)
-        self._pinned = pinned
-        self._promised: dict[str, datetime] = {}
+        self._parsed = ParsedManifests(self._blobs)
+        self._needs = needs
+        self._target = Target(size_here=self._size_here, is_own=is_own)
+        self._kinds: dict[str, set[Kind]] = {}
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, full)
+        self._collector = Collector(self._blobs, self._repositories, self._parsed, self._turn)
+        self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, self._blobs.is_full)
+
+    async def run(self) -> None:
+        """Free what nothing needs any more, for ever."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.uploads.run())
+                group.create_task(self._collector.run())
+        finally:
+            self._blobs.close()
+
+    async def collect(self, *, who: str, dry_run: bool = False) -> Collected:
+        """Free the blobs that no image needs, or tell what that would free."""
+        if dry_run:
+            return await self._collector.look()
+        collected = await self._collector.collect()
+        _log.info("blobs freed by %s: %s", who, collected.freed, extra={"action": "registry.collected"})
+        return collected
+
+    def room(self) -> ImageRoom:
+        """What all images take, and what may still come."""
+        return self._blobs.room()
 
     async def blob(self, digest: str) -> Path:
         """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""
-        return await asyncio.to_thread(self._blobs.verified, digest)
+        found = self._blobs.ready(digest)
+        if found is not None:
+            return found
+        if self._blobs.is_small(digest):
+            return await asyncio.to_thread(self._blobs.verified, digest)
+        try:
+            # Others may wait for the same.
+            whole = await asyncio.shield(asyncio.wrap_future(self._blobs.check(digest)))
+        except FileNotFoundError:
+            raise NotFound(f"no blob {digest}") from None
+        return self._blobs.outcome(digest, whole=whole)
 
     async def promise(self, digest: str) -> Path:
-        """The same for a push that will not send what is here already: the blob stays until its manifest came."""
-        async with self._turn:
-            path = await self.blob(digest)
-            self._promised[digest] = self._clock()
-        return path
+        """The same for a push that will not send what is here already: the blob stays for an hour."""
+        self._blobs.promise(digest)
+        return await self.blob(digest)
 
     async def keep(self, upload: Upload, digest: str) -> None:
         """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another."""
         try:
             self._blobs.path(digest)
-            if upload.staged.digest != digest:
-                raise Invalid(f"what was uploaded has the digest {upload.staged.digest}, not {digest}")
-            await asyncio.to_thread(upload.staged.finish)
-            async with self._turn:
-                self._promised[digest] = self._clock()
-                await asyncio.to_thread(self._blobs.keep, upload.staged)
+            await asyncio.to_thread(self._keep, upload, digest)
         finally:
             self.uploads.end(upload)
 
-    async def put_manifest(self, repository: str, selector: str, content: bytes, content_type: str, *, who: str) -> str:
-        """Keep a manifest under a tag or its digest; returns the digest.
+    async def take_in(self, digest: str, size: int, chunks: AsyncIterator[bytes]) -> None:
+        """Keep a blob that comes from another registry, and stays for an hour.
 
-        Raises Invalid for a bad one, NotFound when something it refers to is not here, Conflict for other bytes of a version
-        of a system image, or where the repository has images of another kind.
+        Raises Invalid, and keeps nothing, when it is not what its digest and size say; Unavailable when there is no room for it.
+        """
+        staged, pending = self._blobs.stage(), bytearray()
+        try:
+            async for chunk in chunks:
+                pending += chunk
+                if staged.size + len(pending) > size:
+                    raise Invalid(f"{digest} has more than the {size} bytes that its manifest says")
+                if len(pending) >= PIECE:
+                    await asyncio.to_thread(staged.write, pending)
+                    pending = bytearray()
+            await asyncio.to_thread(staged.write, pending)
+            if staged.size != size:
+                raise Invalid(f"{digest} has {staged.size} bytes, its manifest says {size}")
+            await asyncio.to_thread(self._keep_staged, staged, digest)
+        finally:
+            staged.discard()
+
+    async def is_whole(self, repository: str, selector: str) -> bool:
+        """Whether an image is here with all its blobs; of an index, whether the index is."""
+        return await asyncio.to_thread(self._is_whole, repository, selector)
+
+    async def put_manifest(
+        self, repository: str, selector: str, content: bytes, content_type: str, tags: Sequence[str] = (), *, who: str
+    ) -> PutManifest:
+        """Keep a manifest under a tag, or under its digest and `tags`.
+
+        Raises Invalid for a bad one, NotFound when a blob of it is not here, Conflict for other bytes of a version of a system
+        image, or where the repository has images of another kind.
         """
         if len(content) > MAX_MANIFEST:
             raise TooLarge(f"a manifest may have {MAX_MANIFEST} bytes at most")
         manifest = parse_manifest(content, content_type)
+        named = tuple(dict.fromkeys(tags)) if ":" in selector else (selector,)
+        for needed in manifest.digests:
+            with suppress(NotFound, Unavailable):  # told below
+                await self.blob(needed)  # to hash it takes long, and whoever has the turn holds up all others
         async with self._turn:
-            digest = await asyncio.to_thread(self._put, repository, selector, content, manifest)
-        _log.info("image stored by %s: %s, %s", who, repository, selector, extra={"action": "registry.stored"})
-        return digest
+            digest = await asyncio.to_thread(self._put, repository, selector, named, content, manifest)
+        shown = ", ".join(named or (selector,))
+        _log.info("image stored by %s: %s, %s", who, repository, shown, extra={"action": "registry.stored"})
+        return PutManifest(digest=digest, subject=manifest.subject, tags=named)
 
     async def manifest(self, repository: str, selector: str) -> StoredManifest:
         """The manifest that a tag or digest picks; raises NotFound, or Unavailable for a damaged one."""
         return await asyncio.to_thread(self._manifest, repository, selector)
 
+    async def referrers(self, repository: str, digest: str, artifact_type: str = "", last: str = "") -> Page:
+        """What refers to a digest as its subject, of one artifact type or of all; raises Invalid for what is no digest.
+
+        It is the same for a repository, and for a digest, that is not here: nothing.
+        """
+        if not DIGEST.match(digest):
+            raise Invalid(f"not a sha256 or sha512 digest: {digest[:140]!r}")
+        return await asyncio.to_thread(self._referrers, repository, digest, artifact_type, last)
+
+    async def delete_blob(self, digest: str, *, who: str) -> None:
+        """Delete a blob at once; raises NotFound, and Conflict where a manifest needs it."""
+        async with self._turn:
+            await asyncio.to_thread(self._delete_blob, digest)
+        _log.info("blob deleted by %s: %s", who, digest, extra={"action": "registry.deleted"})
+
     def digest(self, repository: str, selector: str) -> str:
-        """The digest of an image that is here, empty when there is none.  Reads one small file."""
+        """The digest of an image that is here, empty when there is none, or a damaged tag.  Reads one small file."""
         try:
             return self._repositories.resolve(repository, selector).digest
-        except NotFound:
+        except (NotFound, Unavailable):
             return ""
 
     async def repositories(self) -> list[str]:
@@ -161,69 +241,172 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(system_image, self._repositories, self._blobs, reference)
 
-    async def load(self, stream: AsyncIterator[bytes], *, who: str) -> list[str]:
+    async def load(self, stream: AsyncIterator[bytes], *, who: str, name: str = "") -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
-        Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
+        With a `name` it has one image, which is stored under this one.  Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
         a version of a system image, or where a repository has images of another kind.
         """
-        async with unpack(stream, self._blobs.stage) as archive, self._turn:
+        async with unpack(stream, self._blobs.stage, self._target, name) as archive, self._turn:
             names = await asyncio.to_thread(self._adopt, archive)
         _log.info("images loaded by %s: %s", who, ", ".join(names), extra={"action": "registry.loaded"})
         return names
 
-    async def delete(self, reference: str, *, who: str) -> None:
-        """Delete an image by its name: a tag (`latest` when none is given) or, with `@sha256:…`, a manifest."""
-        chosen = parse_reference(reference)
-        # A name that begins like a host can have been pushed here nevertheless.
-        repository = f"{chosen.host}/{chosen.repository}" if chosen.host else chosen.repository
-        if not REPOSITORY.match(repository):
-            raise NotFound(f"no image {reference} here: images are kept without the name of a registry")
-        await self.delete_manifest(repository, chosen.selector, who=who)
+    async def described(self, reference: str) -> ImageDescriptor:
+        """The manifest that an image's name means; raises NotFound, or Unavailable for a damaged one."""
+        repository, selector = self._place(reference)
+        found = await self.manifest(repository, selector)
+        separator = "@" if ":" in selector else ":"
+        return ImageDescriptor(
+            reference=f"{repository}{separator}{selector}",
+            digest=found.digest,
+            media_type=found.media_type,
+            size=len(found.content),
+        )
 
-    async def delete_manifest(self, repository: str, selector: str, *, who: str) -> None:
+    async def absent(self, digests: Sequence[str]) -> list[str]:
+        """Those blobs that are not here; the others stay for an hour.  Raises Invalid for what is no digest."""
+        return await asyncio.to_thread(lambda: [each for each in digests if not self._is_promised(each)])
+
+    async def delete(self, reference: str, *, who: str) -> Sequence[Problem]:
+        """Delete an image by its name: a tag (`latest` when none is given) or, with `@sha256:…`, a manifest.
+
+        Returns what a person is told besides, and raises as `delete_manifest`.
+        """
+        repository, selector = self._place(reference)
+        return await self.delete_manifest(repository, selector, who=who)
+
+    async def delete_manifest(self, repository: str, selector: str, *, who: str) -> Sequence[Problem]:
         """Delete a tag, or a manifest with all its tags, and what nothing else needs.
 
-        A system image goes with all its names, whichever is given; `latest` then is the newest that is left.  Raises NotFound, or Conflict while a workflow that is not over is pinned to it.
+        Of an image with another tag, and of one that a template names by its digest, only the tag goes.  A system image goes
+        with all its names, whichever is given; `latest` then is the newest that is left.  Returns what a person is told
+        besides.  Raises NotFound, or Conflict where a workflow that is not over needs it, or a template what would go.
         """
         async with self._turn:
-            await asyncio.to_thread(self._delete, repository, selector, await self._pinned())
+            notes = await asyncio.to_thread(self._delete, repository, selector, await self._needs())
         _log.info("image deleted by %s: %s, %s", who, repository, selector, extra={"action": "registry.deleted"})
+        return notes
 
-    def _put(self, repository: str, selector: str, content: bytes, manifest: Manifest) -> str:
+    def _keep(self, upload: Upload, digest: str) -> None:
+        self._keep_staged(upload.staged, digest)
+
+    def _keep_staged(self, staged: Staged, digest: str) -> None:
+        algorithm = digest.partition(":")[0]
+        actual = staged.digest_by(algorithm)
+        if actual != digest:
+            raise Invalid(f"what was uploaded has the digest {actual}, not {digest}")
+        self._blobs.keep(staged, algorithm, promised=True)
+
+    def _is_whole(self, repository: str, selector: str) -> bool:
+        try:
+            link = self._repositories.resolve(repository, selector)
+        except (NotFound, Unavailable):
+            return False
+        parsed = self._parsed.of(repository, link)
+        needed = [link.digest, *(each.digest for each in parsed.manifest.blobs)] if parsed is not None else []
+        return parsed is not None and all(self._blobs.size(each) is not None for each in needed)
+
+    def _place(self, reference: str) -> tuple[str, str]:
+        """Repository and tag or digest of an image by its name; raises Invalid for what is none."""
+        chosen = parse_reference(reference)
+        pushed = f"{chosen.host}/{chosen.repository}"
+        if chosen.host and is_repository(pushed) and self._repositories.links(pushed):
+            return pushed, chosen.selector  # so it was pushed here, and so it is listed
+        return chosen.repository if self._target.is_own(chosen.host) else chosen.kept_as, chosen.selector
+
+    def _is_promised(self, digest: str) -> bool:
+        try:
+            self._blobs.promise(digest)
+        except NotFound:
+            return False
+        return True
+
+    def _size_here(self, digest: str) -> int | None:
+        """The bytes of a blob that is here, is what its digest says, and stays for an hour."""
+        if not self._is_promised(digest):
+            return None
+        with suppress(NotFound, Unavailable):
+            return self._blobs.verified(digest).stat().st_size
+        return None
+
+    def _put(self, repository: str, selector: str, tags: Sequence[str], content: bytes, manifest: Manifest) -> str:
         nested(manifest.manifests, lambda listed: self._listed(repository, listed.digest))
-        for needed, told in dict.fromkeys((each.digest, each.size) for each in (*manifest.blobs, *manifest.manifests)):
-            size = self._blobs.verified(needed).stat().st_size
-            if size != told:
-                raise Invalid(f"{needed} has {size} bytes, the manifest says {told}")
+        self._refuse_missing(manifest)
         if manifest.artifact_type == ARTIFACT_TYPE:
-            refuse_unfit(manifest, repository, "" if ":" in selector else selector, self._blobs.read)
-        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+            for tag in tags or ("",):
+                refuse_unfit(manifest, repository, tag, self._blobs.read)
+        algorithm = selector.partition(":")[0] if DIGEST.match(selector) else "sha256"
+        digest = f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
         if ":" in selector and selector != digest:
-            raise Invalid(f"the manifest's digest is {digest}, not {selector}")
-        refuse_mixed(repository, manifest, self._named(repository))
-        if ":" not in selector:
-            self._refuse_other_bytes(repository, selector, digest)
-        self._blobs.add(content)
+            raise Invalid(f"the manifest's digest is {digest}, not {selector[:140]}")
+        if self._would_mix(repository, manifest):
+            refuse_mixed(repository, manifest, self._named(repository))
+        for tag in tags:
+            self._refuse_other_bytes(repository, tag, digest)
         link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
-        self._repositories.link(repository, link)
-        if ":" not in selector:
-            self._repositories.tag(repository, selector, link)
-        for fulfilled in manifest.digests:
-            self._promised.pop(fulfilled, None)
+        self._repositories.put(repository, link, tags, lambda files: self._blobs.add(content, algorithm, files))
+        self._parsed.note(digest, manifest)
+        self._kinds[repository].add(kind_of(manifest))
         return digest
 
+    def _would_mix(self, repository: str, manifest: Manifest) -> bool:
+        """Whether a repository would have system images and container images.  What it has is looked for once."""
+        if repository not in self._kinds:
+            links = self._repositories.links(repository).values()
+            parsed = [self._parsed.of(repository, each) for each in links]
+            self._kinds[repository] = {kind_of(each.manifest) for each in parsed if each is not None}
+        return {Kind.SYSTEM, Kind.CONTAINER} <= {*self._kinds[repository], kind_of(manifest)}
+
+    def _refuse_missing(self, manifest: Manifest) -> None:
+        """Raise NotFound where a blob that it needs is not here, and Invalid where one has another size than it says."""
+        needed = {each.digest for each in manifest.blobs}
+        listed = (*manifest.blobs, *manifest.foreign, *manifest.manifests)
+        for digest, told in dict.fromkeys((each.digest, each.size) for each in listed):
+            try:
+                size = self._blobs.verified(digest).stat().st_size
+            except (NotFound, Unavailable):
+                if digest in needed:
+                    raise
+                continue
+            if size != told:
+                raise Invalid(f"{digest} has {size} bytes, the manifest says {told}")
+
     def _listed(self, repository: str, digest: str) -> Manifest:
-        """A manifest that an index lists; of an image, which lists none, only what it is."""
-        link = self._repositories.resolve(repository, digest)
-        if link.media_type not in INDEXES:
-            return Manifest(media_type=link.media_type)
-        return parse_manifest(self._blobs.read(digest), link.media_type)
+        """A manifest that an index lists; of an image, of a blob and of what is not here, which list none, only what it is."""
+        try:
+            link = self._repositories.resolve(repository, digest)
+            if link.media_type in MANIFESTS:
+                return Manifest(media_type=link.media_type)
+            return parse_manifest(self._blobs.read(digest), link.media_type)
+        except (NotFound, Unavailable):
+            return Manifest(media_type="")
 
     def _manifest(self, repository: str, selector: str) -> StoredManifest:
         link = self._repositories.resolve(repository, selector)
         content = self._blobs.read(link.digest)
-        return StoredManifest(digest=link.digest, media_type=link.media_type, content=content)
+        media_type = link.media_type or parse_manifest(content).media_type
+        return StoredManifest(digest=link.digest, media_type=media_type, content=content)
+
+    def _referrers(self, repository: str, subject: str, artifact_type: str, last: str) -> Page:
+        found = []
+        for digest, manifest in self._manifests(repository).items():
+            if manifest.subject == subject:
+                described = referrer(digest, self._blobs.path(digest).stat().st_size, manifest)
+                if artifact_type in ("", described.get("artifactType")):
+                    found.append(described)
+        return page_of(found, last)
+
+    def _delete_blob(self, digest: str) -> None:
+        if not self._blobs.path(digest).exists():
+            raise NotFound(f"no blob {digest}")
+        for repository in self._repositories.names():
+            for each, manifest in self._manifests(repository).items():
+                if digest == each or digest in manifest.digests:
+                    raise Conflict(f"{repository}@{each} needs this blob: delete the image, and it goes by itself")
+            if digest in self._repositories.links(repository):
+                raise Conflict(f"this blob is a manifest of {repository}: delete {repository}@{digest}")
+        self._blobs.remove(digest)
 
     def _kept_system(self, repository: str, tag: str) -> tuple[Link, Manifest] | None:
         """The system image that has this version; None for `latest`, which moves, and where there is none."""
@@ -266,6 +449,7 @@ class ImageStore:
 
     def _adopt(self, archive: Archive) -> list[str]:
         self._refuse_mixed(archive)
+        self._kinds.clear()
         here = self._same_disks(archive)
         for staged in archive.blobs:
             self._blobs.keep(staged)
@@ -292,7 +476,12 @@ class ImageStore:
             content, media_type = image.manifests[-1]
             manifest = parse_manifest(content, media_type)
             if manifest.artifact_type == ARTIFACT_TYPE:
-                refuse_unfit(manifest, image.repository, image.tag, lambda digest: staged[digest].read_bytes())
+                refuse_unfit(
+                    manifest,
+                    image.repository,
+                    image.tag,
+                    lambda digest: staged[digest].read_bytes() if digest in staged else self._blobs.read(digest),
+                )
             kept = self._kept_system(image.repository, image.tag)
             if kept is not None and kept[1].blobs[1:] == manifest.blobs[1:]:
                 here[image.digest] = kept[0]
@@ -302,17 +491,20 @@ class ImageStore:
 
     def _images(self) -> list[ImageLine]:
         lines: list[ImageLine] = []
+        here = self._blobs.seen()
         for repository in self._repositories.names():
             manifests = self._manifests(repository)
             tags = self._repositories.tags(repository)
-            used = {link.digest for link in tags.values()}.union(*(each.members for each in manifests.values()))
-            untagged = [
-                ("", link) for digest, link in self._repositories.links(repository).items() if digest not in used
-            ]
+            used = {link.digest for link in tags.values()}
+            used.update(*(each.members for each in manifests.values() if each.manifests))
+            links = self._repositories.links(repository)
+            untagged = [("", link) for digest, link in links.items() if digest not in used]
             listed = [*tags.items(), *untagged]
-            sizes = {digest: _size(digest, manifests) for digest in {link.digest for _, link in listed}}
+            looked_at: dict[str, tuple[int, str]] = {}
             for tag, link in listed:
-                size = sizes[link.digest]
+                if link.digest not in looked_at:
+                    looked_at[link.digest] = self._looked_at(link.digest, links, manifests, here)
+                size, problem = looked_at[link.digest]
                 line = ImageLine(
                     name=repository,
                     tag=tag,
@@ -320,74 +512,98 @@ class ImageStore:
                     size=size,
                     pushed_at=link.pushed_at,
                     kind=kind_of(manifests[link.digest]) if link.digest in manifests else Kind.CONTAINER,
+                    problem=problem,
                 )
                 lines.append(line)
+            lines += [_lost(repository, tag, self._clock()) for tag in self._repositories.damaged_tags(repository)]
         return lines
+
+    def _looked_at(
+        self, digest: str, links: Collection[str], manifests: Mapping[str, Manifest], here: Collection[str]
+    ) -> tuple[int, str]:
+        """The bytes of an image, and what is missing of it."""
+        manifest = manifests.get(digest)
+        if manifest is not None and not manifest.manifests and all(each.digest in here for each in manifest.blobs):
+            return self._parsed.size(digest), ""
+        return _size(digest, manifests), _problem(digest, links, manifests, here)
 
     def _manifests(self, repository: str) -> dict[str, Manifest]:
         """What can be read of a repository's manifests, by digest."""
         found = {}
         for digest, link in self._repositories.links(repository).items():
-            try:
-                found[digest] = parse_manifest(self._blobs.read(digest), link.media_type)
-            except (Invalid, NotFound, Unavailable) as error:
-                _log.warning("manifest lost: %s@%s: %s", repository, digest, error, extra={"action": "registry.lost"})
+            parsed = self._parsed.readable(repository, link)
+            if parsed is not None:
+                found[digest] = parsed.manifest
         return found
 
-    def _delete(self, repository: str, selector: str, pinned: Mapping[str, str]) -> None:
-        digest = self._repositories.resolve(repository, selector).digest
-        if digest in pinned:
-            raise Conflict(
-                f"workflow {pinned[digest]} is not over and needs {repository} ({digest}): delete the image when it is over, "
-                f"or type `tinkbox workflow cancel {pinned[digest][:8]}` first"
-            )
-        manifest = self._manifests(repository).get(digest)
-        system = manifest is not None and manifest.artifact_type == ARTIFACT_TYPE
-        gone = [
-            tag
-            for tag, link in self._repositories.tags(repository).items()
-            if selector in (tag, link.digest) or (system and link.digest == digest)
-        ]
+    def _delete(self, repository: str, selector: str, needs: Sequence[ImageNeed]) -> Sequence[Problem]:
+        try:
+            link = self._repositories.resolve(repository, selector)
+        except Unavailable:  # nothing is known of a damaged tag but its name
+            self._repositories.untag(repository, selector)
+            return []
+        digest, parsed = link.digest, self._parsed.of(repository, link)
+        system = parsed is not None and parsed.manifest.artifact_type == ARTIFACT_TYPE
+        tags = self._repositories.tags(repository)
+        gone = [tag for tag, link in tags.items() if selector == tag or (system and link.digest == digest)]
+        if ":" in selector:
+            gone = [tag for tag, link in tags.items() if link.digest == digest]
+        left = [tag for tag, link in tags.items() if link.digest == digest and tag not in gone]
+        whole = system or ":" in selector
+        needing = [each for each in needs if each.digest == digest]
+        refuse_needed(repository, selector, digest, needing, whole=whole, left=left)
         for tag in gone:
             self._repositories.untag(repository, tag)
-        left = self._repositories.tags(repository).values()
-        if system and LATEST in gone and left:
-            self._repositories.tag(repository, LATEST, max(left, key=lambda link: link.pushed_at))
-        self._forget(repository, digest, pinned)
-        self._collect()
+        others = self._repositories.tags(repository).values()
+        if system and LATEST in gone and others:
+            self._repositories.tag(repository, LATEST, max(others, key=lambda link: link.pushed_at))
+        self._forget(repository, digest, {each.digest for each in needs})
+        self._collector.step()
+        return [] if whole else only_the_tag(repository, selector, digest, needing, left)
 
-    def _forget(self, repository: str, digest: str, pinned: Collection[str]) -> None:
-        """Unlink a manifest that no tag, index or workflow needs, and then the members of an index likewise."""
-        kept = {link.digest for link in self._repositories.tags(repository).values()}.union(pinned)
-        manifests = self._manifests(repository)
-        listed_by = Counter(member for manifest in manifests.values() for member in manifest.members)
+    def _forget(self, repository: str, digest: str, needed: Collection[str]) -> None:
+        """Unlink a manifest that no tag, index, workflow or template needs, and then the members of an index likewise."""
+        kept = {link.digest for link in self._repositories.tags(repository).values()}.union(needed)
+        manifests: dict[str, Manifest] = {}
+        for each, link in self._repositories.links(repository).items():
+            parsed = self._parsed.of(repository, link)
+            if parsed is not None:
+                manifests[each] = parsed.manifest
+        listed_by = Counter(
+            member for manifest in manifests.values() if manifest.manifests for member in manifest.members
+        )
         pending = {digest}
         while pending:
             digest = pending.pop()
             if digest in kept or listed_by[digest]:
                 continue
             self._repositories.unlink(repository, digest)
+            self._parsed.forget([digest])
+            self._kinds.pop(repository, None)
             members = manifests[digest].members if digest in manifests else ()
             listed_by.subtract(members)
             pending.update(members)
 
-    def _collect(self) -> None:
-        """Drop the blobs that no manifest refers to and no push was promised."""
-        needed: set[str] = set()
-        for repository in self._repositories.names():
-            links, manifests = self._repositories.links(repository), self._manifests(repository)
-            if len(manifests) < len(links):
-                _log.warning(
-                    "no blob is deleted: a manifest of %s is damaged", repository, extra={"action": "registry.collect"}
-                )
-                return
-            needed.update(links, *(manifest.digests for manifest in manifests.values()))
-        now = self._clock()
-        self._promised = {digest: at for digest, at in self._promised.items() if now - at < PROMISED_FOR}
-        for digest in [each for each in self._blobs if each not in needed and each not in self._promised]:
-            self._blobs.remove(digest)
+
+def _problem(digest: str, links: Collection[str], manifests: Mapping[str, Manifest], here: Collection[str]) -> str:
+    """What is missing of an image, as far as it is known; `links` are the repository's manifests, `here` the blobs on the disk."""
+    found = reachable(digest, manifests)
+    members = {each for one in found.values() for each in one.members if each in links}
+    if any(each not in manifests for each in {digest} | members):
+        return "its manifest is damaged: push or load it again"
+    missing = {blob.digest for one in found.values() for blob in one.blobs if blob.digest not in here}
+    return f"damaged, {len(missing)} of its blobs are gone: push or load it again" if missing else ""
+
+
+def _lost(repository: str, tag: str, now: datetime) -> ImageLine:
+    """The line of a tag whose file is damaged."""
+    problem = "the tag is damaged: push or load it again, or delete it"
+    moment = now.isoformat()
+    return ImageLine(
+        name=repository, tag=tag, digest="", size=0, pushed_at=moment, kind=Kind.CONTAINER, problem=problem
+    )
 
 
 def _size(digest: str, manifests: Mapping[str, Manifest]) -> int:
     found = reachable(digest, manifests)
-    return sum({blob.digest: blob.size for manifest in found.values() for blob in manifest.blobs}.values())
+    return sum({blob.digest: blob.size for manifest in found.values() for blob in manifest.content}.values())

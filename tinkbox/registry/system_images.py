@@ -2,11 +2,11 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Callable
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.image import REPOSITORY, parse_reference
+from tinkbox.model.listed_images import SystemImageLine
 from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
 from tinkbox.registry.blobs import Blobs
 from tinkbox.registry.manifests import Manifest, parse_manifest
@@ -14,21 +14,6 @@ from tinkbox.registry.repositories import Link, Repositories
 from tinkbox.wire.system_images import MAX_BLOCK_MAP, MAX_CONFIG, decode_block_map, decode_config
 
 _log = logging.getLogger(__name__)
-
-
-class SystemImageLine(TypedDict):
-    """One of them: `reference` names these bytes for ever, `tags` are its version and perhaps `latest`.
-
-    `size` is what its blobs have, `config` its configuration as it is kept, but for a default user that can be none.
-    """
-
-    id: str
-    reference: str
-    tags: list[str]
-    digest: str
-    size: int
-    pushed_at: str
-    config: Mapping[str, Any]
 
 
 def system_images(repositories: Repositories, blobs: Blobs) -> list[SystemImageLine]:

@@ -14,6 +14,8 @@ MAX_IDLE = timedelta(hours=1)
 # Between two of its requests a client sends nothing for a moment; one that was interrupted says nothing, and does not come back.
 LEFT_AFTER = timedelta(seconds=10)
 LOOK_EVERY = 10.0
+# Of each upload one piece is written while another comes.
+WRITTEN_AT_ONCE = PIECE // 2
 MAX_BLOB = 64 << 30
 
 
@@ -28,6 +30,13 @@ class Upload:
     touched_at: datetime
     taken: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+def _nothing() -> "asyncio.Future[None]":
+    """What is written already."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done
 
 
 class Uploads:
@@ -96,20 +105,23 @@ class Uploads:
     async def append(self, upload: Upload, chunks: AsyncIterator[bytes], start: int | None = None) -> None:
         """Add what arrives, which begins at `start` when the client says so; raises Conflict, TooLarge, Unavailable.
 
-        What arrived before a connection broke stays, and the client can go on from there.
+        What arrived before a connection broke stays, and the client can go on from there.  While one piece is hashed and
+        written, the next one comes.
         """
         if start is not None and start != upload.staged.size:
             raise Conflict(f"the upload goes on at byte {upload.staged.size}, not at {start}")
-        pending = bytearray()
+        pending, writing = bytearray(), _nothing()
         try:
             async for chunk in chunks:
                 pending += chunk
-                if len(pending) >= PIECE:
-                    await self._write(upload, pending)
+                if len(pending) >= WRITTEN_AT_ONCE:
+                    await self._written(upload, writing)
+                    writing = self._write(upload, pending)
                     pending = bytearray()
         finally:
+            await self._written(upload, writing)
             if upload.id in self._uploads:
-                await self._write(upload, pending)
+                await self._written(upload, self._write(upload, pending))
 
     def end(self, upload: Upload) -> None:
         """Forget one, whether its blob was kept or not."""
@@ -118,7 +130,8 @@ class Uploads:
             self._bytes.give_back(upload.holder, upload.taken)
         upload.staged.discard()
 
-    async def _write(self, upload: Upload, chunk: bytearray) -> None:
+    def _write(self, upload: Upload, chunk: bytearray) -> "asyncio.Future[None]":
+        """Have a piece written; `_written` says whether it was.  Raises TooLarge and TooMany, and ends the upload."""
         try:
             if upload.staged.size + len(chunk) > self._max_blob:
                 raise TooLarge(f"a blob may have {self._max_blob} bytes at most")
@@ -132,8 +145,16 @@ class Uploads:
                     f"uploads in progress may have {limit.shown(limit.each)} of one address, {limit.shown(limit.all)} of "
                     f"all: try again when some have ended, or raise {limit.key} in tinkbox.yaml"
                 )
-            upload.taken += len(chunk)
-            await asyncio.to_thread(upload.staged.write, chunk)
+        except BaseException:
+            self.end(upload)
+            raise
+        upload.taken += len(chunk)
+        return asyncio.get_running_loop().run_in_executor(None, upload.staged.write, chunk)
+
+    async def _written(self, upload: Upload, writing: "asyncio.Future[None]") -> None:
+        """Wait for a piece to be written; raises Unavailable, and ends the upload."""
+        try:
+            await writing
         except BaseException:
             self.end(upload)  # the file and its hash may no longer agree
             raise

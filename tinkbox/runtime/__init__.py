@@ -3,14 +3,13 @@
 Only the files named `docker` know aiodocker.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
+from tinkbox.model.namespaces import MACHINE
 from tinkbox.model.reasons import AnyReason
 from tinkbox.model.services import HealthCheck, Resources
-
-MACHINE: Final = "host"  # the network of the machine itself
 
 
 class EngineAway(Exception):
@@ -73,10 +72,15 @@ class Container:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a container's process ended; `out_of_memory` tells that the kernel killed one of its processes for that."""
+    """How a container's process ended; `out_of_memory` tells that the kernel killed one of its processes for that.
+
+    `killed` tells whether a signal ended it, None where only its exit code is known: 143 is that of one that SIGTERM ended,
+    and of one that exits with 143.
+    """
 
     exit_code: int
     out_of_memory: bool = False
+    killed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,10 @@ class ExecSpec:
     user: str = ""
     folder: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def nobody_listens() -> None:
+    """Nobody wants to know."""
 
 
 class Exec(Protocol):
@@ -125,9 +133,10 @@ class Exec(Protocol):
 class Containers(Protocol):
     """An engine.  Every method may raise EngineAway; those that say so raise ContainerFailed."""
 
-    async def pull(self, image: str) -> str:
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
         """Fetch an image by its full name; returns its digest, empty when the engine does not tell.
 
+        `heard` is called whenever something of it came from its registry.
         Raises ContainerFailed: ImageNotFound, ImageNotAllowed, ImageCorrupt, WrongPlatform,
         RegistryUnreachable, NoSpace or ImagePullFailed.
         """
@@ -163,11 +172,17 @@ class Runtime(Containers, Protocol):
     async def shares_mounts(self) -> bool:
         """Whether the engine sees what is mounted on this machine: it may live in a mount namespace of its own."""
 
+    async def process(self) -> int:
+        """The engine's process, as this machine numbers it; 0 for one on another machine."""
+
     async def wait(self, container_id: str) -> Ended:
         """Wait for its end; raises ContainerFailed when it is gone, or never really began."""
 
     async def has(self, image: str) -> bool:
         """Whether an image is here, by its full name with a digest."""
+
+    async def has_network(self, name: str) -> bool:
+        """Whether the engine has a network so called."""
 
     async def image_command(self, image: str) -> ImageCommand:
         """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""

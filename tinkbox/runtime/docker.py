@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import struct
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,17 @@ import aiodocker
 import aiohttp
 
 from tinkbox.model.reasons import Reason
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, Exec, ExecSpec, ImageCommand
+from tinkbox.runtime import (
+    Container,
+    ContainerFailed,
+    ContainerSpec,
+    Ended,
+    EngineAway,
+    Exec,
+    ExecSpec,
+    ImageCommand,
+    nobody_listens,
+)
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
@@ -29,12 +39,14 @@ from tinkbox.runtime.hosting import Look, Network
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
 _PEER = struct.Struct("3i")  # pid, uid, gid: unix(7), SO_PEERCRED
 _PULLED = re.compile(r"Digest: (sha256:[0-9a-f]{64})")
+_TO_TRY_AGAIN = "Retrying in "  # what the engine says of a registry that does not answer it
 _GONE = 404
 _NOT_MODIFIED = 304
 # The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
 _OOM_SECONDS = 0.3
 _LOOK_SECONDS = 60.0
 _KILLED = 128 + signal.SIGKILL
+_REMOVED = frozenset({"removing", "dead"})
 
 
 class DockerRuntime:
@@ -70,24 +82,33 @@ class DockerRuntime:
         with self._faults(Reason.ENGINE_FAILED):
             return str((await self._docker.version())["Version"])
 
-    async def shares_mounts(self) -> bool:
+    async def process(self) -> int:
         scheme, _, path = self._url.partition("://")
         if scheme != "unix":
-            return False
+            return 0
         with self._faults(Reason.ENGINE_FAILED), socket.socket(socket.AF_UNIX) as connection:
             connection.setblocking(False)
             connection.connect(path)
             pid, _, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        return int(pid)
+
+    async def shares_mounts(self) -> bool:
+        pid = await self.process()
         try:
             return Path(f"/proc/{pid}/ns/mnt").samefile("/proc/self/ns/mnt")
         except OSError:
             return False
 
-    async def pull(self, image: str) -> str:
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
+        digest = ""
         with self._faults(Reason.IMAGE_PULL_FAILED):
-            told = await self._docker.images.pull(image)
-        found = (_PULLED.fullmatch(str(each.get("status", ""))) for each in told)
-        return next((match[1] for match in found if match), "")
+            async for each in self._docker.images.pull(image, stream=True):
+                status = str(each.get("status", ""))
+                if not status.startswith(_TO_TRY_AGAIN):
+                    heard()
+                if found := _PULLED.fullmatch(status):
+                    digest = found[1]
+        return digest
 
     async def has(self, image: str) -> bool:
         with self._faults(Reason.ENGINE_FAILED):
@@ -130,6 +151,8 @@ class DockerRuntime:
         if state.get("Error"):
             raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
         code = int(state["ExitCode"])
+        if code == _KILLED and state.get("Status") in _REMOVED:
+            raise ContainerFailed(Reason.CONTAINER_LOST, "its container was removed while it ran")
         return Ended(
             exit_code=code, out_of_memory=await self._for_lack_of_memory(container_id, code, state["OOMKilled"])
         )
@@ -150,6 +173,10 @@ class DockerRuntime:
     async def remove(self, container_id: str) -> None:
         with self._faults(Reason.ENGINE_FAILED, ignored=(_GONE,)):
             await self._docker.containers.container(container_id).delete(force=True, v=True)
+
+    async def has_network(self, name: str) -> bool:
+        with self._faults(Reason.ENGINE_FAILED):
+            return any(each["Name"] == name for each in await self._docker.networks.list())
 
     async def image_command(self, image: str) -> ImageCommand:
         with self._faults(Reason.ENGINE_FAILED):

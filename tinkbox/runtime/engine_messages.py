@@ -12,11 +12,12 @@ from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
 _GONE = 404
-_PULL, _CREATE, _START, _EXEC, _ANY = (
+_PULL, _CREATE, _START, _EXEC, _LOST, _ANY = (
     Reason.IMAGE_PULL_FAILED,
     Reason.CREATE_FAILED,
     Reason.START_FAILED,
     Reason.EXEC_FAILED,
+    Reason.CONTAINER_LOST,
     Reason.ENGINE_FAILED,
 )
 _BEGINNINGS = {_START: Reason.BAD_COMMAND, _EXEC: _EXEC}  # what it is called when there is no such program
@@ -86,7 +87,7 @@ _ROWS = (
         (_START,), Reason.NOT_PRIVILEGED, r"unable to apply caps|unable to apply capabilities",
         "this host cannot give a container all privileges",
     ),
-    _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
+    _row((_START, _LOST), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
     _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
         (_CREATE, _START), Reason.MOUNT_FAILED,

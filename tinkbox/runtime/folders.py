@@ -42,21 +42,21 @@ class _Found:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-def pack(folder: Path, mount_point: str = "") -> bytes:
+def pack(folder: Path) -> bytes:
     """Its files as an archive, as `wire.ephemeral_data` has it; empty when there are none, or no such folder.
 
-    What is neither file, folder nor link is left out, and so is an empty folder `mount_point`.  Raises TooLarge, naming
-    the largest files, or Invalid; nothing is read before it is known to be small enough.
+    What is neither file, folder nor link is left out.  Raises TooLarge, naming the largest files, or Invalid; nothing is
+    read before it is known to be small enough.
     """
     with _readable():
-        check_sizes({each.path: each.status.st_size if each.is_file else 0 for each in _kept(folder, mount_point)})
-        return encode(_entries(folder, mount_point))
+        check_sizes({each.path: each.status.st_size if each.is_file else 0 for each in _kept(folder)})
+        return encode(_entries(folder))
 
 
 def mark(folder: Path) -> int:
     """What differs, as long as this process lives, when anything in it was changed; raises TooLarge or Invalid."""
     with _readable():
-        return hash(tuple((each.path, *_trace(each.status)) for each in _kept(folder, "")))
+        return hash(tuple((each.path, *_trace(each.status)) for each in _kept(folder)))
 
 
 def remove(folder: Path) -> None:
@@ -81,9 +81,9 @@ def remove(folder: Path) -> None:
     folder.rmdir()
 
 
-def _entries(folder: Path, mount_point: str) -> Iterator[Entry]:
+def _entries(folder: Path) -> Iterator[Entry]:
     left = MAX_DATA_BYTES
-    for found in _kept(folder, mount_point):
+    for found in _kept(folder):
         content = _content(found, left + 1) if found.is_file else None
         left -= len(content or b"")
         if left < 0:
@@ -103,17 +103,14 @@ def _content(found: _Found, limit: int) -> bytes:
         return file.read(limit)
 
 
-def _kept(folder: Path, mount_point: str) -> Iterator[_Found]:
+def _kept(folder: Path) -> Iterator[_Found]:
     """Everything in it that is kept, in order."""
     try:
         root = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
-        for found in _below(root, "", [MAX_FILES]):
-            # To show the folder as /workflow/<workflow id> too, the engine makes one in it to mount it on.
-            if found.path != mount_point or not found.is_folder or _names(found.descriptor, [MAX_FILES]):
-                yield found
+        yield from _below(root, "", [MAX_FILES])
     finally:
         os.close(root)
 

@@ -6,11 +6,14 @@ reads the environment.
 
 from tinkbox.settings.environment import (
     FORMAT,
+    TO_TOKEN,
     ClientTarget,
     default_cache,
     editor,
+    other_token,
     output_format,
     own_configuration,
+    target_of,
     terminal_kind,
     wants_colours,
 )
@@ -19,14 +22,17 @@ from tinkbox.settings.file import CONFIG, client_target, is_draft, load
 __all__ = [
     "CONFIG",
     "FORMAT",
+    "TO_TOKEN",
     "ClientTarget",
     "client_target",
     "default_cache",
     "editor",
     "is_draft",
     "load",
+    "other_token",
     "output_format",
     "own_configuration",
+    "target_of",
     "terminal_kind",
     "wants_colours",
 ]

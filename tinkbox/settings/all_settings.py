@@ -18,6 +18,7 @@ from tinkbox.settings.environment import default_data
 from tinkbox.settings.images import Images
 from tinkbox.settings.limits import Limits
 from tinkbox.settings.metadata import ToldSystems
+from tinkbox.settings.registry import Registry
 from tinkbox.settings.retention import Kept
 from tinkbox.settings.services import GONE, Services
 
@@ -77,6 +78,7 @@ class Settings:
     )
     services: Services = section(Services, gone=GONE)
     images: Images = section(Images)
+    registry: Registry = section(Registry)
     metadata: ToldSystems = section(ToldSystems)
     limits: Limits = section(Limits)
     retention: Kept = section(Kept)

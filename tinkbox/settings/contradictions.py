@@ -14,6 +14,7 @@ from tinkbox.model.retention import KEEP_FREE
 from tinkbox.model.sizes import show_size
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import Endpoint
+from tinkbox.settings.images import RESERVE
 from tinkbox.settings.metadata import COMPATIBLE_PORTS, OFF
 from tinkbox.settings.services import Services
 
@@ -79,6 +80,13 @@ def on_disk(settings: Settings, room: int) -> Iterator[Problem]:
             "workflows would be deleted at once: lower it, or have data on a larger disk"
         )
         yield Problem(key="retention.keep_free", text=text)
+    reserve = settings.images.reserve
+    if reserve >= room and reserve != RESERVE:
+        text = (
+            f"{show_size(reserve)} can never be free: the disk of data ({settings.data}) has {show_size(room)}, so no image "
+            "could be pushed: lower it, or have data on a larger disk"
+        )
+        yield Problem(key="images.reserve", text=text)
 
 
 def _dhcp(settings: Settings) -> Iterator[Problem]:

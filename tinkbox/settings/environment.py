@@ -9,6 +9,7 @@ from tinkbox.model.errors import Invalid
 
 SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
+TO_TOKEN: Final = "TINKBOX_TO_TOKEN"  # noqa: S105  a name
 UNIX: Final = "unix:"
 
 
@@ -31,19 +32,27 @@ def named_server() -> ClientTarget | None:
     Raises Invalid for a socket without an absolute path.
     """
     server = os.environ.get(SERVER, "")
-    if not server:
-        return None
+    return target_of(server, os.environ.get("TINKBOX_TOKEN", ""), SERVER) if server else None
+
+
+def other_token() -> str:
+    """The token of another appliance that a command speaks to as well; empty when the variable is not set."""
+    return os.environ.get(TO_TOKEN, "")
+
+
+def target_of(server: str, token: str, variable: str) -> ClientTarget:
+    """The appliance at a URL, a host or a socket, which `variable` names; raises Invalid for a socket without an absolute path."""
     if server.startswith(UNIX):
         # With two slashes, an empty host name, or without.
         socket = Path(server.removeprefix(UNIX).removeprefix("//"))
         if not socket.is_absolute():
             raise Invalid(
-                f"{SERVER}={server[:200]} names no socket: write its whole path, such as "
+                f"{variable}={server[:200]} names no socket: write its whole path, such as "
                 f"{UNIX}/var/lib/tinkbox/operator.sock"
             )
-        return ClientTarget(socket=socket, variable=SERVER)
+        return ClientTarget(socket=socket, variable=variable)
     url = server if "://" in server else f"http://{server}"
-    return ClientTarget(url=url.rstrip("/"), token=os.environ.get("TINKBOX_TOKEN", ""), variable=SERVER)
+    return ClientTarget(url=url.rstrip("/"), token=token, variable=variable)
 
 
 def output_format() -> str:

@@ -1,22 +1,23 @@
 """The functions of Sprig v3.3.0 for templates: FUNCTIONS by name, and REFUSED names with the reason.
 
-Each function takes Go values (nil, bool, int, float, str, list, dict) by position and gives one, or raises GoError.
-Together the two mappings have the names of Sprig's TxtFuncMap. tests/golden/sprig holds what real Sprig answered.
+Each function takes Go values (see gotemplate/values.py) by position and gives one, or raises GoError. Together the two
+mappings have the names of Sprig's TxtFuncMap. tests/golden/sprig holds what real Sprig answered, `make campaign` asks it anew.
 
-No result is larger than 1 MiB of text or 100 000 elements, none depends on clock, randomness, environment or
-network. Beyond that these differences are on purpose:
+Callers who are no Go template, Jinja2's, have one kind of integer; it fits where an int, a float64 or an int64 is wanted.
 
-- There is one kind of integer, of list and of map. int64 and uint64 are int to typeOf and kindOf, `[]string` and
-  `[]int` are `[]interface {}`; equal integers are equal. A function that wants an int takes any int64, one that wants
-  a float64 takes an integer. `duration` and `durationRound` take any integer, where Go takes an int64 only.
-- Lists are never nil, so that toJson shows `rest` of an empty list or no match of a regular expression as `[]`.
+FUNCTIONS are those that depend on their arguments alone.  `all_functions` has the rest as well: what depends on clock and chance,
+and takes these from its `Surroundings`, keys, passwords and certificates.  None depends on environment or network.
+
+No result is larger than 1 MiB of text or 100 000 elements. Beyond that these differences are on purpose:
+
+- Local time is UTC. What Go gives as time.Time has most of its methods; the moment has microseconds, and no monotonic clock.
 - `keys` and `values` follow the order of the keys, where Go has none.
-- `semver` gives a map with the keys Major, Minor, Patch, Prerelease, Metadata and Original; it has no other methods.
+- A version has Go's methods, but no fields: no verb of printf shows them, and a deep copy is the same version.
 - What would end Go's program or its template with an index or memory fault is a GoError in words of our own, and so is
-  JSON that cannot be read. `chunk` refuses a size below 1, a constraint on versions may have 1000 characters.
-- A regular expression sees no character in a byte that is no UTF-8; groups may share a name, which need not be ASCII.
-- `atoi` of digits beyond uint64 with something else behind them is 0; `round` to more than 22 places may differ in the
-  last bit; `fromJson` of a number beyond float64 is nil, however much of the rest could be read.
+  JSON that cannot be read. A constraint on versions may have 1000 characters.
+- Groups of a regular expression may share a name, which need not be ASCII.
+- `round` to more than 22 places may differ in the last bit; `fromJson` of a number beyond float64 is nil, however much of
+  the rest could be read.
 """
 
 from collections.abc import Mapping

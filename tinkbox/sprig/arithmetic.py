@@ -1,23 +1,17 @@
 """Sprig's integers: int64 arithmetic that overflows as Go's does, and sequences."""
 
 import functools
-import re
 from collections.abc import Callable, Iterable, Mapping
 
-from tinkbox.gotemplate.values import GoError
+from tinkbox.gotemplate.values import GoError, Int64, Ints
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import MAX_ITEMS, bound_items
-from tinkbox.sprig.conversion import INT_MAX, INT_MIN, parse_digits, to_int, to_text, wrap
-
-DECIMAL = re.compile(r"[+-]?[0-9]+")
+from tinkbox.sprig.conversion import nearest, parse_digits, to_int, to_text, wrap
 
 
 def atoi(text: str) -> int:
     """Read a decimal integer; 0 if it is none, the nearest int64 if it is beyond."""
-    value = parse_digits(text, 10)
-    if value is None and DECIMAL.fullmatch(text):
-        return INT_MIN if text.startswith("-") else INT_MAX
-    return value or 0
+    return nearest(text)
 
 
 def to_decimal(value: object) -> int:
@@ -80,12 +74,16 @@ def until(count: int) -> list[int]:
 
 
 def until_step(start: int, stop: int, step: int) -> list[int]:
-    """Count from start to but without stop; a step that leads away from it gives an empty list."""
-    if step == 0:
-        return []
-    numbers = range(start, stop, step)
-    bound_items(min(_length(numbers), MAX_ITEMS + 1))
-    return list(numbers)
+    """Count from start to but without stop; a step that leads away from it gives an empty list.
+
+    A step beyond int64 goes on at the other end, as in Go.
+    """
+    counted: list[int] = []
+    while step and (numbers := range(start, stop, step)):
+        bound_items(min(len(counted) + _length(numbers), MAX_ITEMS + 1))
+        counted += numbers
+        start = wrap(numbers[-1] + step)
+    return counted
 
 
 def _length(numbers: range) -> int:
@@ -103,24 +101,24 @@ def seq(*parameters: int) -> str:
     step = parameters[1] if len(parameters) == 3 else onward
     if onward < 0 < step:
         return ""
-    return " ".join(map(str, until_step(start, end + onward, step)))
+    return " ".join(map(str, until_step(start, wrap(end + onward), step)))
 
 
 FUNCTIONS: Mapping[str, Function] = {
     "atoi": typed(atoi, "string"),
     "int": typed(to_int, "any"),
-    "int64": typed(to_int, "any"),
-    "toDecimal": typed(to_decimal, "any"),
-    "add": typed(add, "any..."),
-    "add1": typed(add1, "any"),
-    "sub": typed(sub, "any", "any"),
-    "mul": typed(mul, "any", "any..."),
-    "div": typed(div, "any", "any"),
-    "mod": typed(mod, "any", "any"),
-    "biggest": typed(biggest, "any", "any..."),
-    "max": typed(biggest, "any", "any..."),
-    "min": typed(smallest, "any", "any..."),
-    "until": typed(until, "int"),
-    "untilStep": typed(until_step, "int", "int", "int"),
+    "int64": typed(to_int, "any", gives=Int64),
+    "toDecimal": typed(to_decimal, "any", gives=Int64),
+    "add": typed(add, "any...", gives=Int64),
+    "add1": typed(add1, "any", gives=Int64),
+    "sub": typed(sub, "any", "any", gives=Int64),
+    "mul": typed(mul, "any", "any...", gives=Int64),
+    "div": typed(div, "any", "any", gives=Int64),
+    "mod": typed(mod, "any", "any", gives=Int64),
+    "biggest": typed(biggest, "any", "any...", gives=Int64),
+    "max": typed(biggest, "any", "any...", gives=Int64),
+    "min": typed(smallest, "any", "any...", gives=Int64),
+    "until": typed(until, "int", gives=Ints),
+    "untilStep": typed(until_step, "int", "int", "int", gives=Ints),
     "seq": typed(seq, "int..."),
 }

@@ -4,7 +4,7 @@ import base64
 import re
 from collections.abc import Mapping
 
-from tinkbox.gotemplate.values import from_bytes, to_bytes
+from tinkbox.gotemplate.values import GoError, from_bytes, to_bytes
 from tinkbox.sprig.arguments import Function, typed
 
 NEWLINES = b"\r\n"
@@ -21,11 +21,19 @@ def b32enc(text: str) -> str:
 
 
 def b64dec(text: str) -> str:
+    try:
+        return from_bytes(base64_bytes(text))
+    except GoError as error:
+        return str(error)
+
+
+def base64_bytes(text: str) -> bytes:
+    """Decode base64 as Go's StdEncoding does. Raises GoError for what is none."""
     data = to_bytes(text)
     wrong = _wrong_base64(data)
     if wrong is not None:
-        return f"illegal base64 data at input byte {wrong}"
-    return from_bytes(base64.b64decode(data.translate(None, NEWLINES)))
+        raise GoError(f"illegal base64 data at input byte {wrong}")
+    return base64.b64decode(data.translate(None, NEWLINES))
 
 
 def _wrong_base64(data: bytes) -> int | None:

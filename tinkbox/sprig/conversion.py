@@ -3,7 +3,7 @@
 import math
 import re
 
-from tinkbox.gotemplate.values import sprint
+from tinkbox.gotemplate.values import NamedInteger, sprint
 from tinkbox.sprig.bounds import bound_text
 
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
@@ -12,6 +12,7 @@ GO_INTEGER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>(?:_?[0-9a-fA-F])+)|0[bB](?P<binary>(?:_?[01])+)"
     r"|0[oO]?(?P<octal>(?:_?[0-7])+)|(?P<decimal>0|[1-9](?:_?[0-9])*))"
 )
+DECIMAL = re.compile(r"[+-]?[0-9]+")
 BASES = {"hexadecimal": 16, "binary": 2, "octal": 8, "decimal": 10}
 DIGITS = r"[0-9](?:_?[0-9])*"
 GO_FLOAT = re.compile(
@@ -35,7 +36,7 @@ def to_int(value: object) -> int:
     if isinstance(value, float):
         # Beyond int64 Go leaves the result to the processor; this is what amd64 gives.
         return int(value) if INT_MIN <= value < -float(INT_MIN) else INT_MIN
-    return wrap(int(value)) if isinstance(value, int) else 0
+    return wrap(int(value)) if isinstance(value, int) and _is_cast(value) else 0
 
 
 def to_float(value: object) -> float:
@@ -43,7 +44,12 @@ def to_float(value: object) -> float:
     if isinstance(value, str):
         number = parse_float(value)
         return 0.0 if number is None else number
-    return float(value) if isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and _is_cast(value) else 0.0
+
+
+def _is_cast(value: float) -> bool:
+    """Tell whether cast knows the type of a number: of those with a name time.Month and time.Weekday, and not time.Duration."""
+    return not isinstance(value, NamedInteger) or value.kind_name == "int"
 
 
 def _without_zero_fraction(text: str) -> str:
@@ -66,6 +72,25 @@ def parse_digits(text: str, base: int) -> int | None:
     """Read an integer of plain digits in base 8 or 10; None if it is none or beyond int64."""
     match = re.fullmatch(r"([+-]?)([0-7]+)" if base == 8 else r"([+-]?)([0-9]+)", text)
     return _within_int64(match[1], match[2].lstrip("0"), base) if match else None
+
+
+def nearest(text: str) -> int:
+    """Read a decimal integer: 0 of what is none, and the nearest int64 of what is beyond.
+
+    Like Go's ParseInt it reads no further than the digits that are beyond uint64.
+    """
+    value = parse_digits(text, 10)
+    if value is not None:
+        return value
+    digits = DECIMAL.match(text)
+    if digits and (digits.end() == len(text) or _is_beyond(digits[0].lstrip("+-").lstrip("0"))):
+        return INT_MIN if text.startswith("-") else INT_MAX
+    return 0
+
+
+def _is_beyond(digits: str) -> bool:
+    """Tell whether this is more than a uint64."""
+    return len(digits) > MAX_DIGITS or int(digits or "0") >= 1 << 64
 
 
 def _within_int64(sign: str, digits: str, base: int) -> int | None:

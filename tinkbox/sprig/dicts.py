@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from tinkbox.gotemplate.values import GoError, kind, sorted_items, type_name
+from tinkbox.gotemplate.values import GoError, StringMap, Strings, kind, sorted_items, type_name
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import Steps, bound_depth, bound_items
 from tinkbox.sprig.changeable_maps import changeable
 from tinkbox.sprig.conversion import to_text
 
 Map = Mapping[str, object]
+MAP = type_name({})
 
 
 def make(*values: object) -> dict[str, object]:
@@ -78,7 +79,7 @@ def dig(*arguments: object) -> object:
         if not isinstance(key, str):
             raise GoError(f"interface conversion: interface {{}} is {type_name(key)}, not string")
     for key in path:
-        if not isinstance(found, Mapping):
+        if not isinstance(found, Mapping) or type_name(found) != MAP:
             raise GoError(f"interface conversion: interface {{}} is {type_name(found)}, not map[string]interface {{}}")
         if key not in found:
             return default
@@ -96,10 +97,11 @@ def deep_copy(value: object) -> object:
 def _copy(value: object, steps: Steps, depth: int) -> object:
     steps.take()
     bound_depth(depth)
-    if isinstance(value, Mapping):
-        return {key: _copy(each, steps, depth + 1) for key, each in value.items()}
+    if isinstance(value, Mapping) and kind(value) == "map":
+        entries = {key: _copy(each, steps, depth + 1) for key, each in value.items()}
+        return StringMap(entries) if isinstance(value, StringMap) else entries
     if isinstance(value, list | tuple):
-        return [_copy(each, steps, depth + 1) for each in value]
+        return type(value)(_copy(each, steps, depth + 1) for each in value)
     kind(value)
     return value
 
@@ -111,7 +113,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "unset": typed(unset, "map", "string"),
     "hasKey": typed(has_key, "map", "string"),
     "pluck": typed(pluck, "string", "map..."),
-    "keys": typed(keys, "map..."),
+    "keys": typed(keys, "map...", gives=Strings),
     "values": typed(values, "map"),
     "pick": typed(pick, "map", "string..."),
     "omit": typed(omit, "map", "string..."),

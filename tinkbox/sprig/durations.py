@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 
+from tinkbox.gotemplate.values import Int64
 from tinkbox.sprig.arguments import Function, typed
-from tinkbox.sprig.conversion import parse_digits, wrap
+from tinkbox.sprig.conversion import nearest, wrap
 
 UNITS = {
     "ns": 1,
@@ -24,11 +25,10 @@ ROUND = {"y": 365 * DAY, "mo": 30 * DAY, "d": DAY, "h": UNITS["h"], "m": UNITS["
 
 
 def duration(seconds: object) -> str:
-    """Write seconds, a number or a decimal text, as Go writes durations; anything else is `0s`."""
-    count = parse_digits(seconds, 10) if isinstance(seconds, str) else seconds
-    if isinstance(count, int) and not isinstance(count, bool):
-        return shown(wrap(count * UNITS["s"]))
-    return "0s"
+    """Write seconds, an int64 or a decimal text, as Go writes durations; anything else, an int too, is `0s`."""
+    if isinstance(seconds, str):
+        return shown(wrap(nearest(seconds) * UNITS["s"]))
+    return shown(wrap(seconds * UNITS["s"])) if isinstance(seconds, Int64) else "0s"
 
 
 def shown(nanoseconds: int) -> str:
@@ -50,9 +50,9 @@ def _decimal(value: int, unit: int) -> str:
 
 
 def duration_round(value: object) -> str:
-    """Write a duration, a text or a number of nanoseconds, in its largest unit alone; `0s` of anything else."""
-    parsed = parse(value) if isinstance(value, str) else value
-    size = abs(parsed) if isinstance(parsed, int) and not isinstance(parsed, bool) else 0
+    """Write a duration, a text or an int64 of nanoseconds, in its largest unit alone; `0s` of anything else."""
+    parsed = parse(value) if isinstance(value, str) else value if isinstance(value, Int64) else 0
+    size = abs(parsed or 0)
     for name, unit in ROUND.items():
         if size > unit:
             return f"{size // unit}{name}"
@@ -79,6 +79,6 @@ def parse(text: str) -> int | None:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "duration": typed(duration, "any"),
-    "durationRound": typed(duration_round, "any"),
+    "duration": typed(duration, "wide"),
+    "durationRound": typed(duration_round, "wide"),
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from tinkbox.gotemplate.values import kind
+from tinkbox.gotemplate.values import is_nil, type_name
 from tinkbox.sprig.bounds import Steps, bound_depth
 
 
@@ -15,16 +15,19 @@ def equal_within(steps: Steps, left: object, right: object, depth: int = 0) -> b
     """Compare like deep_equal(), as part of more work."""
     steps.take()
     bound_depth(depth)
-    if kind(left) != kind(right):
+    if type_name(left) != type_name(right):
         return False
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         steps.take(len(left))
         return left is right or (
-            left.keys() == right.keys() and all(equal_within(steps, left[key], right[key], depth + 1) for key in left)
+            is_nil(left) == is_nil(right)
+            and left.keys() == right.keys()
+            and all(equal_within(steps, left[key], right[key], depth + 1) for key in left)
         )
     if isinstance(left, Sequence) and isinstance(right, Sequence) and not isinstance(left, str):
         return left is right or (
-            len(left) == len(right)
+            is_nil(left) == is_nil(right)
+            and len(left) == len(right)
             and all(equal_within(steps, one, other, depth + 1) for one, other in zip(left, right, strict=True))
         )
     return left == right
@@ -49,12 +52,12 @@ class Distinct:
         """Show a value down to its elements; equal values have the same outline."""
         if isinstance(value, Mapping):
             self._steps.take(len(value))
-            return "map", frozenset((key, _glimpse(each)) for key, each in value.items())
+            return type_name(value), frozenset((key, _glimpse(each)) for key, each in value.items())
         if isinstance(value, list | tuple):
             self._steps.take(len(value))
-            return "slice", tuple(map(_glimpse, value))
-        return kind(value), value
+            return type_name(value), tuple(map(_glimpse, value))
+        return type_name(value), value
 
 
 def _glimpse(value: object) -> Hashable:
-    return kind(value), len(value) if isinstance(value, list | tuple | Mapping) else value
+    return type_name(value), len(value) if isinstance(value, list | tuple | Mapping) else value

@@ -1,4 +1,7 @@
-"""Sprig's JSON, written and read as Go's encoding/json does: sorted keys, escaped HTML, numbers are floats."""
+"""Sprig's JSON, written and read as Go's encoding/json does: sorted keys, escaped HTML, numbers are floats.
+
+A struct has the names of its JSON tags in the order of its fields, without what `omitempty` leaves out.
+"""
 
 import json
 import math
@@ -7,7 +10,9 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TypeVar
 
-from tinkbox.gotemplate.values import GoError, from_bytes, kind, sorted_items, to_bytes
+from tinkbox.gotemplate.structs import Struct
+from tinkbox.gotemplate.typed_values import Thing
+from tinkbox.gotemplate.values import GoError, from_bytes, is_nil, kind, sorted_items, to_bytes
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import Steps, bound_depth, bound_items, bound_text
 from tinkbox.sprig.lettercase import NOT_UTF8
@@ -42,7 +47,11 @@ class Writer:
 
     def _value(self, value: object, depth: int) -> None:
         bound_depth(depth)
-        if isinstance(value, Mapping):
+        if is_nil(value):
+            self._write("null")
+        elif isinstance(value, Struct):
+            self._group("{}", list(value.tagged.items()), self._entry, depth)
+        elif isinstance(value, Mapping):
             self._group("{}", sorted_items(value), self._entry, depth)
         elif isinstance(value, list | tuple):
             self._group("[]", list(value), self._value, depth)
@@ -71,8 +80,10 @@ class Writer:
             self._write("\n" + self._indent * depth)
 
     def _scalar(self, value: object) -> str:
-        if value is None or isinstance(value, bool):
-            return {None: "null", True: "true", False: "false"}[value]
+        if isinstance(value, Thing):
+            value = value.json()
+        if isinstance(value, bool):
+            return "true" if value else "false"
         if isinstance(value, str):
             return self._string(value)
         if isinstance(value, float):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tinkbox.gotemplate.values import GoError, kind, truth
+from tinkbox.gotemplate.values import NIL_SLICE, GoError, Lists, kind, truth
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import bound_items
 from tinkbox.sprig.conversion import to_int
@@ -34,8 +34,10 @@ def first(values: object) -> object:
     return next(iter(_items(values, "find first")), None)
 
 
-def rest(values: object) -> list[object]:
-    return list(_items(values, "find rest")[1:])
+def rest(values: object) -> Items:
+    """Give all but the first element; the nil slice of an empty list."""
+    items = _items(values, "find rest")
+    return list(items[1:]) if items else NIL_SLICE
 
 
 def last(values: object) -> object:
@@ -43,8 +45,10 @@ def last(values: object) -> object:
     return next(reversed(_items(values, "find last")), None)
 
 
-def initial(values: object) -> list[object]:
-    return list(_items(values, "find initial")[:-1])
+def initial(values: object) -> Items:
+    """Give all but the last element; the nil slice of an empty list."""
+    items = _items(values, "find initial")
+    return list(items[:-1]) if items else NIL_SLICE
 
 
 def reverse(values: object) -> list[object]:
@@ -87,21 +91,28 @@ def cut(values: object, *bounds: object) -> object:
     end = to_int(bounds[1]) if len(bounds) > 1 else len(items)
     if not 0 <= start <= end <= len(items):
         raise GoError(f"slice bounds out of range [{start}:{end}] with length {len(items)}")
-    return list(items[start:end])
+    return type(items)(items[start:end])  # type: ignore[call-arg]
 
 
-def concat(*lists: object) -> list[object]:
+def concat(*lists: object) -> Items:
+    """Give the elements of all lists; the nil slice if there are none."""
     parts = [_items(each, "concat") for each in lists]
     bound_items(sum(map(len, parts)))
-    return [each for part in parts for each in part]
+    return [each for part in parts for each in part] or NIL_SLICE
 
 
-def chunk(size: int, values: object) -> list[object]:
-    """Cut a list into lists of `size` elements, the last of which may be shorter. Raises GoError for a size below 1."""
+def chunk(size: int, values: object) -> Lists:
+    """Cut a list into lists of `size` elements, the last of which may be shorter.
+
+    A size below 0 gives no list if it is beyond the length, as in Sprig, and one for a single element; else GoError is raised
+    for a size below 1.
+    """
     items = _items(values, "chunk")
-    if size < 1:
+    if size >= 1:
+        return Lists(list(items[start : start + size]) for start in range(0, len(items), size))
+    if size == 0 or not items or (len(items) - 1) // size + 1 < 0 or (len(items) == 1 and size == -1):
         raise GoError("a chunk must have at least one element")
-    return [list(items[start : start + size]) for start in range(0, len(items), size)]
+    return Lists([list(items)] if len(items) == 1 else [])
 
 
 ONE = {

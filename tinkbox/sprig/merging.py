@@ -1,9 +1,10 @@
 """Merging maps into a map as dario.cat/mergo v1.0.1 does for Sprig."""
 
 from collections.abc import Mapping, MutableMapping
+from typing import TypeGuard
 
-from tinkbox.gotemplate.values import truth
-from tinkbox.sprig.arguments import NIL_MAP, Function, typed
+from tinkbox.gotemplate.values import NIL_MAP, kind, truth
+from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import Steps, bound_depth, bound_items
 from tinkbox.sprig.changeable_maps import changeable
 
@@ -40,10 +41,14 @@ def _merge_into(target: MutableMapping[str, object], source: Map, overwrite: boo
         if value is None:
             if overwrite:
                 target[key] = None
-        elif isinstance(value, Mapping) and isinstance(present, Mapping) and (present or value):
+        elif _is_map(value) and _is_map(present) and (present or value):
             _merge_into(changeable(present), value, overwrite, steps, depth + 1)
         elif overwrite or not truth(present):
             target[key] = value
+
+
+def _is_map(value: object) -> TypeGuard[Map]:
+    return kind(value) == "map"
 
 
 FUNCTIONS: Mapping[str, Function] = {

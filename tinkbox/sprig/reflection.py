@@ -19,11 +19,15 @@ def type_is(wanted: str, value: object) -> bool:
     return type_name(value) == wanted
 
 
+def type_is_like(wanted: str, value: object) -> bool:
+    """Tell whether a value is of a type or points to one."""
+    return type_name(value) in (wanted, f"*{wanted}")
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "typeOf": typed(type_name, "any"),
     "typeIs": typed(type_is, "string", "any"),
-    # No value is a pointer, so what is like a type is of that type.
-    "typeIsLike": typed(type_is, "string", "any"),
+    "typeIsLike": typed(type_is_like, "string", "any"),
     "kindOf": typed(kind_of, "any"),
     "kindIs": typed(kind_is, "string", "any"),
     "deepEqual": typed(deep_equal, "any", "any"),

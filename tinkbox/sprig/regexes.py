@@ -6,16 +6,18 @@ Within `bounded_work` all searches share one bound.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
-from tinkbox.gotemplate.values import GoError, byte_length, from_bytes, to_bytes
+from tinkbox.gotemplate.values import GoError, NilStrings, Strings, byte_length, from_bytes, to_bytes
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import Steps, bound_items, bound_text
+from tinkbox.sprig.lettercase import NOT_UTF8
 from tinkbox.sprig.strings import joined
 
 MAX_WORK = 1 << 28  # two or three seconds at worst, measured: 10 ns for a byte and an instruction
@@ -24,6 +26,7 @@ MAX_PROGRAM = 1 << 20  # bytes of memory for one expression and its automaton
 ESCAPE = re.compile(rb"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 REFERENCE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<name>\w+)|\{(?P<braced>\w+)\})")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
+REPLACEMENT = "\ufffd".encode()
 META = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
@@ -56,8 +59,53 @@ def _compiled(expression: str) -> Any:
         raise GoError(f"error parsing regexp: {shown}") from None
 
 
+class _Placed:
+    """A match in a text in which U+FFFD stands for bytes that are no UTF-8, as a match in the bytes themselves."""
+
+    def __init__(self, found: Any, data: bytes, places: Sequence[int]) -> None:
+        self._found = found
+        self._data = data
+        self._places = places
+
+    def start(self) -> int:
+        place: int = self._places[self._found.start()]
+        return place
+
+    def end(self) -> int:
+        place: int = self._places[self._found.end()]
+        return place
+
+    def __getitem__(self, group: int) -> bytes | None:
+        start, end = self._found.span(group)
+        return self._data[self._places[start] : self._places[end]] if start >= 0 else None
+
+
 def _matches(regex: Any, data: bytes) -> Iterator[Any]:
-    """Find all as Go does: after a match, an empty one right at its end does not count."""
+    """Find all as Go does: a byte that is no UTF-8 is U+FFFD, and an empty match right at the end of one does not count."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        readable, places = _readable(data)
+        return (_Placed(found, data, places) for found in _found(regex, readable))
+    return _found(regex, data)
+
+
+def _readable(data: bytes) -> tuple[bytes, Sequence[int]]:
+    """Put U+FFFD for each byte that is no UTF-8; tell for each byte of the result, and its end, where it is in the data."""
+    pieces: list[bytes] = []
+    places = array("L")
+    for character in from_bytes(data):
+        taken = to_bytes(character)
+        piece = REPLACEMENT if NOT_UTF8.match(character) else taken
+        at = places[-1] + 1 if places else 0
+        places.extend([at] * (len(piece) - len(taken)))
+        places.extend(range(at, at + len(taken)))
+        pieces.append(piece)
+    places.append(len(data))
+    return b"".join(pieces), places
+
+
+def _found(regex: Any, data: bytes) -> Iterator[Any]:
     steps = _shared.get() or Steps(MAX_WORK)
     cost = regex.programsize if regex.programsize > SMALL_PROGRAM else 1
     position, previous = 0, -1
@@ -90,6 +138,8 @@ def _width(data: bytes, position: int) -> int:
 def _some(regex: Any, data: bytes, limit: int) -> list[Any]:
     """List the first `limit` matches, or all if it is negative."""
     found: list[Any] = []
+    if limit == 0:
+        return found
     for match in _matches(regex, data):
         if len(found) == limit:
             break
@@ -117,9 +167,10 @@ def find(expression: str, text: str) -> str:
     return from_bytes(found[0]) if found else ""
 
 
-def find_all(expression: str, text: str, limit: int) -> list[str]:
+def find_all(expression: str, text: str, limit: int) -> Strings | NilStrings:
     regex = _compiled(expression)
-    return [from_bytes(each[0]) for each in _some(regex, to_bytes(text), limit)] if limit else []
+    found = Strings(from_bytes(each[0]) for each in _some(regex, to_bytes(text), limit))
+    return found or NilStrings()
 
 
 def replace_all(expression: str, text: str, replacement: str) -> str:
@@ -169,14 +220,14 @@ def _replaced(regex: Any, text: str, replacement: Callable[[Any], str]) -> str:
     return "".join(pieces) + from_bytes(data[end:])
 
 
-def split(expression: str, text: str, limit: int) -> list[str]:
+def split(expression: str, text: str, limit: int) -> Strings | NilStrings:
     """Split between matches into at most `limit` pieces, the last of which keeps the rest; a negative limit is none."""
     regex = _compiled(expression)
     data = to_bytes(text)
     if limit == 0:
-        return []
+        return NilStrings()
     if expression and not data:
-        return [""]
+        return Strings([""])
     pieces: list[bytes] = []
     start = end = 0
     for found in _some(regex, data, limit):
@@ -189,7 +240,7 @@ def split(expression: str, text: str, limit: int) -> list[str]:
         start = found.end()
     if end != len(data):
         pieces.append(data[start:])
-    return [from_bytes(each) for each in pieces]
+    return Strings(map(from_bytes, pieces))
 
 
 def quote_meta(text: str) -> str:

@@ -1,13 +1,16 @@
 """Sprig's functions on strings: trimming, searching, splitting, joining and quoting."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from tinkbox.gotemplate.values import GoError, to_bytes
+from tinkbox.gotemplate.values import GoError, NilStrings, StringMap, Strings, to_bytes
 from tinkbox.gotemplate.values import quote as go_quote
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import bound_items, bound_text
 from tinkbox.sprig.conversion import to_text, to_texts
-from tinkbox.sprig.lettercase import SPACES
+from tinkbox.sprig.lettercase import NOT_UTF8, SPACES
+
+REPLACEMENT = "\ufffd"
+STRAY_BYTES = "".join(map(chr, range(0xDC80, 0xDD00)))
 
 
 def trim(text: str) -> str:
@@ -15,6 +18,9 @@ def trim(text: str) -> str:
 
 
 def trim_all(characters: str, text: str) -> str:
+    """Strip these characters off; a byte that is no UTF-8 counts as U+FFFD."""
+    if NOT_UTF8.search(characters) or REPLACEMENT in characters:
+        characters += REPLACEMENT + STRAY_BYTES
     return text.strip(characters) if characters else text
 
 
@@ -108,11 +114,30 @@ def _numbered(pieces: list[str]) -> dict[str, str]:
     return {f"_{index}": piece for index, piece in enumerate(pieces)}
 
 
-def sort_alpha(values: object) -> list[str]:
-    """Sort the texts of a list by their bytes; anything but a list is taken for its only element."""
+def sort_alpha(values: object) -> Sequence[str]:
+    """Sort the texts of a list by their bytes; anything but a list is taken for its only element.
+
+    A list of Go's type []string is itself sorted, as in Sprig.
+    """
     if not isinstance(values, list | tuple):
         return [to_text(values)]
+    if isinstance(values, NilStrings):
+        return values
+    if isinstance(values, Strings):
+        values.sort(key=to_bytes)
+        return values
     return sorted(to_texts(values), key=to_bytes)
+
+
+def to_strings(values: object) -> Sequence[str]:
+    """Show each element like to_texts(); a list of Go's type []string is given back as it is."""
+    if isinstance(values, Strings | NilStrings):
+        return values
+    return to_texts(values)
+
+
+def as_strings(texts: Sequence[str]) -> Sequence[str]:
+    return texts if isinstance(texts, Strings | NilStrings) else Strings(texts)
 
 
 FUNCTIONS: Mapping[str, Function] = {
@@ -131,10 +156,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "squote": typed(squote, "any..."),
     "cat": typed(cat, "any..."),
     "join": typed(join, "string", "any"),
-    "splitList": typed(split_list, "string", "string"),
-    "split": typed(split, "string", "string"),
-    "splitn": typed(splitn, "string", "int", "string"),
-    "sortAlpha": typed(sort_alpha, "any"),
+    "splitList": typed(split_list, "string", "string", gives=Strings),
+    "split": typed(split, "string", "string", gives=StringMap),
+    "splitn": typed(splitn, "string", "int", "string", gives=StringMap),
+    "sortAlpha": typed(sort_alpha, "any", gives=as_strings),
     "toString": typed(to_text, "any"),
-    "toStrings": typed(to_texts, "any"),
+    "toStrings": typed(to_strings, "any", gives=as_strings),
 }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tinkbox.gotemplate.values import GoError, from_bytes, to_bytes
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.bounds import bound_text
+from tinkbox.sprig.conversion import wrap as wrap_int
 from tinkbox.sprig.lettercase import SPACES
 
 MARK = b"..."
@@ -67,7 +68,8 @@ def _abbreviated(data: bytes, offset: int, width: int) -> bytes:
     if len(data) <= width:
         return data
     room = width - len(MARK)
-    offset = min(offset, len(data) - room)
+    if wrap_int(len(data) - offset) < room:  # an offset far below 0 overflows, as in Go
+        offset = len(data) - room
     if offset <= len(MARK) + 1:
         return data[:room] + MARK
     if offset + room < len(data):

@@ -2,7 +2,8 @@
 
 Each character has a class, written as one letter: c space, d `_` or `-`, p other punctuation, U upper case letter,
 a other letter, n number, o anything else, Chinese characters included. A word is a run of them; spaces, `_` and `-` are
-connectors, but `_` and `-` right after punctuation belong to it.
+connectors, but `_` and `-` right after punctuation belong to it. A byte that is no UTF-8, or U+FFFD, is of the class of the
+character that follows, or else precedes; a text of nothing else is one word x.
 """
 
 import re
@@ -10,10 +11,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 
 from tinkbox.sprig.arguments import Function, typed
-from tinkbox.sprig.lettercase import SPACES, is_upper, to_lower, to_upper, valid
+from tinkbox.sprig.lettercase import NOT_UTF8, SPACES, is_upper, to_lower, to_upper, valid
 
 # In `HTTPServer` the last capital begins the next word.
-WORD = re.compile("[cd]+|p[pd]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
+WORD = re.compile("[cd]+|p[pd]*|(?:V*U)+(?=V*Ua)|V*Ua+|(?:V*U)+|a+|n+|o+|x+")
+UNKNOWN = re.compile("x+")
+REPLACEMENT = "\ufffd"
 CHINESE = ((0x3400, 0x4D85), (0x4E00, 0x9FCC), (0x20000, 0x2B81D))
 END = ("", "")
 Word = tuple[str, str]
@@ -24,6 +27,8 @@ def is_connector(character: str) -> bool:
 
 
 def _class(character: str) -> str:
+    if character == REPLACEMENT or NOT_UTF8.match(character):
+        return "x"
     if is_connector(character):
         return "d" if character in "-_" else "c"
     category = unicodedata.category(character)
@@ -35,9 +40,17 @@ def _class(character: str) -> str:
 
 
 def _words(text: str) -> Iterator[Word]:
-    classes = "".join(map(_class, text))
+    found = "".join(map(_class, text))
+    classes = UNKNOWN.sub(lambda match: len(match[0]) * _neighbour(found, *match.span()), found)
     for match in WORD.finditer(classes):
-        yield match[0][0].replace("d", "c"), text[match.start() : match.end()]
+        yield match[0][0].replace("d", "c").replace("V", "U"), text[match.start() : match.end()]
+
+
+def _neighbour(classes: str, start: int, end: int) -> str:
+    """Give the class of the character behind a place, or else before it, or else x; V before a capital, which it goes with."""
+    if classes[end : end + 1] == "U":
+        return "V"
+    return classes[end : end + 1] or classes[max(start - 1, 0) : start] or "x"
 
 
 def snakecase(text: str) -> str:
@@ -53,7 +66,7 @@ class Connecting:
 
     def __init__(self, text: str, connector: str) -> None:
         self._connector = connector
-        self._words = [*_words(valid(text)), END]
+        self._words = [*_words(text), END]
         self._pieces: list[str] = []
         self._position = 0
 
@@ -93,9 +106,11 @@ class Connecting:
     def _write(self) -> None:
         kind, word = self._words[self._position]
         if kind == "c":
-            self._pieces.append(self._connector * len(word))
+            self._pieces.append("".join(self._connector if is_connector(each) else REPLACEMENT for each in word))
+        elif kind == "U":
+            self._pieces.append("".join(to_lower(each) if is_upper(each) else each for each in valid(word)))
         else:
-            self._pieces.append("".join(to_lower(each) if is_upper(each) else each for each in word))
+            self._pieces.append(word)
         self._position += 1
 
 

@@ -38,6 +38,7 @@ from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
 from tinkbox.store.images import ImageTable
 from tinkbox.store.journals import JournalTable
+from tinkbox.store.kept_documents import KeptDocumentTable
 from tinkbox.store.labels import LabelTable
 from tinkbox.store.leases import LeaseTable
 from tinkbox.store.listed_templates import ListedTemplateTable
@@ -104,6 +105,7 @@ class Tables:
     notes: NoteTable
     retirements: RetirementTable
     declarations: DeclarationTable
+    kept_documents: KeptDocumentTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -139,6 +141,7 @@ class Tables:
             NoteTable(connection),
             RetirementTable(connection),
             DeclarationTable(connection),
+            KeptDocumentTable(connection),
         )
 
 

@@ -14,9 +14,10 @@ _CALLED: Final = called("workflow")
 MOST_FORGOTTEN: Final = 50_000
 _DECLARED: Final = f"""
     SELECT workflow.id, workflow.name, template_id, {_CALLED} AS template_called, devices, state,
-           declaration.workflow_id AS declared, namespace, template_ref, hardware_ref, let_netboot,
+           declaration.workflow_id AS declared, workflow_document.document, namespace, template_ref, hardware_ref, let_netboot,
            (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
+    LEFT JOIN workflow_document ON workflow_document.workflow_id = workflow.id
     WHERE NOT deleting
 """  # noqa: S608  our own columns
 
@@ -32,6 +33,11 @@ class DeclarationTable:
             "INSERT INTO declaration (workflow_id, namespace, template_ref, hardware_ref, let_netboot) VALUES (?, ?, ?, ?, ?)",
             (workflow_id, declared.namespace, declared.template_ref, declared.hardware_ref, declared.let_netboot),
         )
+        if declared.document:
+            self._sql.execute(
+                "INSERT INTO workflow_document (workflow_id, document) VALUES (?, ?)",
+                (workflow_id, json.dumps(declared.document)),
+            )
 
     def outlive(self, workflow_id: str) -> None:
         """Keep what a workflow was made from, if it was a document, beyond the workflow; of the MOST_FORGOTTEN that ended last."""
@@ -89,6 +95,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         template_ref=row["template_ref"],
         hardware_ref=row["hardware_ref"],
         let_netboot=row["let_netboot"],
+        document=json.loads(row["document"] or "{}"),
     ) if row["declared"] else None  # fmt: skip
     return DeclaredWorkflow(
         id=row["id"],

@@ -85,7 +85,7 @@ class HardwareTable:
     def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
         """(what, hardware id) of other machines that already have one of its MACs or addresses, its agent id, or its name as their id."""
         names = [each.lower() for each in names_of(hardware)]
-        claims = [str(claim) for each in hardware.interfaces for claim in (each.mac, each.address) if claim]
+        claims = [*(each.mac for each in hardware.interfaces), *map(str, hardware.addresses)]
         rows = self._sql.execute(
             "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "  # noqa: S608
             "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
@@ -148,7 +148,10 @@ class HardwareTable:
         self._sql.execute("DELETE FROM interface WHERE hardware_id = ?", (hardware.id,))
         self._sql.executemany(
             "INSERT INTO interface (mac, address, hardware_id) VALUES (?, ?, ?)",
-            [(each.mac, str(each.address) if each.address else None, hardware.id) for each in hardware.interfaces],
+            [
+                *((each.mac, str(each.address) if each.address else None, hardware.id) for each in hardware.interfaces),
+                *((None, str(each.address), hardware.id) for each in hardware.without_mac if each.address),
+            ],
         )
 
     def release(self, ids: Iterable[str]) -> None:
@@ -159,13 +162,14 @@ class HardwareTable:
         self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
 
     def by_address(self, address: str) -> str | None:
-        """The id of the machine that has this MAC, however it is spelled, IPv4 address, or agent id."""
+        """The id of the machine that has this MAC, however it is spelled, IPv4 address, agent id, or id."""
         mac = ""
         with suppress(Invalid):
             mac = MacAddress(address)
         rows = self._sql.execute(
             "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "  # noqa: S608
-            f"UNION ALL SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = ?1",
+            f"UNION ALL SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = ?1 "
+            "UNION ALL SELECT id FROM hardware WHERE id = ?1",
             (address, mac),
         ).fetchall()
         return next((row["hardware_id"] for row in rows), None)

@@ -1,17 +1,23 @@
 """The images that workflows name, and the digests that they are pinned to."""
 
+import re
 import sqlite3
 from collections.abc import Mapping
 
 from tinkbox.model.action import SYSTEM_IMAGE
+from tinkbox.model.image_needs import ImageNeed
 
 _NAMED = "workflow_id = ? AND json_extract(definition, '$.image') = ?"
 _NEEDED = """
-    SELECT digest, workflow_id FROM action JOIN workflow ON workflow.id = workflow_id
-    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
-    UNION SELECT digest, workflow_id FROM service JOIN workflow ON workflow.id = workflow_id
-    WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING') AND digest != ''
+    SELECT digest, json_extract(definition, '$.image') AS image, workflow_id, workflow.name AS name, template_name
+    FROM action JOIN workflow ON workflow.id = workflow_id WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')
+    UNION SELECT digest, json_extract(definition, '$.image') AS image, workflow_id, workflow.name AS name, template_name
+    FROM service JOIN workflow ON workflow.id = workflow_id WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')
+    ORDER BY name, workflow_id
 """
+_BY_DIGEST = "SELECT name, data FROM template WHERE instr(data, '@sha') ORDER BY name"
+# In whatever a template is written in: a name, and the digest behind it.
+_PINNED = re.compile(r"([\w./:-]{1,400})@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})(?![0-9a-f])", re.ASCII)
 # What a person changed for an action counts before what the template says.
 _NAMED_SYSTEMS = """
     SELECT workflow_id, COALESCE(
@@ -47,9 +53,26 @@ class ImageTable:
         )
         self._sql.execute(f"UPDATE service SET digest = ? WHERE {_NAMED}", (digest, workflow_id, image))  # noqa: S608
 
-    def needed(self) -> Mapping[str, str]:
-        """The digests that unfinished workflows are pinned to, each with the id of one of these workflows."""
-        return {row["digest"]: row["workflow_id"] for row in self._sql.execute(_NEEDED).fetchall()}
+    def needed(self) -> list[ImageNeed]:
+        """The images of unfinished workflows, by the names of these; one that is not pinned yet has no digest."""
+        return [
+            ImageNeed(
+                digest=row["digest"],
+                image=row["image"] or "",
+                template=row["template_name"],
+                workflow_id=row["workflow_id"],
+                workflow=row["name"],
+            )
+            for row in self._sql.execute(_NEEDED).fetchall()
+        ]
+
+    def named_by_templates(self) -> list[ImageNeed]:
+        """The images that stored templates name by their digests."""
+        return [
+            ImageNeed(digest=digest, image=image, template=row["name"])
+            for row in self._sql.execute(_BY_DIGEST).fetchall()
+            for image, digest in _PINNED.findall(row["data"])
+        ]
 
     def needed_systems(self) -> Mapping[str, str]:
         """The system images that actions of unfinished workflows name, as they name them, each with the id of one of these."""

@@ -33,6 +33,11 @@ class MetadataTable:
                 "INSERT INTO metadata (workflow_id, spec) VALUES (?, ?)", (workflow_id, metadata_text(spec))
             )
 
+    def said(self, workflow_id: str) -> Metadata:
+        """What a workflow says, whether it has begun or not."""
+        row = self._sql.execute("SELECT spec FROM metadata WHERE workflow_id = ?", (workflow_id,)).fetchone()
+        return metadata_of(row["spec"]) if row else Metadata()
+
     def installation(self, workflow_id: str, machine: str) -> Installation | None:
         """The workflow of this id as a machine sees it; None: there is none that has begun on it."""
         row = self._sql.execute(

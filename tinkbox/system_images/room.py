@@ -34,16 +34,14 @@ def require(folder: Path, amount: int) -> None:
 
 
 @contextmanager
-def room_needed(folder: Path) -> Iterator[None]:
-    """Turns a full disk into Unavailable."""
+def room_needed(folder: Path, otherwise: str = "name another folder with `--scratch`") -> Iterator[None]:
+    """Turns a full disk into Unavailable; `otherwise` is what helps beside making room."""
     try:
         yield
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        raise Unavailable(
-            f"no room: the disk of {folder} is full: make room, or name another folder with `--scratch`"
-        ) from None
+        raise Unavailable(f"no room: the disk of {folder} is full: make room, or {otherwise}") from None
 
 
 @contextmanager
@@ -92,11 +90,11 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that has its name when all went well, and is gone otherwise."""
+def whole_file(path: Path, *otherwise: str) -> Iterator[BinaryIO]:
+    """A file that has its name when all went well, and is gone otherwise; `otherwise` is as for `room_needed`."""
     with scratch_folder(path.parent, f".{path.name}.") as scratch:
         made = scratch / path.name
-        with made.open("x+b") as file, room_needed(path.parent):
+        with made.open("x+b") as file, room_needed(path.parent, *otherwise):
             yield file
             file.flush()
             os.fsync(file.fileno())

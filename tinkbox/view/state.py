@@ -479,9 +479,12 @@ def _shell(view: View, row: Row) -> tuple[View, Effect | None]:
 
 
 def _told_apart(view: View, rows: Sequence[Row]) -> list[Row]:
-    """These rows as a question names them: with its MAC a machine whose name others have too."""
+    """These rows as a question names them: with its MAC, without one its id, a machine whose name others have too."""
     names = Counter(each.name for each in view.rows.values())
-    return [replace(each, name=f"{each.name} ({each.machine.mac})") if names[each.name] > 1 else each for each in rows]
+    return [
+        replace(each, name=f"{each.name} ({each.machine.mac or each.machine.id[:8]})") if names[each.name] > 1 else each
+        for each in rows
+    ]
 
 
 def _proposed(row: Row, doing: "_Proposing") -> Proposal | str:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image import DIGEST, TAG
+from tinkbox.model.image import SHA256, TAG
 from tinkbox.model.json_text import read_json
 from tinkbox.model.system_image import (
     ARTIFACT_TYPE,
@@ -190,7 +190,7 @@ def digest_of(content: bytes) -> str:
 def _raw_disk(fields: "_Fields") -> RawDisk:
     raw = RawDisk(
         size=fields.number("size", 1, MAX_DISK),
-        digest=fields.matching("digest", DIGEST),
+        digest=fields.matching("digest", SHA256),
         frame_size=fields.number("frame_size"),
     )
     if raw.frame_size != FRAME:

@@ -272,6 +272,7 @@ def _hello(machine: Machine) -> Hello:
         finishing=machine.folder.reboot_wanted,
         debug=machine.debug,
         seen=machine.folder.journal.seen,
+        networks=True,
     )
 
 
@@ -299,6 +300,7 @@ async def _let_go_of_others(machine: Machine, attempt: str) -> None:
             machine.folder.journal.close(stale)
             machine.folder.notes.forget(stale)
             machine.folder.helper(stale).forget()
+            machine.folder.words.forget(stale)
     await patiently(
         lambda: remove_strays(machine.runtime, machine.credential, attempt), EngineAway, ContainerFailed
     )  # fmt: skip

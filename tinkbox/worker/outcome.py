@@ -12,15 +12,14 @@ from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import AnyReason, Reason, ReasonText
+from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.engine_messages import bad_command
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
+from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure
 
-REASON = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
 _SIGNAL_CODES = range(129, 193)
 _TOLD_TO_END = frozenset({128 + signal.SIGTERM, 128 + signal.SIGKILL})
 _UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
@@ -42,10 +41,10 @@ def succeeded(told: Told, tail: Tail) -> Outcome:
 def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Outcome:
     """It ran, and ended with another exit status than 0."""
     code = ended.exit_code
-    name = _signal_name(code)
+    name = "" if ended.killed is False else _signal_name(code)
     if ended.out_of_memory:
         reason, message = Reason.OUT_OF_MEMORY, "the kernel killed the action, or a part of it, because memory ran out"
-    elif code in _LOST_WITH_THE_ENGINE and engine_was_away:
+    elif code in _LOST_WITH_THE_ENGINE and engine_was_away and ended.killed is not False:
         reason, message = Reason.ENGINE_RESTARTED, "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
         return refused(ContainerFailed(Reason.BAD_COMMAND, no_program), told, tail)
@@ -133,11 +132,15 @@ def went_with_the_machine(ended: Ended, *, engine_was_away: bool) -> bool:
 def _in_its_own_words(code: int, name: str, told: Told, tail: Tail) -> Outcome:
     message = told.message
     reason: AnyReason = ReasonText(told.reason)
-    if reason and (len(reason) > MAX_REASON or not REASON.match(reason)):
-        message = _joined(f"the action's reason {told.reason!r} is not one CamelCase word", message)
+    if reason and not is_reason(reason):
+        rule = f"one CamelCase word, of at most {MAX_REASON} letters and digits"
+        said = f"the action's reason {told.reason!r} is not {rule}: {Reason.INVALID_REASON} stands in its place"
+        message = _joined(said, message)
         reason = Reason.INVALID_REASON
     if not message:
-        message = f"the action was ended by {name}" if name else f"the action ended with exit code {code}"
+        message = (
+            f"the action was ended by {name}" if name else f"the action ended with exit code {code}{_passed_on(code)}"
+        )
         if tail:
             message = f"{message}; the last it printed: {tail[-1][:_MAX_LINE]}"
     generic = Reason.SIGNAL if name else Reason.NON_ZERO_EXIT
@@ -169,6 +172,12 @@ def _signal_name(code: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
+
+
+def _passed_on(code: int) -> str:
+    """What an exit code that no signal gave looks like, if it does."""
+    name = _signal_name(code)
+    return f", as a shell does whose command {name} ended" if name else ""
 
 
 def _with(message: str, told: Told) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ import aiohttp
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from tests.integration.api.described import Described
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
+from tests.unit.api.routes.test_routes import table
 from tinkbox.api.access import bearer_only
 from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
+from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
 from tinkbox.door.paths import add_routes
@@ -51,6 +55,8 @@ PEOPLE = People(
         **{f"{right}-token": Caller(name=f"who-may-{right}", rights=frozenset({right})) for right in Right},
     }
 )
+# Letters of an answer: to look into more of them takes seconds.
+LOOKED_INTO = 50_000
 OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, "packages": {}}
 
 
@@ -74,15 +80,22 @@ class Door:
     url: str
     path: str
     local: aiohttp.ClientSession
+    described: Described
 
     async def ask(self, method: str, path: str, document: object = None) -> tuple[int, Any]:
-        """Status and decoded body of one request over the unix socket."""
+        """Status and decoded body of one request over the unix socket, which are as `/openapi.json` describes them."""
         body = json.dumps(document).encode() if isinstance(document, dict | list) else document
         body = io.BytesIO(body) if isinstance(body, bytes) else body
         async with self.local.request(method, f"http://tinkbox{path}", data=body) as response:
             if response.status >= 400:
                 assert response.content_type == "application/problem+json"
-            return response.status, await response.json(content_type=None)
+            text = await response.text()
+            body = json.loads(text) if text else None
+            if len(text) < LOOKED_INTO:
+                self.described.check(method, path, response.status, response.content_type, body)
+                if response.status < 300 and isinstance(document, dict) and document:
+                    self.described.check_accepted(method, path, document)
+            return response.status, body
 
     async def done(self, method: str, path: str, document: object = None) -> Any:
         """The same for what must succeed."""
@@ -121,7 +134,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
 async def open_door(folder: Path) -> AsyncIterator[Door]:
     async with appliance(folder / "tinkbox.sqlite") as box, AsyncExitStack() as stack:
         limits = Limits(DECLARED, time.monotonic)
-        images = ImageStore(folder / "registry", box.clock, limits, lambda: False)
+        images = ImageStore(folder / "registry", box.clock, limits)
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
         breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock)
@@ -142,7 +155,10 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             templates=box.templates,
             workflows=box.workflows,
             applying=box.applying,
+            creation=box.creation,
+            shortages=box.shortages,
             exporting=box.exporting,
+            kept_documents=box.kept_documents,
             workflow_plans=box.workflow_plans,
             rollouts=box.rollouts,
             overview=box.overview,
@@ -184,7 +200,13 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             url=url,
             path=str(folder / "operator.sock"),
             local=session,
+            described=_described(),
         )
+
+
+@cache
+def _described() -> Described:
+    return Described(description(table()))
 
 
 async def _serve(

@@ -23,6 +23,7 @@ LOOK, OPERATE, ATTACH = Right.LOOK, Right.OPERATE, Right.ATTACH
 NEEDED = {
     ("GET", "/healthz"): LOOK,
     ("GET", "/metrics"): LOOK,
+    ("GET", "/openapi.json"): LOOK,
     ("GET", "/v1/status"): LOOK,
     ("GET", "/v1/events"): LOOK,
     ("GET", "/v1/hardware"): LOOK,
@@ -64,6 +65,8 @@ NEEDED = {
     ("POST", "/v1/workflows"): OPERATE,
     ("POST", "/v1/apply"): OPERATE,
     ("GET", "/v1/export"): LOOK,
+    ("GET", "/v1/documents"): LOOK,
+    ("DELETE", "/v1/documents/{kind}/{key}"): OPERATE,
     ("POST", "/v1/workflows/plan"): LOOK,
     ("GET", "/v1/workflows/{key}"): LOOK,
     ("DELETE", "/v1/workflows/{key}"): OPERATE,
@@ -98,6 +101,11 @@ NEEDED = {
     ("GET", "/v1/shells/{id}/recording"): ATTACH,
     ("GET", "/v1/system-images/{key}"): LOOK,
     ("GET", "/v1/images"): LOOK,
+    ("GET", "/v1/images/descriptor"): LOOK,
+    ("GET", "/v1/images/blobs/{key}"): LOOK,
+    ("POST", "/v1/images/absent"): OPERATE,
+    ("GET", "/v1/images/room"): LOOK,
+    ("POST", "/v1/images/gc"): OPERATE,
     ("GET", "/v1/system-images"): LOOK,
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
@@ -273,6 +281,21 @@ async def test_who_may_only_operate_reads_nothing_by_changing_it(door: Door) -> 
     assert "TOPSECRET" in told[LOOK]
 
 
+def declared_flow(template: str) -> str:
+    head = "apiVersion: tinkerbell.org/v1alpha1\nkind: Workflow\nmetadata: {name: one}\n"
+    return f'{head}spec: {{templateRef: {template}, hardwareRef: machine-1, hardwareMap: {{device_1: "{mac(1)}"}}}}\n'
+
+
+async def asked_by(door: Door, right: Right, path: str, document: dict[str, object]) -> str:
+    """What a person with this right, or with all of them, is answered over TCP."""
+    token = TOKEN if right is LOOK else f"{right}-token"
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session,
+        session.post(door.url + path, json=document) as response,
+    ):
+        return await response.text()
+
+
 async def test_who_may_only_operate_sees_neither_what_is_rendered_nor_what_was_stored_before(door: Door) -> None:
     """Previews fill templates with documents of machines, and the answers of changes are no records of machines."""
     machine = hardware(1)
@@ -286,6 +309,14 @@ async def test_who_may_only_operate_sees_neither_what_is_rendered_nor_what_was_s
     await door.done("POST", f"/v1/workflows/{made['id']}/cancel")
     for kind, key in (("hardware", "machine-1"), ("templates", "hello"), ("workflows", made["id"])):
         await door.done("PATCH", f"/v1/{kind}/{key}/labels", {"set": {"secret": "topsecret"}})
+    applied = {"files": [{"name": "a.yaml", "text": declared_flow("hello")}], "dry_run": True}
+    for refused in (
+        ("/v1/rollouts", {"template": "hello", "machines": ["machine-1"], "dry_run": True, "require_images": True}),
+        ("/v1/apply", {**applied, "require_images": True}),
+        ("/v1/apply", applied),
+    ):
+        told_to = {each: await asked_by(door, each, *refused) for each in (OPERATE, LOOK)}
+        assert [b"topsecret".hex() in told_to[each] for each in (OPERATE, LOOK)] == [False, True], refused
     labels = {"set": {"a": "b"}}
     listed = {"macs": [mac(1)], "name": "another", "address": "172.30.0.99", "labels": {"secret": "x"}}
     asked: list[tuple[str, str, dict[str, object]]] = [

@@ -1,6 +1,7 @@
 """`/v1/apply`, `/v1/export` and `/v1/workflows/plan` at the operator door."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import aiohttp
 import pytest
@@ -169,9 +170,11 @@ async def test_templates_of_who_may_only_look_are_rendered_in_processes_of_their
     confined: list[int] = []
     render_confined = rendering.render_confined
 
-    async def noted(text: str, several: Sequence[Data], turn: Turn, dialect: Dialect) -> list[str | Problem]:
+    async def noted(
+        text: str, several: Sequence[Data], turn: Turn, dialect: Dialect, moment: datetime | None = None
+    ) -> list[str | Problem]:
         confined.append(len(several))
-        return await render_confined(text, several, turn, dialect)
+        return await render_confined(text, several, turn, dialect, moment)
 
     monkeypatch.setattr(rendering, "render_confined", noted)
     documents = (site(2), template("logic", f"{HELLO}# {{{{ if .x }}}}{{{{ end }}}}\n"))

@@ -2,6 +2,10 @@
 
 import asyncio
 import getpass
+import json
+from functools import partial
+from ipaddress import IPv4Network
+from typing import Any
 
 import pytest
 
@@ -9,9 +13,14 @@ from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce
 from tests.unit.model.test_ssh_keys import key as ssh_key
+from tinkbox.api.routes.hardware import push_documents
+from tinkbox.engine.applying.reading import Reading, SourceFile
+from tinkbox.engine.documents.kubernetes import read_all
+from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.engine.templates import templates
-from tinkbox.engine.templates.validation import Verdict
+from tinkbox.engine.templates.validation import Verdicts
 from tinkbox.model.kubernetes import identity
+from tinkbox.model.leases import Subnet
 
 MAC = "52:54:00:12:34:56"
 HARDWARE = f"""\
@@ -32,6 +41,15 @@ spec:
         mac: {MAC}
       netboot:
         allowPXE: true
+"""
+TEMPLATE_OF = """\
+---
+apiVersion: tinkerbell.org/v1alpha1
+kind: Template
+metadata: {{name: {name}}}
+spec:
+  data: |
+    {text}
 """
 # The features of the playground's template: structure under a condition, functions, literal values, namespaces.
 TEMPLATE = """\
@@ -196,7 +214,8 @@ async def test_a_machine_that_must_not_netboot_may_for_a_workflow_that_says_so(d
     kept = text.replace("toggleAllowNetboot: true", "toggleAllowNetboot: false")
     await door.done("POST", "/v1/workflows", {"documents": kept})
     assert not (await door.box.machines.get("machine1")).hardware.interfaces[0].allow_pxe
-    answer = await door.done("POST", "/v1/workflows", {"documents": text})
+    answer = await door.done("POST", "/v1/workflows", {"documents": text})  # the same workflow
+    assert (answer["created"], len(await door.done("GET", "/v1/workflows"))) == ([], 1)
     machine = (await door.box.machines.get("machine1")).hardware
     assert machine.interfaces[0].allow_pxe
     assert machine.document["spec"]["interfaces"][0]["netboot"] == {"allowWorkflow": True, "allowPXE": True}
@@ -208,7 +227,6 @@ async def test_a_machine_that_must_not_netboot_may_for_a_workflow_that_says_so(d
     [
         (("hardwareRef: machine1", "hardwareRef: machine9"), "hardware machine9 not found: push its document first"),
         (("templateRef: ubuntu", "templateRef: ''"), "the name of a template is required"),
-        (("bootOptions:", "bootOption:"), "did you mean bootOptions?"),
         (
             ("device_1", "device_2"),
             "placeholder device_1 has no value: give it under spec.hardwareMap of the document, which has device_2",
@@ -224,6 +242,103 @@ async def test_a_workflow_that_cannot_be_is_refused_with_its_problem(
     assert status == 422
     assert any(said in each["text"] for each in problem["problems"]), problem
     assert await door.done("GET", "/v1/workflows") == []
+
+
+async def test_an_unknown_key_of_a_workflow_is_told_and_refused_where_that_is_wanted(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    args = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    told = (await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": args}))["notes"]
+    assert [each["key"] for each in told] == ["tasks[0].actions[0].args"]
+    slip = WORKFLOW.replace("bootOptions:", "bootOption:")
+    status, refused = await door.ask("POST", "/v1/workflows", {"documents": slip, "strict": True})
+    assert (status, "did you mean bootOptions?" in refused["problems"][0]["text"]) == (422, True)
+    assert (await door.ask("POST", "/v1/workflows", {"documents": WORKFLOW, "strict": True}))[0] == 422, (
+        "the template's"
+    )
+    asked = {"template": "ubuntu", "hardware": {"device_1": MAC}}
+    assert (await door.ask("POST", "/v1/workflows", {**asked, "strict": True}))[0] == 422
+    assert await door.done("GET", "/v1/workflows") == []
+    notes = (await door.done("POST", "/v1/workflows", {"documents": slip}))["notes"]
+    assert "unknown key bootOption is ignored; did you mean bootOptions?" in notes[0]["text"]
+    assert any("template ubuntu: line " in each["text"] and "args" in each["text"] for each in notes)
+    assert any(
+        each.get("key") == "tasks[0].actions[0].args"
+        for each in (await door.done("POST", "/v1/workflows", asked))["notes"]
+    )
+
+
+async def test_what_is_ignored_of_templates_is_a_note_or_a_problem(door: Door) -> None:
+    args = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    for asked in ({"data": args}, {"name": "x", "data": args}):
+        path = "/v1/templates" + ("" if "name" in asked else "/validate")
+        assert (await door.ask("POST", path, {**asked, "strict": True}))[0] == 422
+    (note,) = (await door.done("POST", "/v1/templates/validate", {"data": args}))["notes"]
+    assert note["text"] == "unknown key args is ignored; here it is command"
+    await door.done("POST", "/v1/templates", {"name": "x", "data": HELLO})
+    assert "notes" not in await door.done("PUT", "/v1/templates/x", {"data": HELLO + "# more\n"})
+    assert (await door.ask("PUT", "/v1/templates/x", {"data": args, "strict": True}))[0] == 422
+    (note,) = (await door.done("PUT", "/v1/templates/x", {"data": args}))["notes"]
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    answer = await door.done("POST", "/v1/templates/validate", {"template": "x"})
+    assert [each["problems"] for each in answer["verdicts"]] == [[]]
+    assert [each for each in answer["notes"] if each["key"]] == [note]
+    status, refused = await door.ask("POST", "/v1/templates/validate", {"template": "x", "strict": True})
+    assert (status, refused["problems"]) == (422, [note])
+    rendered = args.replace("args: [a]", "args: [{{ index .Hardware.Disks 0 }}]")
+    answer = await door.done("POST", "/v1/templates/validate", {"data": rendered, "strict": True})
+    assert [each["problems"] for each in answer["verdicts"]] == [[note]]
+    documents = "".join(TEMPLATE_OF.format(name=name, text=args.replace("\n", "\n    ")) for name in ("one", "two"))
+    notes = (await door.done("POST", "/v1/templates", {"data": documents}))["notes"]
+    assert [each["text"].split(",")[0] for each in notes] == ["template one", "template two"]
+
+
+async def test_parameters_are_what_json_has(door: Door) -> None:
+    """Numbers are Go's float64, and lists of texts are lines."""
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    template = HELLO.replace(
+        "image: hello-world",
+        """image: hello-world
+        environment:
+          N: '{{ .n }}|{{ printf "%.1f" .n }}|{{ add .n 1 }}'
+          B: '{{ if .b }}yes{{ else }}no{{ end }}'
+          F: '{{ .f }}'
+          M: '{{ .nested.list | len }}{{ index .nested.list 1 }}'
+          L: '{{ range splitList "\\n" .lines }}[{{ . }}]{{ end }}'
+          Z: '{{ if .null }}yes{{ else }}no{{ end }}'
+          E: '{{ range .items }}{{ . }};{{ end }}'""",
+    )
+    await door.done("POST", "/v1/templates", {"name": "kinds", "data": template})
+    given = {
+        "device_1": MAC, "n": 3, "b": False, "f": 1.5, "nested": {"list": [1, "two"]}, "lines": ["a", "b"], "null": None,
+        "items": [1, True],
+    }  # fmt: skip
+    created = await door.done("POST", "/v1/workflows", {"template": "kinds", "hardware": given})
+    workflow = await door.done("GET", f"/v1/workflows/{created['id']}")
+    assert workflow["actions"][0]["environment"] == {
+        "N": "3|3.0|4", "B": "no", "F": "1.5", "M": "2two", "L": "[a][b]", "Z": "no", "E": "1;true;",
+    }  # fmt: skip
+    assert workflow["devices"] == {**given, "lines": "a\nb"}
+    (listed,) = await door.done("GET", "/v1/workflows")
+    assert listed["devices"]["nested"] == '{"list": [1, "two"]}'
+    (verdict,) = (await door.done("POST", "/v1/templates/validate", {"template": "kinds", "hardware": given}))[
+        "verdicts"
+    ]
+    assert verdict["problems"] == []
+    jinja = "{# #}" + HELLO.replace("{{.device_1}}", "{{ device_1 }}").replace("{{ .device_1 }}", "{{ device_1 }}")
+    jinja = jinja.replace(
+        "image: hello-world", "image: hello-world\n        environment: {N: '{{ n }}', M: '{{ nested.list[0] + 1 }}'}"
+    )
+    await door.done("POST", "/v1/templates", {"name": "jinja", "data": jinja})
+    created = await door.done("POST", "/v1/workflows", {"template": "jinja", "hardware": given})
+    workflow = await door.done("GET", f"/v1/workflows/{created['id']}")
+    assert workflow["actions"][0]["environment"] == {"N": "3", "M": "2"}
+
+
+@pytest.mark.parametrize("value", [10**400, {"a": [10**400]}])
+async def test_a_number_that_go_has_none_of_is_refused(door: Door, value: object) -> None:
+    asked = {"template": "x", "hardware": {"device_1": MAC, "n": value}}
+    status, problem = await door.ask("POST", "/v1/workflows", asked)
+    assert (status, "is too large" in str(problem)) == (422, True)
 
 
 async def test_the_workflows_of_a_file_are_created_with_breakpoints_and_a_persons_word(door: Door) -> None:
@@ -264,6 +379,25 @@ async def test_a_template_is_named_by_its_document_unless_a_name_is_given(door: 
     assert (await door.ask("POST", "/v1/templates", {"name": "", "data": empty}))[0] == 422
 
 
+async def test_the_same_file_a_second_time_makes_nothing_and_says_so(door: Door) -> None:
+    first = await created(door)
+    before = await door.done("GET", "/v1/hardware/machine1")
+    status, again = await door.ask("POST", "/v1/templates", {"name": "", "data": EVERYTHING, "labels": {"a": "b"}})
+    stored = await door.done("GET", "/v1/templates/ubuntu")
+    assert (status, again["created"], again["existing"]) == (200, [], [{"id": stored["id"], "name": "ubuntu"}])
+    assert again["notes"][-1]["text"] == (
+        "template ubuntu is there already with the same text: nothing was made, and its labels stay as they are: `tinkbox template "
+        "label ubuntu` changes them"
+    )
+    await door.done("POST", "/v1/hardware", EVERYTHING.encode())
+    assert (await door.done("GET", "/v1/hardware/machine1"))["document"] == before["document"]
+    status, again = await door.ask("POST", "/v1/workflows", {"documents": EVERYTHING})
+    assert (status, again["id"], again["created"]) == (200, first["id"], [])
+    assert again["existing"] == [{"id": first["id"], "name": "playground-workflow"}]
+    status, again = await door.ask("POST", "/v1/workflows", {"documents": EVERYTHING, "again": True})
+    assert (status, again["existing"], again["id"] == first["id"]) == (201, [], False)
+
+
 async def test_a_template_of_2020_is_named_by_its_text_unless_a_name_is_given(door: Door) -> None:
     own = HELLO.replace("name: hello_world_workflow\n", 'name: "own.name"  # ours\n', 1)
     (created,) = (await door.done("POST", "/v1/templates", {"name": "", "data": own}))["created"]
@@ -285,9 +419,9 @@ async def test_a_template_is_updated_from_its_document(door: Door) -> None:
 async def test_one_validation_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     made = AtOnce()
 
-    async def slow(*_: object) -> list[Verdict]:
+    async def slow(*_: object) -> Verdicts:
         await made.work()
-        return []
+        return Verdicts()
 
     monkeypatch.setattr(templates, "validate", slow)
     async with asyncio.TaskGroup() as asking:
@@ -408,7 +542,7 @@ async def test_templates_of_the_program_are_listed_validated_and_used(door: Door
     workflow = await door.done("GET", f"/v1/workflows/{made['id']}")
     assert workflow["template_id"] == "install"
     assert workflow["devices"]["ssh_keys"] == "\n".join(KEYS)
-    status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": {"device_1": 7}})
+    status, _ = await door.ask("POST", "/v1/workflows", {**asked, "hardware": [1]})
     assert status == 422
 
 
@@ -417,6 +551,43 @@ async def test_a_slip_in_a_document_of_2020_is_told(door: Door) -> None:
     assert [(each["key"], each["text"]) for each in pushed["notes"]] == [
         ("lables", "unknown key lables; did you mean labels?")
     ]
+
+
+async def test_slips_at_every_level_of_a_document_of_2020_are_told_and_what_cannot_be_is_refused(door: Door) -> None:
+    document: dict[str, Any] = {**hardware(1), "lables": {}}
+    interface = document["network"]["interfaces"][0]
+    interface["dhcp"] |= {"hostnam": "node1", "arch": "x86-64", "time_servers": ["ntp.lab.example"]}
+    interface["netboot"]["allow_pxee"] = True
+    pushed = await door.done("POST", "/v1/hardware", document)
+    assert [each["key"] for each in pushed["notes"]] == [
+        "lables",
+        "network.interfaces[0].dhcp.hostnam",
+        "network.interfaces[0].netboot.allow_pxee",
+        "network.interfaces[0].dhcp.time_servers",
+    ]
+    assert "did you mean allow_pxe?" in pushed["notes"][2]["text"]
+    in_lines = json.dumps(document, indent=1)
+    pushed = await door.done("POST", "/v1/hardware", in_lines.encode())
+    for each in pushed["notes"]:
+        assert each["key"].rpartition(".")[2] in in_lines.splitlines()[each["line"] - 1]
+    assert len((await door.done("POST", "/v1/hardware", in_lines.encode("utf-16")))["notes"]) == len(pushed["notes"])
+    interface["dhcp"]["arch"] = "../../etc"
+    status, refused = await door.ask("POST", "/v1/hardware", document)
+    assert (status, "is no architecture: known are x86_64, aarch64" in str(refused)) == (422, True)
+
+
+async def test_addresses_that_cannot_work_are_told_by_every_way_that_a_document_comes(door: Door) -> None:
+    subnet = Subnet(network=IPv4Network("172.30.0.0/24"), interface="eth1")
+    addressing = Addressing(mode="reservation", subnets=[subnet], own=[])
+    notes = partial(notes_on, addressing=addressing)
+    body = HARDWARE.encode()
+    told = (await push_documents(door.box.machines, body, notes))["notes"]
+    said = "192.168.56.43 is in none of the networks that are served here: 172.30.0.0/24 (eth1)"
+    assert {"line": 14, "key": "spec.interfaces[0].dhcp.ip.address", "text": said} in told
+    reading = Reading(notes)
+    reading.take(SourceFile(name="a.yaml", text=HARDWARE), read_all(HARDWARE))
+    (noted,) = [each for each in reading.documents().notes if "none of the networks" in each.text]
+    assert (noted.key, noted.text) == ("a.yaml:14, spec.interfaces[0].dhcp.ip.address", said)
 
 
 async def test_a_workflow_of_a_file_that_runs_elsewhere_is_told(door: Door) -> None:
@@ -428,3 +599,62 @@ async def test_a_workflow_of_a_file_that_runs_elsewhere_is_told(door: Door) -> N
     (note,) = (await door.done("POST", "/v1/workflows", {"documents": text}))["notes"]
     assert note["key"] == "spec.hardwareRef"
     assert note["text"].startswith("its template is filled from machine machine1, and its actions run on machine2, ")
+
+
+async def test_missing_images_are_told_by_each_way_and_refused_where_they_are_required(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    door.box.registry |= {"hello-world": "sha256:1"}
+    missing = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    document = WORKFLOW.replace("hardwareRef: machine1", "hardwareRef: machine-1").replace(MAC, mac(1))
+    document = document.replace("templateRef: ubuntu", "templateRef: hello")
+    for asked in (
+        {"template": "hello", "hardware": {"device_1": mac(1)}},
+        {"template": "hello", "machine": "machine-1"},
+        {"documents": document},
+    ):
+        status, problem = await door.ask("POST", "/v1/workflows", {**asked, "require_images": True})
+        assert (status, [each["text"] for each in problem["problems"]]) == (422, [missing])
+    assert await door.done("GET", "/v1/workflows") == []
+    made = await door.done("POST", "/v1/workflows", {"documents": document})
+    assert made["notes"][-1] == {"text": missing}
+    rollout = {"template": "hello", "machines": ["machine-1"], "dry_run": True}
+    assert (await door.done("POST", "/v1/rollouts", rollout))["warnings"] == [missing]
+    status, problem = await door.ask("POST", "/v1/rollouts", {**rollout, "require_images": True})
+    assert (status, [each["text"] for each in problem["problems"]]) == (422, [missing])
+    file = {"name": "a.yaml", "text": document.replace("playground-workflow", "another")}
+    status, problem = await door.ask("POST", "/v1/apply", {"files": [file], "require_images": True})
+    assert (status, [each["text"] for each in problem["problems"]]) == (422, [f"template hello: {missing}"])
+    assert [each["text"] for each in (await door.done("POST", "/v1/apply", {"files": [file]}))["notes"]] == [missing]
+
+
+async def test_validation_tells_missing_images_once_or_of_each_machine_where_they_are_required(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/hardware", hardware(2))
+    door.box.registry |= {"hello-world": "sha256:1"}
+    skipped = HELLO.replace("image: tools/second:v1", "image: tools/second:v1\n        if: 'false'")
+    missing = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    told = await door.done("POST", "/v1/templates/validate", {"data": HELLO})
+    assert [each["text"] for each in told["notes"]] == [missing]
+    assert [each["problems"] for each in told["verdicts"]] == [[], []]
+    told = await door.done("POST", "/v1/templates/validate", {"data": HELLO, "require_images": True})
+    assert told["notes"] == []
+    assert [[one["text"] for one in each["problems"]] for each in told["verdicts"]] == [[missing], [missing]]
+    told = await door.done("POST", "/v1/templates/validate", {"data": skipped, "require_images": True})
+    assert [each["problems"] for each in told["verdicts"]] == [[], []]
+
+
+async def test_how_a_document_has_its_machine_boot_is_told_when_it_is_pushed(door: Door) -> None:
+    boots = (
+        '        ipxe: {contents: "#!ipxe\\nshell\\n", binary: x.efi}\n'
+        "        osie: {baseURL: 'http://lab/osie', kernelParams: [quiet]}\n"
+        "      isoboot: {sourceISO: 'http://lab/x.iso'}\n"
+    )
+    text = HARDWARE.replace("        allowPXE: true\n", f"        allowPXE: true\n{boots}")
+    answer = await door.done("POST", "/v1/hardware", text.encode())
+    told = {each["key"].rpartition("[0].")[2]: each["text"] for each in answer["notes"]}
+    assert "also without a workflow" in told["netboot.ipxe.contents"]
+    assert "there is no 'x.efi' here" in told["netboot.ipxe.binary"]
+    assert "http://lab/osie/vmlinuz-x86_64 by iPXE only" in told["netboot.osie"]
+    assert "you power it on yourself" in told["isoboot"]
+    assert {each["line"] for each in answer["notes"] if each["key"].endswith("contents")} == {18}

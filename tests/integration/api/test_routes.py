@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import getpass
+import hashlib
 import json
 import logging
 from uuid import UUID
@@ -182,8 +183,9 @@ async def test_a_workflows_life(door: Door) -> None:
     assert (await door.ask("GET", f"{path}/events?after=last"))[0] == 422
     assert (events[3]["seconds"], events[3]["worker"], events[3]["action"]) == (90.0, MACHINE, "hello_world")
     data = await door.done("GET", f"{path}/data")
+    digest = hashlib.sha256(b'{"a": 1}').hexdigest()  # what sha256sum prints of the saved file
     assert data["files"][0] == {
-        "path": "data", "mode": 0o644, "size": 8, "content": base64.b64encode(b'{"a": 1}').decode(),
+        "path": "data", "mode": 0o644, "size": 8, "sha256": digest, "content": base64.b64encode(b'{"a": 1}').decode(),
     }  # fmt: skip
     assert (data["version"], data["files"][1]) == (1, {"path": "to", "link": "data"})
     assert await door.done("GET", f"{path}/data?version=1") == data
@@ -192,7 +194,10 @@ async def test_a_workflows_life(door: Door) -> None:
     assert (data["worker"], data["task"], data["action"]) == (MACHINE, "hello world", "hello_world")
     (version,) = await door.done("GET", f"{path}/data/versions")
     assert (version["version"], version["kept"], version["sha256"]) == (1, True, data["sha256"])
-    assert version["files"] == [{"path": "data", "mode": 0o644, "size": 8}, {"path": "to", "link": "data"}]
+    assert version["files"] == [
+        {"path": "data", "mode": 0o644, "size": 8, "sha256": digest},
+        {"path": "to", "link": "data"},
+    ]
     async with door.local.get(f"http://tinkbox{path}/logs") as response:
         assert response.content_type == "text/plain"
         assert await response.text() == "==> hello world / hello_world <==\nhello\n"
@@ -391,12 +396,51 @@ async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:
     assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {"loaded": ["tools/one:v1"]}
     (image,) = await door.done("GET", "/v1/images")
     assert (image["name"], image["tag"]) == ("tools/one", "v1")
-    assert set(image) == {"name", "tag", "digest", "size", "pushed_at", "kind"}
+    assert set(image) == {"name", "tag", "digest", "size", "pushed_at", "kind", "problem"}
     status, problem = await door.ask("DELETE", "/v1/images")
     assert (status, problem["detail"]) == (422, "which image? give ?reference=name:tag")
     assert (await door.ask("DELETE", "/v1/images?reference=tools%2Ftwo:v1"))[0] == 404
     await door.done("DELETE", "/v1/images?reference=tools%2Fone%3Av1")
     assert await door.done("GET", "/v1/images") == []
+
+
+async def test_an_image_is_read_blob_by_blob(door: Door) -> None:
+    await door.done("POST", "/v1/images?name=quay.io/tools/one:v1", image_archive("other:v1"))
+    found = await door.done("GET", "/v1/images/descriptor?reference=quay.io/tools/one:v1")
+    assert (found["reference"], found["size"] > 0) == ("quay.io/tools/one:v1", True)
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
+        async with session.get(f"{door.url}/v1/images/blobs/{found['digest']}") as response:
+            content = await response.read()
+        assert f"sha256:{hashlib.sha256(content).hexdigest()}" == found["digest"]
+        headers = {"Range": "bytes=5-"}
+        async with session.get(f"{door.url}/v1/images/blobs/{found['digest']}", headers=headers) as response:
+            assert (response.status, await response.read()) == (206, content[5:])
+    manifest = json.loads(content)
+    lost = f"sha256:{'0' * 64}"
+    needed = [each["digest"] for each in (manifest["config"], *manifest["layers"])]
+    assert await door.done("POST", "/v1/images/absent", {"digests": [*needed, lost]}) == {"absent": [lost]}
+    assert (await door.ask("POST", "/v1/images/absent", {"digests": ["sha256:../../x"]}))[0] == 422
+    assert (await door.ask("GET", "/v1/images/descriptor?reference=none:v1"))[0] == 404
+    assert (await door.ask("GET", f"/v1/images/blobs/{lost}"))[0] == 404
+
+
+async def test_room_of_images_is_told_and_freed(door: Door) -> None:
+    for tag in ("v1", "v2"):
+        await door.done("POST", "/v1/images", image_archive(f"tools/one:{tag}"))
+    room = await door.done("GET", "/v1/images/room")
+    assert (room["blobs"], room["incoming"], room["reserve"], room["most"]) == (3, 0, 0, None)
+    assert room["size"] > 0
+    deleted = await door.done("DELETE", "/v1/images?reference=tools%2Fone%3Av1")
+    assert [each["text"] for each in deleted["notes"]] == [
+        "tools/one:v1 was deleted, and the image stays as tools/one:v2"
+    ]
+    nothing = {"blobs": 0, "size": 0}
+    for dry_run in (True, False):
+        answer = await door.done("POST", "/v1/images/gc", {"dry_run": dry_run})
+        assert answer == {
+            "dry_run": dry_run, "freed": nothing, "promised": nothing, "unknown": nothing, "notes": [],
+        }  # fmt: skip
+    assert (await door.ask("POST", "/v1/images/gc", {"dry_run": "yes"}))[0] == 422
 
 
 @pytest.mark.parametrize("damage", ["nothing", "noise", "cut"])
@@ -514,7 +558,7 @@ async def test_every_problem_of_a_document_is_listed(door: Door) -> None:
         ("/v1/templates", b'{"name": "x", "data": "a: \\ud800"}'),
         ("/v1/templates", b'{"name": "x", "data": "a: \\u0000"}'),
         ("/v1/workflows", b'{"template": "x"}'),
-        ("/v1/workflows", b'{"template": "x", "hardware": {"device_1": 1}}'),
+        ("/v1/workflows", b'{"template": "x", "hardware": ["device_1"]}'),
         ("/v1/workflows", b'{"template": "x", "hardware": {"device_1": "\\udfff"}}'),
         ("/v1/workflows", b'{"hardware": {}}'),
     ],

@@ -1,6 +1,7 @@
 """The appliance as it is put together: `tinkbox serve` on two networks at once, asked by hosts on both."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -114,3 +115,18 @@ def test_what_a_machine_says_by_syslog_stands_in_its_timeline(both: Both) -> Non
 def _said(both: Both, say: str) -> bool:
     both.hosts[HERE].run(sys.executable, "-c", say)
     return "no disk found" in both.appliance.command("hardware", "get", mac(HERE))
+
+
+def test_the_ports_on_which_metadata_is_answered_are_those_that_it_listens_on(both: Both) -> None:
+    file = both.appliance.data / "asking.yaml"
+    action = "{name: it, image: 'shell:v1', environment: {A: 'http://172.30.0.1:8088/2009-04-04', B: 'http://172.30.0.1:7172'}}"
+    file.write_text(
+        f"version: '0.1'\nname: asking\ntasks:\n  - {{name: one, worker: '{{{{.device_1}}}}', actions: [{action}]}}\n"
+    )
+    both.appliance.command("template", "create", "--file", file)
+    words = ["workflow", "plan", "-t", "asking", "-r", json.dumps({"device_1": mac(HERE)}), "-o", "json"]
+    line = both.appliance.command_line(*words)
+    (plan,) = json.loads(subprocess.run(line, capture_output=True, timeout=300, check=False).stdout)
+    other, ours = [each["text"] for each in plan["notes"]]
+    assert "for metadata at http://172.30.0.1:8088/2009-04-04: port 8088 is not answered" in other
+    assert "for metadata at http://172.30.0.1:7172: its document has no metadata.instance" in ours

@@ -247,7 +247,7 @@ def test_an_image_is_taken_by_its_digest_alone(box: Attacked) -> None:
     answer = box.get(f"/v2/x/blobs/uploads/?digest={wrong}", auth, method="POST", body="not that")
     assert re.match(rb"HTTP/1\.1 4", answer), answer[:200]
     assert b"DIGEST_INVALID" in answer or b"UNAUTHORIZED" in answer
-    assert b" 404 " in box.get(f"/v2/x/blobs/{wrong}", method="HEAD").split(b"\r\n")[0]
+    assert b" 404 " in box.get(f"/v2/x/blobs/{wrong}").split(b"\r\n")[0]
 
 
 def test_a_mac_that_is_only_named_opens_nothing(box: Attacked) -> None:

@@ -77,7 +77,7 @@ TASK = '  - name: "hello world"\n    worker: "{{.device_1}}"\n    actions: [{nam
     ("text", "told"),
     [
         (HELLO.replace("    actions:", "\tactions:"), "line 7: "),
-        (HELLO.replace("        timeout: 60\n", "        timeoutt: 60\n"), "did you mean timeout?"),
+        (HELLO.replace("        timeout: 60\n", "        retrys: 60\n"), "did you mean retries?"),
         (HELLO + TASK, "hello world"),
         (HELLO.replace("image: hello-world", 'image: "Hello World"'), "line 9, tasks[0].actions[0].image: "),
     ],
@@ -88,15 +88,25 @@ def test_bad_templates(appliance: Configuration, text: str, told: str) -> None:
         assert told in "\n".join(lines)
 
 
+def test_an_unknown_key_of_a_template_is_told_and_refused_where_that_is_wanted(appliance: Configuration) -> None:
+    text = HELLO.replace("        timeout: 60\n", "        timeoutt: 60\n").encode()
+    for command in (["create", "-n", "odd"], ["validate"], ["update", "hello"]):
+        assert "did you mean timeout?" in "\n".join(refused(appliance, "template", *command, "--strict", stdin=text))
+    told = tinkbox(appliance, "template", "create", "-n", "odd", stdin=text)
+    assert told.status == tinkbox(appliance, "template", "delete", "odd", "--yes").status == 0
+    assert "line 10, tasks[0].actions[0].timeoutt: unknown key timeoutt is ignored; did you mean timeout?" in told.err
+
+
 def test_every_problem_of_a_template_is_a_line_with_its_place(appliance: Configuration) -> None:
     text = HELLO.replace("timeout: 60\n", "timeoutt: 60\n").replace("hello-world", '"Hello World"') + TASK
     first, *problems = refused(appliance, "template", "create", "-n", "bad", stdin=text.encode())
-    assert "3 problem" in first
+    assert "2 problem" in first, "beside them what is ignored"
     assert [problem.split(",")[0] for problem in problems] == ["line 9", "line 10", "line 14"]
 
 
 def test_a_template_name_that_is_taken_or_none(appliance: Configuration) -> None:
-    assert len(refused(appliance, "template", "create", "-n", "hello", stdin=HELLO.encode())) == 1
+    other = HELLO.replace("hello", "hi", 1).encode()
+    assert len(refused(appliance, "template", "create", "-n", "hello", stdin=other)) == 1
     assert len(refused(appliance, "template", "create", "-n", "two words", stdin=HELLO.encode())) == 1
 
 

@@ -84,6 +84,7 @@ class Appliance(Engine):
         self.clock = clock
         self.numbers = numbers
         self.registry: dict[str, str] = {}  # digests by the names of images; one with a registry's host is another's
+        self.appliance_only: set[str] = set()  # the names of images that no other registry is asked for
         self.neighbours: dict[str, MacAddress] = {}
         self.attached: set[str] = set()
         self.boots: dict[str, list[str]] = {}
@@ -94,6 +95,7 @@ class Appliance(Engine):
             new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
             new_token=lambda: f"token-{next(numbers)}",
             digest_of=lambda image: None if "." in image else self.registry.get(image, ""),
+            appliance_only=lambda image: image in self.appliance_only,
             seal=Seal(b"key"),
             neighbours=lambda address: self.neighbours.get(address),
             attached=lambda address: address in self.attached,

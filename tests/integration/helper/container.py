@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.worker.machine import until
 from tinkbox.model.breakpoint import Armed, Kind
-from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles, Status
+from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, HelperFiles, Status
 
 # One image has a shell where shells are, one nothing but a program in a place of its own, one this machine's bash.
 WITH_SHELL, WITHOUT_SHELL, WITH_BASH = "helper/sh:v1", "helper/scratch:v1", "helper/bash:v1"
@@ -16,6 +16,7 @@ SH = ("/bin/sh", "-c")
 BUSYBOX_SH = ("/app/busybox", "sh", "-c")
 ON_FAILURE = Armed(on_failure=True)
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
+STEP = 3
 _numbers = itertools.count(1)
 
 
@@ -33,9 +34,9 @@ class ActionContainer:
     def under_helper(self) -> list[str]:
         """What `docker run` is told so that the helper comes first."""
         mounts = []
-        for target, source in self.files.mounts(self._tools).items():
+        for target, source in self.files.mounts(self._tools, STEP).items():
             mounts.append(f"--mount=type=bind,src={source},dst={target}")
-            mounts[-1] += ",readonly" if target in READ_ONLY else ""
+            mounts[-1] += ",readonly" if target != RUN else ""
         return [*mounts, f"--entrypoint={ENTRYPOINT}"]
 
     def start(

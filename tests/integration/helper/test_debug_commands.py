@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.integration.helper.container import ON_FAILURE, ActionContainer
+from tests.integration.helper.container import ON_FAILURE, STEP, ActionContainer
 from tests.integration.worker.machine import until
 from tests.unit.worker.files.test_shell_welcome import ACTION, OFFER
 from tinkbox.model.breakpoint import Armed, Kind, Verb
@@ -19,11 +19,16 @@ ODD_WHY = 'a "b" \\ \n\t\x01\x1b\x7f ü'
 
 
 def asked(
-    action: ActionContainer, *words: str, ok: bool = True, answer: str = "so be it", options: tuple[str, ...] = ()
+    action: ActionContainer,
+    *words: str,
+    ok: bool = True,
+    answer: str = "so be it",
+    options: tuple[str, ...] = (),
+    folder: str = SCRIPTS,
 ) -> tuple[Request, tuple[int, str, str]]:
     """Run a command and answer it; returns what it asked for, and its status and output."""
     before = action.files.requests_so_far()
-    with action.begin_inside(f"{SCRIPTS}/{words[0]}", *words[1:], options=options) as process:
+    with action.begin_inside(f"{folder}/{words[0]}", *words[1:], options=options) as process:
         until(lambda: process.poll() is not None or action.files.requests_so_far() > before, "a request")
         assert process.poll() is None, process.communicate()
         (request,) = action.files.requests(before)
@@ -52,6 +57,24 @@ def test_every_command_asks_for_its_verdict(held: ActionContainer) -> None:
         assert ended == (0, "so be it\n", ""), words
         identifiers.add(got.id)
     assert len(identifiers) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("script", "verb"),
+    [("debug-continue", Verb.CONTINUE), ("debug-continue-failure", Verb.FAIL), ("debug-breakpointexit", Verb.FAIL)],
+)
+def test_the_scripts_of_tektons_proposal_do_the_same(held: ActionContainer, script: str, verb: Verb) -> None:
+    request, ended = asked(held, script, folder="/tekton/debug/scripts")
+    assert (request.verb, ended) == (verb, (0, "so be it\n", ""))
+
+
+def test_what_is_known_of_a_step_is_where_tektons_proposal_has_it(held: ActionContainer) -> None:
+    held.files.describe(OFFER, Kind.FAILURE, FAILED)
+    there = f"/tekton/debug/info/{STEP}"
+    assert held.script("ls /tekton/debug/info") == f"{STEP}\n"
+    for name in ("about", "action.json", "outcome.json", "argv", "environ"):
+        assert held.script(f"cat {there}/{name}") == held.script(f"cat /tinkbox/debug/info/{name}")
+    assert held.inside("/tinkbox/bin/busybox", "touch", f"{there}/x").returncode == 1
 
 
 def test_a_refusal_is_an_error(held: ActionContainer) -> None:

@@ -26,7 +26,15 @@ TOLD = f"trap 'echo told TERM; exit 5' TERM; {READY}"
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)])
 def test_the_container_ends_as_the_command_does(action: ActionContainer, script: str, code: int) -> None:
     assert action.shell(script).ended() == code
-    assert action.facts == ["started 1", f"exited 1 {code}"]
+    assert action.facts == ["started 1", f"exited 1 {code} {'signal' if 'kill' in script else 'exit'}"]
+
+
+@pytest.mark.parametrize("code", [137, 143])
+def test_an_exit_is_told_from_a_signal_that_has_the_same_code(action: ActionContainer, code: int) -> None:
+    action.shell(f"exit {code}", ON_FAILURE)
+    assert (action.held(Kind.FAILURE).exited, action.files.status().killed) == (code, False)
+    action.retry(*SH, f"kill -{code - 128} $$")
+    assert (action.held(Kind.FAILURE, 2).exited, action.files.status().killed) == (code, True)
 
 
 def test_every_end_is_told_as_a_shell_would(action: ActionContainer) -> None:

@@ -29,7 +29,7 @@ def test_a_failure_is_held_and_tried_again_and_given_up(action: ActionContainer,
     assert action.held(Kind.FAILURE, 2).exited == 8
     action.kill("TERM")
     assert action.ended() == 143
-    assert action.facts[3:] == ["command 1", "started 2", "exited 2 8", "held 2 failure"]
+    assert action.facts[3:] == ["command 1", "started 2", "exited 2 8 exit", "held 2 failure"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_command_is_held_before_it_begins(action: ActionContainer) -> None:
     assert action.printed == ""
     action.files.command("run")
     assert action.ended() == 0
-    assert action.facts == ["held 1 before", "command 1", "started 1", "exited 1 0"]
+    assert action.facts == ["held 1 before", "command 1", "started 1", "exited 1 0 exit"]
 
 
 def test_a_command_that_was_held_before_it_began_may_never_begin(action: ActionContainer) -> None:
@@ -92,7 +92,7 @@ def test_clearing_does_not_end_a_hold(action: ActionContainer) -> None:
     # Were it to end by this, the command would find nobody.
     action.files.command("retry")
     assert action.ended() == 4
-    assert action.facts[-2:] == ["started 2", "exited 2 4"]
+    assert action.facts[-2:] == ["started 2", "exited 2 4 exit"]
 
 
 def test_a_command_is_carried_out_once_however_often_it_is_given(action: ActionContainer) -> None:
@@ -117,14 +117,14 @@ def test_what_would_leave_a_hold_before_the_command_runs_nothing_after_it(action
 
 def test_nonsense_is_no_command(action: ActionContainer) -> None:
     action.shell("exit 4", ON_FAILURE).held(Kind.FAILURE)
-    control = action.files.mounts(action.files.run)["/tinkbox/control"]
+    control = action.files.mounts(action.files.run, 0)["/tinkbox/control"]
     for content in ("", "x", "5", "5 ", "5 dance", "-3 retry", "retry", "\0" * 5_000, " 5 retry", "5  retry"):
         with open(f"{control}/command", "w") as file:  # noqa: PTH123
             file.write(content)
         action.script("true")
     action.files.command("retry", sequence=6)
     action.held(Kind.FAILURE, 2)
-    assert action.facts[2:] == ["held 1 failure", "command 6", "started 2", "exited 2 4", "held 2 failure"]
+    assert action.facts[2:] == ["held 1 failure", "command 6", "started 2", "exited 2 4 exit", "held 2 failure"]
 
 
 def test_what_the_command_left_running_runs_on_while_it_is_held(action: ActionContainer) -> None:

@@ -106,7 +106,7 @@ def test_a_shell_without_a_terminal_takes_a_script(held: ActionContainer, scratc
 
 
 def test_a_name_in_the_prompt_steers_nothing(engine: DockerEngine, held: ActionContainer) -> None:
-    control = held.files.mounts(held.files.run)["/tinkbox/control"]
+    control = held.files.mounts(held.files.run, 0)["/tinkbox/control"]
     with open(f"{control}/info/prompt", "w") as file:  # noqa: PTH123
         file.write("a'b$(echo x)`echo y`\x1b[2J\\w\nsecond")
     with Terminal(engine, held, "s1") as terminal:

@@ -27,6 +27,7 @@ from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.upstreams import Upstreams
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.messages.hosting import WantedService
 
@@ -71,16 +72,18 @@ async def make_images(engine: DockerEngine, root: Path) -> None:
     async def content() -> AsyncIterator[bytes]:
         yield archive.read_bytes()
 
-    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False).load(content(), who="operator")
+    await ImageStore(root, Clock(), Limits(DECLARED, time.monotonic)).load(content(), who="operator")
 
 
 @asynccontextmanager
 async def registry_in(network: Path, root: Path) -> AsyncIterator[str]:
     """The appliance's registry as the engine reaches it; gives its `host:port`."""
     app = web.Application(middlewares=[refusals_become_problems])
+    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic))
     app.add_routes(
         routes(
-            ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False),
+            store,
+            Upstreams(store, {}, time.monotonic),
             Pushers(PEOPLE, PushTokens(b"key", time.monotonic)),
             RefusedTokens(),
         )

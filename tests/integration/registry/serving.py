@@ -7,11 +7,12 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, web
@@ -20,17 +21,23 @@ from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.image_mirrors import Mirror
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified
 from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
+from tinkbox.registry.room import Room
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.upstreams import Upstreams
 from tinkbox.wire.system_images import encode_block_map, encode_config, index_text, manifest_text
 
 TOKEN = "the-operators-token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+Middleware = Callable[
+    [web.Request, Callable[[web.Request], Awaitable[web.StreamResponse]]], Awaitable[web.StreamResponse]
+]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LOOKER = {"Authorization": "Bearer somebody-who-may-look"}
 ANNAS = "the-token-of-anna"
@@ -101,17 +108,31 @@ class Registry:
     def blobs(self) -> set[str]:
         return {f"sha256:{path.name}" for path in (self.root / "blobs" / "sha256").iterdir()}
 
+    async def left(self) -> set[str]:
+        """The blobs that are left when no push is under way any more and what nothing needs was collected."""
+        self.clock.advance(hours=1)
+        await self.store.collect(who="anna")
+        return self.blobs()
+
     def leftovers(self) -> list[Path]:
         return list((self.root / "incoming").iterdir())
 
 
 @asynccontextmanager
-async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
+async def serving(
+    root: Path,
+    clock: Clock | None = None,
+    mirrors: Mapping[str, Mirror] = MappingProxyType({}),
+    middlewares: Sequence[Middleware] = (),
+    room: Room | None = None,
+) -> AsyncIterator[Registry]:
+    """`middlewares` see each request first.  What `mirrors` have is fetched."""
     clock = clock or Clock()
-    store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), lambda: False)
-    app = web.Application(middlewares=[refusals_become_problems])
+    store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), room)
+    app = web.Application(middlewares=[*middlewares, refusals_become_problems])
+    upstreams = Upstreams(store, mirrors, lambda: (clock() - START).total_seconds())
     tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
-    app.add_routes(routes(store, Pushers(PEOPLE, tokens), RefusedTokens()))
+    app.add_routes(routes(store, upstreams, Pushers(PEOPLE, tokens), RefusedTokens()))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -121,8 +142,11 @@ async def serving(root: Path, clock: Clock | None = None) -> AsyncIterator[Regis
         async with (
             ClientSession(f"http://{host}") as http,
             ClientSession(f"http://{host}", headers=OPERATOR) as operator,
+            asyncio.TaskGroup() as group,
         ):
+            fetching = group.create_task(upstreams.run())
             yield Registry(root=root, host=host, store=store, clock=clock, http=http, operator=operator)
+            fetching.cancel()
     finally:
         await runner.cleanup()
         for upload in list(store.uploads._uploads.values()):

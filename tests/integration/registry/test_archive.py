@@ -52,8 +52,8 @@ def oci_layout(name: str | None) -> dict[str, bytes]:
 
 
 def stored(root: Path) -> set[Path]:
-    """Every file the registry holds."""
-    return {path for path in root.rglob("*") if path.is_file()}
+    """Every file the registry holds, but for what it only remembers."""
+    return {path for path in root.rglob("*") if path.is_file() and path.name not in ("verified", "promised")}
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -173,7 +173,7 @@ async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
     packed = bytearray(PACKED)
     packed[place // 8] ^= 1 << place % 8
     root = tmp_path_factory.mktemp("registry")
-    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic), lambda: False)
+    store = ImageStore(root, Clock(), Limits(DECLARED, time.monotonic))
     try:
         names = await store.load(chunks(bytes(packed[:cut])), who="anna")
     except Invalid:
@@ -225,3 +225,30 @@ async def test_a_full_disk_is_said_and_leaves_nothing(registry: Registry, monkey
     with pytest.raises(Unavailable, match="disk is full"):
         await registry.store.load(chunks(PACKED), who="anna")
     assert stored(registry.root) == set()
+
+
+async def test_an_image_is_found_by_every_spelling_of_its_name(registry: Registry) -> None:
+    await registry.store.load(
+        chunks(tar(docker_archive(["docker.io/x:v1", "lab.example:5000/x:v1"], LAYERS).items())), who="anna"
+    )
+    for name, kept in (
+        ("docker.io/library/x:v1", "docker.io/library/x:v1"),
+        ("index.docker.io/x:v1", "docker.io/library/x:v1"),
+        ("lab.example:5000/x:v1", "lab.example_5000/x:v1"),
+    ):
+        assert (await registry.store.described(name))["reference"] == kept
+    await registry.push_image("docker.io/alpine", "v1")
+    await registry.store.delete("docker.io/alpine:v1", who="anna")
+    assert registry.store.digest("docker.io/alpine", "v1") == ""
+
+
+async def test_a_blob_that_a_push_was_told_of_need_not_be_in_an_archive(registry: Registry) -> None:
+    digests = [await registry.push_blob(each) for each in LAYERS]
+    files = oci_layout("tools/x:v1")
+    lacking = {name: content for name, content in files.items() if content not in LAYERS}
+    lost = f"sha256:{'0' * 64}"
+    assert await registry.store.absent([*digests, lost]) == [lost]
+    assert await registry.store.load(chunks(tar(lacking.items())), who="anna") == ["tools/x:v1"]
+    registry.blob_path(digests[0]).write_bytes(b"!" + LAYERS[0][1:])
+    with pytest.raises(Invalid, match="lacks blobs"):
+        await registry.store.load(chunks(tar(lacking.items())), who="anna")

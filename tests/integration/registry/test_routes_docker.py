@@ -1,4 +1,4 @@
-"""Docker and skopeo, as operators use them, against the registry."""
+"""Docker, containerd and skopeo, as operators use them, against the registry.  Other clients: `test_clients.py`."""
 
 import asyncio
 import json
@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.integration.docker_engine import HEARD, CommandFailed, DockerEngine
-from tests.integration.registry.serving import Registry, docker_archive, layer, run, serving, tar
+from tests.integration.registry.serving import (
+    Registry,
+    descriptor,
+    digest_of,
+    docker_archive,
+    layer,
+    run,
+    serving,
+    tar,
+)
+from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 BUSYBOX = Path("/bin/busybox")
 
@@ -85,10 +95,10 @@ async def test_what_docker_saves_can_be_loaded_and_pulled(
             while piece := file.read(100_000):
                 yield piece
 
-    assert await registry.store.load(pieces(), who="anna") == ["made-here:v1", "tools/made-here:v2"]
+    assert await registry.store.load(pieces(), who="anna") == ["made-here:v1", "quay.io/tools/made-here:v2"]
     assert registry.leftovers() == []
     await docker(docker_engine, "rmi", image, "quay.io/tools/made-here:v2")
-    name = f"{registry.host}/tools/made-here:v2"
+    name = f"{registry.host}/quay.io/tools/made-here:v2"
     assert "it runs" in await docker(docker_engine, "run", "--rm", "--network=none", name)
     await docker(docker_engine, "rmi", name)
 
@@ -155,6 +165,43 @@ async def test_oci_archives_of_skopeo_can_be_loaded(registry: Registry, tmp_path
 
     assert await registry.store.load(content(), who="anna") == ["tools/x:v3"]
     await skopeo("copy", "--src-tls-verify=false", f"docker://{registry.host}/tools/x:v3", f"dir:{tmp_path / 'dir'}")
+
+
+async def test_skopeo_copies_an_index_without_its_images(registry: Registry, token: str) -> None:
+    await registry.push_image("one", "image")
+    content = await (await registry.http.get("/v2/one/manifests/image")).read()
+    listed = descriptor(content, DOCKER_MANIFEST) | {"platform": {"os": "linux", "architecture": "amd64"}}
+    index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [listed]}).encode()
+    assert (await registry.put_manifest("one", "all", index, OCI_INDEX)).status == 201
+    source, target = (f"docker://{registry.host}/{name}:all" for name in ("one", "two"))
+    insecure = ("--src-tls-verify=false", "--dest-tls-verify=false", f"--dest-creds=me:{token}")
+    await skopeo("copy", "--multi-arch=index-only", *insecure, source, target)
+    assert json.loads(await skopeo("inspect", "--raw", "--tls-verify=false", target)) == json.loads(index)
+    assert (await registry.http.get(f"/v2/two/manifests/{digest_of(content)}")).status == 404
+
+
+async def test_containerd_pushes_an_image_whose_blobs_are_all_here_and_pulls_it(
+    docker_engine: DockerEngine, registry: Registry, token: str, tmp_path: Path
+) -> None:
+    """`ctr` asks for all blobs first: where it need not send any, it sends the manifest as the first thing that has to log in."""
+    packed = tmp_path / "packed.tar"
+    packed.write_bytes(_saved())
+    first, second = f"{registry.host}/one:v1", f"{registry.host}/two:v1"
+    await ctr(docker_engine, "import", packed)
+    for name in (first, second):
+        await ctr(docker_engine, "tag", "docker.io/library/x:v1", name)
+        await ctr(docker_engine, "push", "--plain-http", f"--user=me:{token}", name)
+    assert registry.store.digest("one", "v1") == registry.store.digest("two", "v1") != ""
+    await ctr(docker_engine, "rm", "--sync", "docker.io/library/x:v1", first, second)
+    await ctr(docker_engine, "pull", "--plain-http", second)
+    assert second in await ctr(docker_engine, "list", "-q")
+    await ctr(docker_engine, "rm", second)
+
+
+async def ctr(engine: DockerEngine, verb: str, *arguments: str | Path) -> str:
+    status, said = await run("ctr", f"--address={engine.containerd}", "--namespace=test", "images", verb, *arguments)
+    assert status == 0, said
+    return said
 
 
 async def test_curl_gets_a_part_of_a_blob(registry: Registry) -> None:

@@ -26,13 +26,19 @@ from tests.integration.registry.serving import (
     serving,
     until,
 )
+from tinkbox.registry.referrers import page_of
 
 ROOT = Path(__file__).parents[3]
 CONTENT = bytes(range(256)) * 9000  # more than two pieces of a mebibyte
 DIGEST = digest_of(CONTENT)
 OTHER = digest_of(b"something else")
+ANYBODY = {"Authorization": "Bearer anonymous"}
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
+
+
+def sha512(content: bytes) -> str:
+    return f"sha512:{hashlib.sha512(content).hexdigest()}"
 
 
 async def code_of(answer: ClientResponse) -> str:
@@ -103,6 +109,7 @@ async def test_a_token_to_push_with_is_another_than_the_operators_and_ends(regis
         ("DELETE", "/v2/x/blobs/uploads/1"),
         ("PUT", "/v2/x/manifests/v1"),
         ("DELETE", "/v2/x/manifests/v1"),
+        ("DELETE", f"/v2/x/blobs/{DIGEST}"),
     ],
 )
 async def test_whoever_is_not_the_operator_writes_nothing(registry: Registry, method: str, path: str) -> None:
@@ -154,7 +161,9 @@ async def test_a_chunk_out_of_order_is_a_416_and_the_upload_goes_on(registry: Re
     assert answer.status == 201
 
 
-@pytest.mark.parametrize("digest", [OTHER, "", "sha256:1", "sha512:" + "a" * 128, "sha256:../../../etc/passwd"])
+@pytest.mark.parametrize(
+    "digest", [OTHER, "", "sha256:1", "sha512:" + "a" * 128, "sha384:" + "a" * 96, "sha256:../../../etc/passwd"]
+)
 async def test_a_blob_with_another_digest_is_not_kept(registry: Registry, digest: str) -> None:
     answer = await registry.operator.post("/v2/x/blobs/uploads/", params={"digest": digest}, data=io.BytesIO(CONTENT))
     assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
@@ -169,7 +178,9 @@ async def test_a_mount_finds_what_is_here_and_else_begins_an_upload(registry: Re
     await registry.push_blob(CONTENT, "one")
     answer = await registry.operator.post(f"/v2/two/blobs/uploads/?mount={DIGEST}&from=one")
     assert (answer.status, answer.headers["Location"]) == (201, f"/v2/two/blobs/{DIGEST}")
-    assert (await registry.http.head(answer.headers["Location"])).status == 200
+    assert (await registry.operator.head(answer.headers["Location"])).status == 200
+    answer = await registry.operator.post(f"/v2/three/blobs/uploads/?mount={DIGEST}")
+    assert answer.status == 201, "blobs are shared, so that nobody needs to know where one is"
     answer = await registry.operator.post(f"/v2/two/blobs/uploads/?mount={OTHER}&from=one")
     assert (answer.status, "Location" in answer.headers) == (202, True)
 
@@ -212,7 +223,7 @@ async def test_an_upload_broken_off_can_be_taken_up_again(
 async def test_a_blob_is_served_whole_in_part_and_as_a_head(registry: Registry) -> None:
     await registry.push_blob(CONTENT)
     path = f"/v2/hello/blobs/{DIGEST}"
-    answer = await registry.http.head(path)
+    answer = await registry.http.head(path, headers=ANYBODY)
     assert (answer.status, answer.headers["Content-Length"]) == (200, str(len(CONTENT)))
     assert answer.headers["Docker-Content-Digest"] == DIGEST
     answer = await registry.http.get(path, headers={"Range": "bytes=1000-1999"})
@@ -222,8 +233,9 @@ async def test_a_blob_is_served_whole_in_part_and_as_a_head(registry: Registry) 
     assert answer.status == 416
     answer = await registry.http.get(f"/v2/hello/blobs/{OTHER}")
     assert (answer.status, await code_of(answer)) == (404, "BLOB_UNKNOWN")
-    answer = await registry.http.get("/v2/hello/blobs/sha256:12")
-    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    for none in ("sha256:12", "sha384:" + "a" * 96, "latest"):
+        answer = await registry.http.get(f"/v2/hello/blobs/{none}")
+        assert (answer.status, await code_of(answer)) == (404, "BLOB_UNKNOWN")
 
 
 async def test_a_flipped_bit_on_the_disk_is_never_served_and_a_push_heals_it(registry: Registry) -> None:
@@ -280,17 +292,49 @@ async def test_a_manifest_needs_its_blobs(registry: Registry) -> None:
     assert answer.headers["Location"] == f"/v2/hello/manifests/{digest_of(manifest(config, [content]))}"
 
 
-async def test_an_index_needs_its_manifests_in_the_same_repository(registry: Registry) -> None:
+async def test_an_index_may_be_sparse(registry: Registry) -> None:
+    """Some of its manifests may be missing, or be in another repository alone: they cannot be pulled from this one."""
     member = await registry.push_image("hello", "member")
     content = await (await registry.http.get("/v2/hello/manifests/member")).read()
     entry = descriptor(content, "application/vnd.docker.distribution.manifest.v2+json")
     index = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]}).encode()
-    answer = await registry.put_manifest("other", "all", index, INDEX)
-    assert (answer.status, await code_of(answer)) == (404, "MANIFEST_BLOB_UNKNOWN")
+    assert (await registry.put_manifest("other", "all", index, INDEX)).status == 201
+    answer = await registry.http.get(f"/v2/other/manifests/{member}")
+    assert (answer.status, await code_of(answer)) == (404, "MANIFEST_UNKNOWN")
+    missing = {**entry, "digest": OTHER}
+    sparse = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry, missing]}).encode()
+    assert (await registry.put_manifest("hello", "sparse", sparse, INDEX)).status == 201
+    assert (await registry.http.get(f"/v2/hello/manifests/{OTHER}")).status == 404
+    assert {line["problem"] for line in await registry.store.images()} == {""}
+    wrong = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [{**entry, "size": 1}]}).encode()
+    answer = await registry.put_manifest("hello", "wrong", wrong, INDEX)
+    assert (answer.status, await code_of(answer)) == (400, "MANIFEST_INVALID")
     assert (await registry.put_manifest("hello", "all", index, INDEX)).status == 201
     answer = await registry.http.get("/v2/hello/manifests/all")
     assert (answer.content_type, await answer.read()) == (INDEX, index)
     assert (await registry.http.get(f"/v2/hello/manifests/{member}")).status == 200
+
+
+@pytest.mark.parametrize("selector", [".INVALID", "a" * 129, "sha256:12", "sha384:" + "a" * 96, "a@b"])
+async def test_what_can_be_no_tag_is_not_here_and_is_refused_to_a_push(registry: Registry, selector: str) -> None:
+    await registry.push_image("x", "v1")
+    before = registry.blobs()
+    for answer in (
+        await registry.http.get(f"/v2/x/manifests/{selector}"),
+        await registry.operator.delete(f"/v2/x/manifests/{selector}"),
+    ):
+        assert (answer.status, await code_of(answer)) == (404, "MANIFEST_UNKNOWN")
+    body = await (await registry.http.get("/v2/x/manifests/v1")).read() + b" "
+    answer = await registry.put_manifest("x", selector, body)
+    assert (answer.status, await code_of(answer)) == (400, "MANIFEST_INVALID")
+    assert registry.blobs() == before
+
+
+@pytest.mark.parametrize("name", ["A", "a//b", "_x", "a" * 256])
+async def test_what_can_be_no_repository_is_not_here(registry: Registry, name: str) -> None:
+    for path in (f"/v2/{name}/manifests/v1", f"/v2/{name}/tags/list", f"/v2/{name}/referrers/{OTHER}"):
+        answer = await registry.http.get(path)
+        assert (answer.status, await code_of(answer)) == (404, "NAME_INVALID")
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[" * 100_000, b"\xff", b" " * (5 << 20)])
@@ -350,7 +394,7 @@ async def test_a_deleted_tag_is_gone(registry: Registry) -> None:
     assert (await registry.operator.delete(f"/v2/x/manifests/{digest}")).status == 202
     assert (await registry.operator.delete(f"/v2/x/manifests/{digest}")).status == 404
     assert (await registry.http.get("/v2/x/tags/list")).status == 404
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 async def raw(registry: Registry, target: str) -> bytes:
@@ -407,7 +451,8 @@ async def test_what_is_not_there_is_an_oci_error(registry: Registry, method: str
         ("/v2/x/tags/list", "GET, HEAD"),
         ("/v2/x/blobs/uploads/", "POST"),
         ("/v2/x/blobs/uploads/1", "DELETE, GET, HEAD, PATCH, PUT"),
-        (f"/v2/x/blobs/{DIGEST}", "GET, HEAD"),
+        (f"/v2/x/blobs/{DIGEST}", "DELETE, GET, HEAD"),
+        (f"/v2/x/referrers/{DIGEST}", "GET, HEAD"),
         ("/v2/x/manifests/v1", "DELETE, GET, HEAD, PUT"),
     ],
 )
@@ -417,24 +462,115 @@ async def test_a_method_that_a_path_has_not_is_unsupported(registry: Registry, p
         assert (answer.status, await code_of(answer), answer.headers["Allow"]) == (405, "UNSUPPORTED", methods)
 
 
-async def test_a_blob_cannot_be_deleted(registry: Registry) -> None:
+async def test_a_blob_that_nothing_needs_can_be_deleted(registry: Registry) -> None:
     path = f"/v2/x/blobs/{await registry.push_blob(CONTENT)}"
-    answer = await registry.operator.delete(path)
-    assert (answer.status, await code_of(answer)) == (405, "UNSUPPORTED")
-    assert (await registry.http.head(path)).status == 200
+    assert (await registry.operator.delete(path)).status == 202
+    for answer in (await registry.http.get(path), await registry.operator.delete(path)):
+        assert (answer.status, await code_of(answer)) == (404, "BLOB_UNKNOWN")
 
 
-async def test_what_refers_to_an_image_is_found_by_the_tag_that_clients_fall_back_to(registry: Registry) -> None:
-    """OCI distribution-spec 1.1, "Referrers Tag Schema"."""
+async def test_a_blob_that_an_image_needs_cannot_be_deleted(registry: Registry) -> None:
     image = await registry.push_image("x", "v1")
-    assert (await registry.http.get(f"/v2/x/referrers/{image}")).status == 404, "or they would not fall back"
+    before = registry.blobs()
+    for digest in before:
+        answer = await registry.operator.delete(f"/v2/other/blobs/{digest}")
+        (error,) = (await answer.json())["errors"]
+        assert (answer.status, error["code"], answer.headers["Allow"]) == (405, "UNSUPPORTED", "GET, HEAD")
+        assert image in error["message"]
+    assert registry.blobs() == before
+
+
+async def test_a_head_of_a_blob_without_a_word_of_who_asks_is_challenged(registry: Registry) -> None:
+    """containerd asks for all blobs, and where all are here, it sends the manifest: it must know by then that it has to log in."""
+    path = f"/v2/x/blobs/{await registry.push_blob(CONTENT)}"
+    answer = await registry.http.head(path)
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer realm=")
+    assert (await registry.http.head(path, headers=ANYBODY)).status == 200
+    assert (await registry.operator.head(path)).status == 200
+    registry.clock.advance(hours=2)
+    await registry.push_image("y", "v1")
+    assert (await registry.operator.head(path)).status == 200
+
+
+async def push_signature(registry: Registry, subject: str, artifact_type: str, note: str = "") -> bytes:
+    """A manifest that refers to another, as oras and cosign make them."""
     empty = descriptor(b"{}", "application/vnd.oci.empty.v1+json")
     await registry.push_blob(b"{}", "x")
-    subject = {"mediaType": MANIFEST, "digest": image, "size": 1}
-    signature = {"schemaVersion": 2, "mediaType": MANIFEST, "config": empty, "layers": [empty], "subject": subject}
+    signature = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "artifactType": artifact_type,
+        "config": empty,
+        "layers": [empty],
+        "subject": {"mediaType": MANIFEST, "digest": subject, "size": 1},
+        "annotations": {"note": note},
+    }
     content = json.dumps(signature).encode()
     answer = await registry.operator.put(f"/v2/x/manifests/{digest_of(content)}", data=content)
-    assert (answer.status, "OCI-Subject" in answer.headers) == (201, False), "with it they would not write the tag"
+    assert (answer.status, answer.headers["OCI-Subject"]) == (201, subject)
+    return content
+
+
+async def test_what_refers_to_an_image_is_listed(registry: Registry) -> None:
+    """OCI distribution-spec 1.1, "Listing Referrers"."""
+    image = await registry.push_image("x", "v1")
+    signature = await push_signature(registry, image, "a/signature", "mine")
+    bill = await push_signature(registry, image, "a/bill+json")
+    await push_signature(registry, OTHER, "a/signature")
+
+    async def listed(path: str) -> tuple[dict[str, dict[str, str]], str | None]:
+        answer = await registry.http.get(path)
+        assert (answer.status, answer.headers["Content-Type"]) == (200, INDEX)
+        index = json.loads(await answer.read())
+        assert (index["schemaVersion"], index["mediaType"]) == (2, INDEX)
+        return {each["digest"]: each for each in index["manifests"]}, answer.headers.get("OCI-Filters-Applied")
+
+    found, applied = await listed(f"/v2/x/referrers/{image}")
+    assert (set(found), applied) == ({digest_of(signature), digest_of(bill)}, None)
+    assert found[digest_of(signature)] == {
+        **descriptor(signature, MANIFEST),
+        "artifactType": "a/signature",
+        "annotations": {"note": "mine"},
+    }
+    found, applied = await listed(f"/v2/x/referrers/{image}?artifactType=a%2Fbill%2Bjson")
+    assert (set(found), applied) == ({digest_of(bill)}, "artifactType")
+    for nothing in (f"/v2/x/referrers/{digest_of(bill)}", f"/v2/none/referrers/{image}"):
+        assert (await listed(nothing))[0] == {}
+    await registry.store.delete(f"x@{digest_of(bill)}", who="anna")
+    assert set((await listed(f"/v2/x/referrers/{image}"))[0]) == {digest_of(signature)}
+    answer = await registry.http.get("/v2/x/referrers/sha256:12")
+    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+
+
+async def test_a_referrer_may_come_before_its_subject(registry: Registry) -> None:
+    content = layer({"hello.txt": b"hello"})
+    image = digest_of(manifest(configuration([content]), [content]))
+    signature = await push_signature(registry, image, "a/signature")
+    assert await registry.push_image("x", "v1") == image
+    answer = await registry.http.get(f"/v2/x/referrers/{image}")
+    assert [each["digest"] for each in json.loads(await answer.read())["manifests"]] == [digest_of(signature)]
+
+
+async def test_many_referrers_come_in_pages(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.registry.storage.page_of", lambda found, last: page_of(found, last, 600))
+    image = await registry.push_image("x", "v1")
+    pushed = {digest_of(await push_signature(registry, image, "a/b+c", str(number))) for number in range(5)}
+    found: list[str] = []
+    path: str | None = f"/v2/x/referrers/{image}?artifactType=a%2Fb%2Bc"
+    while path:
+        answer = await registry.http.get(path)
+        found += [each["digest"] for each in json.loads(await answer.read())["manifests"]]
+        link = answer.headers.get("Link", "")
+        assert link.endswith('>; rel="next"') or not link
+        path = link.removesuffix('>; rel="next"').removeprefix("<")
+    assert (len(found), set(found)) == (5, pushed)
+
+
+async def test_what_refers_to_an_image_is_found_by_the_tag_that_older_clients_write(registry: Registry) -> None:
+    """OCI distribution-spec 1.1, "Referrers Tag Schema"."""
+    image = await registry.push_image("x", "v1")
+    content = await push_signature(registry, image, "a/signature")
     index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor(content, MANIFEST)]}
     tag = image.replace(":", "-")
     assert (await registry.operator.put(f"/v2/x/manifests/{tag}", data=json.dumps(index).encode())).status == 201
@@ -442,13 +578,101 @@ async def test_what_refers_to_an_image_is_found_by_the_tag_that_clients_fall_bac
     assert json.loads(await found.read()) == index
 
 
-async def test_sha512_is_no_digest_here(registry: Registry) -> None:
-    digest = f"sha512:{hashlib.sha512(b'x').hexdigest()}"
-    place = f"/v2/x/blobs/uploads/?digest={digest}"
-    answer = await registry.operator.post(place, data=b"x")
+async def test_a_blob_by_its_sha512_digest(registry: Registry) -> None:
+    path = f"/v2/x/blobs/{sha512(CONTENT)}"
+    answer = await registry.operator.post(
+        "/v2/x/blobs/uploads/", params={"digest": sha512(CONTENT)}, data=io.BytesIO(CONTENT)
+    )
+    assert (answer.status, answer.headers["Docker-Content-Digest"]) == (201, sha512(CONTENT))
+    answer = await registry.http.get(path)
+    assert (answer.headers["Docker-Content-Digest"], await answer.read()) == (sha512(CONTENT), CONTENT)
+    assert (await registry.http.get(f"/v2/x/blobs/{DIGEST}")).status == 404
+    assert (await registry.operator.delete(path)).status == 202
+    place = (await registry.operator.post("/v2/x/blobs/uploads/?digest-algorithm=sha512")).headers["Location"]
+    await registry.operator.patch(place, data=io.BytesIO(CONTENT))
+    assert (await registry.operator.put(place, params={"digest": sha512(CONTENT)})).status == 201
+    answer = await registry.operator.post("/v2/x/blobs/uploads/?digest-algorithm=md5")
     assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
-    answer = await registry.http.get(f"/v2/x/blobs/{digest}")
-    assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    assert registry.leftovers() == []
+
+
+async def test_a_manifest_by_its_sha512_digest(registry: Registry) -> None:
+    content = layer({"a": b"1"})
+    config = configuration([content])
+    for blob in (content, config):
+        params = {"digest": sha512(blob)}
+        assert (await registry.operator.post("/v2/x/blobs/uploads/", params=params, data=blob)).status == 201
+    text = manifest(config, [content]).decode()
+    for blob in (content, config):
+        text = text.replace(digest_of(blob), sha512(blob))
+    body = text.encode()
+    assert (await registry.put_manifest("x", f"sha512:{'a' * 128}", body)).status == 400
+    answer = await registry.put_manifest("x", f"{sha512(body)}?tag=v1", body)
+    assert (answer.status, answer.headers["Docker-Content-Digest"]) == (201, sha512(body))
+    for selector in ("v1", sha512(body)):
+        answer = await registry.http.get(f"/v2/x/manifests/{selector}")
+        assert (answer.headers["Docker-Content-Digest"], await answer.read()) == (sha512(body), body)
+    (line,) = await registry.store.images()
+    assert (line["tag"], line["digest"], line["problem"]) == ("v1", sha512(body), "")
+    await registry.store.delete(f"x@{sha512(body)}", who="anna")
+    await registry.left()
+    assert list((registry.root / "blobs" / "sha512").iterdir()) == []
+
+
+async def test_tags_come_with_a_manifest_by_its_digest(registry: Registry) -> None:
+    """OCI distribution-spec, "Pushing Manifests": `tag` parameters."""
+    digest = await registry.push_image("x", "v1")
+    answer = await registry.http.get("/v2/x/manifests/v1")
+    body, media_type = await answer.read(), answer.content_type
+    wanted = [f"t{number}" for number in range(12)]
+    query = "&".join(f"tag={tag}" for tag in (*wanted, "t0"))
+    answer = await registry.put_manifest("x", f"{digest}?{query}", body, media_type)
+    assert (answer.status, answer.headers["OCI-Tag"].split(", ")) == (201, wanted)
+    assert (await (await registry.http.get("/v2/x/tags/list")).json())["tags"] == sorted([*wanted, "v1"])
+    before = registry.blobs()
+    other = body.replace(b'"schemaVersion"', b' "schemaVersion"')
+    answer = await registry.put_manifest("x", f"{digest_of(other)}?tag=fine&tag=..", other, media_type)
+    assert (answer.status, await code_of(answer)) == (400, "MANIFEST_INVALID")
+    assert registry.blobs() == before, "of what is refused nothing is kept"
+
+
+async def test_a_layer_from_elsewhere_need_not_be_here_and_is_kept_where_it_is(registry: Registry) -> None:
+    foreign, content = layer({"windows": b"1"}), layer({"a": b"1"})
+    config = configuration([foreign, content])
+    for blob in (content, config):
+        await registry.push_blob(blob)
+    document = json.loads(manifest(config, [foreign, content]))
+    document["layers"][0] |= {"urls": ["https://elsewhere.example/layer"]}
+    body = json.dumps(document).encode()
+    assert (await registry.put_manifest("x", "v1", body)).status == 201
+    assert (await registry.store.images())[0]["problem"] == ""
+    await registry.push_blob(foreign)
+    assert (await registry.put_manifest("x", "v1", body)).status == 201
+    await registry.push_image("other", "v1", "other")
+    registry.clock.advance(hours=2)
+    await registry.store.delete("other:v1", who="anna")
+    assert digest_of(foreign) in registry.blobs()
+
+
+async def test_a_cache_of_buildkit_keeps_the_layers_that_its_index_lists(registry: Registry) -> None:
+    """An index whose members are no manifests, as `buildctl --export-cache type=registry` writes it."""
+    content, config = b"a layer", b'{"layers":[],"records":[]}'
+    for blob in (content, config):
+        await registry.push_blob(blob)
+    listed = [
+        descriptor(content, "application/vnd.oci.image.layer.v1.tar+gzip"),
+        descriptor(config, "application/vnd.buildkit.cacheconfig.v0"),
+    ]
+    index = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": listed}).encode()
+    assert (await registry.put_manifest("x", "cache", index, INDEX)).status == 201
+    (line,) = await registry.store.images()
+    assert (line["size"], line["problem"]) == (len(content) + len(config), "")
+    await registry.push_image("other", "v1", "other")
+    registry.clock.advance(hours=2)
+    await registry.store.delete("other:v1", who="anna")
+    assert registry.blobs() == {digest_of(each) for each in (content, config, index)}
+    await registry.store.delete("x:cache", who="anna")
+    assert registry.blobs() == set()
 
 
 async def test_others_are_answered_while_a_large_blob_arrives(registry: Registry) -> None:

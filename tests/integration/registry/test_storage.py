@@ -1,7 +1,9 @@
 """What the operator lists, loads and deletes, and what is collected after it."""
 
+import asyncio
 import codecs
 import json
+import os
 
 import pytest
 
@@ -15,10 +17,14 @@ from tests.integration.registry.serving import (
     docker_archive,
     layer,
     manifest,
+    serving,
     tar,
+    until,
 )
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.registry import manifests
+from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.image_room import Amount
+from tinkbox.registry import collection, manifests, parsed_manifests
 from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
 from tinkbox.registry.repositories import Link
 
@@ -60,14 +66,11 @@ def index_of(body: bytes, media_type: str) -> bytes:
 async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry) -> None:
     _, members = await push_index(registry, "x", "v1", "amd64", "arm64")
     single = await registry.push_image("y", "v1")
-    pinned = {single: "one", members[0]: "two"}
-
-    async def asked() -> dict[str, str]:
-        return pinned
-
-    registry.store._pinned = asked
+    pinned = [need(single, "y:v1", "one"), need(members[0], "x@z", "two"), need(single, "y", "three")]
+    needing(registry, pinned)
+    told = r"workflow W-one \(one of template T\), workflow W-three \(three of template T\) are not over and need y .*"
     for name in ("y:v1", f"y@{single}"):
-        with pytest.raises(Conflict, match=r"workflow one is not over.*tinkbox workflow cancel one"):
+        with pytest.raises(Conflict, match=told + "tinkbox workflow cancel one"):
             await registry.store.delete(name, who="anna")
     await registry.store.delete("x:v1", who="anna")
     assert {each["digest"] for each in await registry.store.images()} == {members[0], single}
@@ -79,7 +82,61 @@ async def test_what_an_unfinished_workflow_is_pinned_to_stays(registry: Registry
     pinned.clear()
     await registry.store.delete("y:v1", who="anna")
     await registry.store.delete(f"x@{members[0]}", who="anna")
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
+
+
+def need(digest: str, image: str, workflow: str = "") -> ImageNeed:
+    """Of a workflow, or of the template T."""
+    return ImageNeed(
+        digest=digest,
+        image=image,
+        template="T",
+        workflow_id=workflow,
+        workflow=f"W-{workflow}" if workflow else "",
+    )
+
+
+def needing(registry: Registry, needs: list[ImageNeed]) -> None:
+    async def asked() -> list[ImageNeed]:
+        return needs
+
+    registry.store._needs = asked
+
+
+async def test_a_tag_beside_another_one_goes_unless_a_workflow_names_it(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1")
+    for tag in ("v2", "v3"):
+        await registry.push_image("x", tag)
+    needing(registry, [need(digest, "x:v1", "one")])
+    (note,) = await registry.store.delete("x:v2", who="anna")
+    assert note.text == "x:v2 was deleted, and the image stays as x:v1"
+    with pytest.raises(Conflict, match="workflow W-one"):
+        await registry.store.delete("x:v1", who="anna")
+    needing(registry, [])
+    assert len(await registry.store.delete("x:v1", who="anna")) == 1
+    assert await registry.store.delete("x:v3", who="anna") == []
+    assert await registry.left() == set()
+
+
+async def test_an_image_that_a_template_names_by_its_digest_stays(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1")
+    needing(registry, [need(digest, "x")])
+    (note,) = await registry.store.delete("x:v1", who="anna")
+    assert "the image stays: template T names it by its digest" in note.text
+    await registry.left()
+    assert (await registry.http.get(f"/v2/x/manifests/{digest}")).status == 200
+    with pytest.raises(Conflict, match=r"template T needs x by its digest.*tinkbox template update"):
+        await registry.store.delete(f"x@{digest}", who="anna")
+    needing(registry, [])
+    assert await registry.store.delete(f"x@{digest}", who="anna") == []
+    assert await registry.left() == set()
+
+
+async def test_many_workflows_that_need_an_image_are_named_in_part(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1")
+    needing(registry, [need(digest, "x:v1", f"{number:08}") for number in range(9)])
+    with pytest.raises(Conflict, match=r"W-00000004 \(00000004 of template T\) and 4 others are not over and need x"):
+        await registry.store.delete("x:v1", who="anna")
 
 
 async def test_images_are_listed_with_size_and_time(registry: Registry) -> None:
@@ -96,6 +153,7 @@ async def test_images_are_listed_with_size_and_time(registry: Registry) -> None:
         "size": size,
         "pushed_at": "2026-01-01T00:00:00+00:00",
         "kind": "container",
+        "problem": "",
     }
     assert (a["name"], a["tag"], a["pushed_at"]) == ("a", "latest", "2026-01-01T01:00:00+00:00")
 
@@ -106,7 +164,7 @@ async def test_an_image_whose_tag_moved_on_stays_until_it_is_deleted(registry: R
     assert {(line["tag"], line["digest"]) for line in await registry.store.images()} == {("v1", new), ("", old)}
     await registry.store.delete(f"x@{old}", who="anna")
     assert [line["digest"] for line in await registry.store.images()] == [new]
-    assert len(registry.blobs()) == 3
+    assert len(await registry.left()) == 3
 
 
 async def test_members_of_an_index_are_no_images_of_their_own(registry: Registry) -> None:
@@ -138,7 +196,7 @@ async def test_what_is_listed_along_many_ways_counts_once(registry: Registry, mo
     for line in lines[1:]:
         await registry.store.delete(f"x:{line['tag']}", who="anna")
     await registry.store.delete(f"x:{lines[0]['tag']}", who="anna")
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 async def test_deleting_an_index_deletes_all_below_it_down_to_what_is_tagged(registry: Registry) -> None:
@@ -160,10 +218,10 @@ async def test_deleting_an_image_keeps_what_others_need(registry: Registry) -> N
         assert (await registry.put_manifest(name, "v1", manifest(config, [shared, own]))).status == 201
     await registry.store.delete("x:v1", who="anna")
     assert digest_of(shared) in registry.blobs()
-    assert len(registry.blobs()) == 4
+    assert len(await registry.left()) == 4
     assert (await registry.http.get("/v2/y/manifests/v1")).status == 200
     await registry.store.delete("y:v1", who="anna")
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 async def test_deleting_one_of_two_tags_keeps_the_image(registry: Registry) -> None:
@@ -173,7 +231,7 @@ async def test_deleting_one_of_two_tags_keeps_the_image(registry: Registry) -> N
     assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("v2", digest)]
     await registry.store.delete(f"x@{digest}", who="anna")
     assert await registry.store.images() == []
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 async def test_deleting_an_index_deletes_the_members_that_nothing_else_needs(registry: Registry) -> None:
@@ -182,7 +240,7 @@ async def test_deleting_an_index_deletes_the_members_that_nothing_else_needs(reg
     assert (await registry.put_manifest("x", "amd64", body)).status == 201
     await registry.store.delete("x:all", who="anna")
     assert [(line["tag"], line["digest"]) for line in await registry.store.images()] == [("amd64", kept)]
-    assert len(registry.blobs()) == 3
+    assert len(await registry.left()) == 3
 
 
 async def test_a_member_of_an_index_outlives_its_own_tag(registry: Registry) -> None:
@@ -195,41 +253,136 @@ async def test_a_member_of_an_index_outlives_its_own_tag(registry: Registry) -> 
 
 async def test_a_push_in_progress_keeps_its_blobs(registry: Registry) -> None:
     """Between a push's blobs and its manifest somebody deletes another image."""
-    await registry.push_image("other", "v1", "other")
+    other = await registry.push_image("other", "v1", "other")
     fresh = await registry.push_blob(b"pushed a moment ago")
+    registry.clock.advance(minutes=59)
     await registry.store.delete("other:v1", who="anna")
-    assert registry.blobs() == {fresh}
-    registry.clock.advance(hours=2)
+    await registry.store.collect(who="anna")
+    assert fresh in registry.blobs()
+    assert other not in registry.blobs()
     asked_for = await registry.http.head(f"/v2/x/blobs/{fresh}", headers=OPERATOR)  # "it is here, no need to send it"
     assert asked_for.status == 200
-    await registry.push_image("other", "v1", "other")
-    await registry.store.delete("other:v1", who="anna")
+    registry.clock.advance(minutes=59)
+    await registry.store.collect(who="anna")
     assert registry.blobs() == {fresh}
-    registry.clock.advance(hours=2)
     # Who may not push keeps nothing.
-    assert (await registry.http.head(f"/v2/x/blobs/{fresh}")).status == 200
-    await registry.push_image("other", "v1", "other")
-    await registry.store.delete("other:v1", who="anna")
+    pulling = {"Authorization": "Bearer anonymous"}
+    assert (await registry.http.head(f"/v2/x/blobs/{fresh}", headers=pulling)).status == 200
+    registry.clock.advance(minutes=2)
+    await registry.store.collect(who="anna")
     assert registry.blobs() == set()
 
 
-async def test_a_pulled_image_is_freed_at_once_when_deleted(registry: Registry) -> None:
+@pytest.mark.parametrize("told", ["uploaded", "asked", "mounted"])
+async def test_what_a_client_was_told_of_outlives_another_push_that_ended_and_was_deleted(
+    registry: Registry, told: str
+) -> None:
+    """Both push an image with the same layer.  The manifest of one does not end what the other was told."""
+    content = layer({"hello.txt": b"hello"})
     await registry.push_image("x", "v1")
+    registry.clock.advance(hours=2)
+    if told == "uploaded":
+        await registry.push_blob(content, "y")
+    elif told == "asked":
+        assert (await registry.http.head(f"/v2/y/blobs/{digest_of(content)}", headers=OPERATOR)).status == 200
+    else:
+        mounted = await registry.operator.post(f"/v2/y/blobs/uploads/?mount={digest_of(content)}&from=x")
+        assert mounted.status == 201
+    config = configuration([content])
+    await registry.push_blob(config)
+    assert (await registry.put_manifest("x", "v2", manifest(config, [content]))).status == 201
+    await registry.store.delete("x:v1", who="anna")
+    for tag in [line["tag"] for line in await registry.store.images()]:
+        await registry.store.delete(f"x:{tag}", who="anna")
+    await registry.store.collect(who="anna")
+    assert (await registry.put_manifest("y", "v1", manifest(config, [content]))).status == 201
+
+
+async def test_what_a_client_was_told_of_outlives_a_restart(registry: Registry) -> None:
+    fresh = await registry.push_blob(b"pushed a moment ago")
+    async with serving(registry.root, registry.clock) as again:
+        await again.store.collect(who="anna")
+        assert again.blobs() == {fresh}
+        assert await again.left() == set()
+
+
+async def test_blobs_of_pushes_that_were_broken_off_are_collected(registry: Registry) -> None:
+    image = await registry.push_image("x", "v1")
+    kept = registry.blobs()
+    orphans = [await registry.push_blob(bytes([number]) * 1000) for number in range(61)]
+    looked = await registry.store.collect(who="anna", dry_run=True)
+    assert looked.freed == Amount(number=0, octets=0)
+    assert looked.promised == Amount(number=61, octets=61_000)
+    (note,) = looked.notes
+    assert note.text.startswith("61 blobs of 59.6KiB: kept for up to an hour")
+    registry.clock.advance(hours=1)
+    looked = await registry.store.collect(who="anna", dry_run=True)
+    assert looked.freed == Amount(number=61, octets=61_000)
+    assert set(orphans) < registry.blobs()
+    assert await registry.store.collect(who="anna") == looked
+    assert registry.blobs() == kept
+    assert image in kept
+    assert registry.leftovers() == []
+    assert await registry.store.collect(who="anna", dry_run=True) == await registry.store.collect(who="anna")
+
+
+async def test_many_blobs_are_collected_some_at_a_time(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two turns others store and delete images."""
+    monkeypatch.setattr(collection, "AT_ONCE", 3)
+    for number in range(10):
+        await registry.push_blob(bytes([number]))
+    registry.clock.advance(hours=1)
+    turns = 0
+    acquire = registry.store._turn.acquire
+
+    async def counted() -> bool:
+        nonlocal turns
+        turns += 1
+        return await acquire()
+
+    monkeypatch.setattr(registry.store._turn, "acquire", counted)
+    assert (await registry.store.collect(who="anna")).freed == Amount(number=10, octets=10)
+    assert turns == 4
+
+
+async def test_a_deleted_image_is_freed_at_once_though_it_was_pulled(registry: Registry) -> None:
+    await registry.push_image("x", "v1")
+    registry.clock.advance(hours=1)
     for digest in registry.blobs():
         assert (await registry.http.get(f"/v2/x/blobs/{digest}")).status == 200
     await registry.store.delete("x:v1", who="anna")
     assert registry.blobs() == set()
 
 
-async def test_nothing_is_collected_while_a_manifest_cannot_be_read(registry: Registry) -> None:
+async def test_a_damaged_manifest_keeps_what_it_refers_to_and_nothing_else(registry: Registry) -> None:
+    """Its layers came before it.  After a restart that is all that is known of them."""
     digest = await registry.push_image("x", "v1", "precious")
+    needed = registry.blobs() - {digest}
+    for path in map(registry.blob_path, needed):
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60))
     await registry.push_image("y", "v1", "other")
+    for path in map(registry.blob_path, registry.blobs() - needed - {digest}):
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 60))
     registry.blob_path(digest).write_bytes(b"damaged")
-    before = registry.blobs() - {digest}
-    await registry.store.delete("y:v1", who="anna")
-    assert registry.blobs() == before
-    await registry.store.delete("x:v1", who="anna")
-    assert registry.blobs() == set()
+    async with serving(registry.root, registry.clock) as again:
+        registry.clock.advance(hours=1)
+        await again.store.delete("y:v1", who="anna")
+        collected = await again.store.collect(who="anna")
+        assert again.blobs() == needed
+        assert collected.unknown.number == len(needed)
+        (note,) = collected.notes
+        assert "a damaged image may need them" in note.text
+        await again.store.delete("x:v1", who="anna")
+        assert again.blobs() == set()
+
+
+async def test_what_a_manifest_refers_to_is_known_when_it_is_damaged_later(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1", "precious")
+    needed = registry.blobs() - {digest}
+    await registry.push_blob(b"nothing needs this")
+    registry.blob_path(digest).write_bytes(b"damaged")
+    assert (await registry.http.get("/v2/x/manifests/v1")).status == 503
+    assert await registry.left() == needed
 
 
 async def test_a_stored_manifest_that_would_be_refused_today_is_listed_and_can_be_deleted(registry: Registry) -> None:
@@ -244,7 +397,7 @@ async def test_a_stored_manifest_that_would_be_refused_today_is_listed_and_can_b
     assert {(line["digest"], line["size"] > 0) for line in lines} == {(digest, True), (link.digest, False)}
     await registry.store.delete(f"x@{link.digest}", who="anna")
     await registry.store.delete("x:v1", who="anna")
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 async def test_a_loaded_image_can_be_pulled_and_deleted(registry: Registry) -> None:
@@ -254,7 +407,7 @@ async def test_a_loaded_image_can_be_pulled_and_deleted(registry: Registry) -> N
     (line,) = await registry.store.images()
     assert (await registry.http.get(f"/v2/x/manifests/{line['digest']}")).status == 200
     await registry.store.delete("x:v1", who="anna")
-    assert registry.blobs() == set()
+    assert await registry.left() == set()
 
 
 @pytest.mark.parametrize("reference", ["x:v2", "y:v1", "quay.io/x:v1", "127.0.0.1:80/x:v1", f"x@sha256:{'a' * 64}"])
@@ -274,3 +427,46 @@ async def test_a_name_that_looks_like_a_host_can_be_deleted_too(registry: Regist
     await registry.push_image("my.tools/x", "v1")
     await registry.store.delete("my.tools/x:v1", who="anna")
     assert await registry.store.images() == []
+
+
+async def test_what_nothing_needs_goes_by_itself(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part that runs for as long as the appliance does."""
+    monkeypatch.setattr(collection, "EVERY", 0.001)
+    image = await registry.push_image("x", "v1")
+    kept = registry.blobs()
+    await registry.push_blob(b"of a push that was broken off")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(registry.store.run())
+        await asyncio.to_thread(lambda: None)
+        assert len(registry.blobs()) == len(kept) + 1
+        registry.clock.advance(hours=1)
+        await until(lambda: registry.blobs() == kept)
+        running.cancel()
+    assert image in registry.blobs()
+
+
+async def test_manifests_are_parsed_once(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tag in ("v1", "v2", "v3"):
+        await registry.push_image("x", tag, tag)
+    parsed = []
+    async with serving(registry.root, registry.clock) as again:
+        parse = parsed_manifests.parse_manifest
+        monkeypatch.setattr(parsed_manifests, "parse_manifest", lambda *given: parsed.append(given) or parse(*given))
+        for _ in range(3):
+            assert len(await again.store.images()) == 3
+        await again.push_image("x", "v4", "v4")
+        await again.store.delete("x:v1", who="anna")
+        assert len(await again.store.images()) == 3
+        assert len(parsed) == 3
+
+
+async def test_an_image_that_is_pushed_again_is_as_old_as_its_newest_tag(registry: Registry) -> None:
+    digest = await registry.push_image("x", "v1")
+    link = registry.root / "repositories" / "x" / "_manifests" / digest.removeprefix("sha256:")
+    written = link.stat().st_ino
+    registry.clock.advance(hours=1)
+    await registry.push_image("x", "v2")
+    assert [line["pushed_at"][11:13] for line in await registry.store.images()] == ["00", "01"]
+    assert link.stat().st_ino == written
+    async with serving(registry.root, registry.clock) as again:
+        assert await again.store.images() == await registry.store.images()

@@ -21,7 +21,9 @@ cd /proc/$$/fd; /bin/busybox ls; cd /; /bin/busybox ls
 {HEARD}
 exit 9
 """
-OWN = re.compile(r"^(HOSTNAME|TINKBOX_WORKFLOW|TINKBOX_ATTEMPT|TINKBOX_METADATA)=.*\n|^tinkbox\n", re.MULTILINE)
+OWN = re.compile(
+    r"^(HOSTNAME|TINKBOX_WORKFLOW|TINKBOX_ATTEMPT|TINKBOX_METADATA)=.*\n|^(tinkbox|tekton)\n", re.MULTILINE
+)
 PROBED = ("to the log\n", "to the log as well\n", "uid=1000 gid=1001", "/work\n", "MODE=rough\n", "OWN=of the image\n")
 TRAP = "trap 'echo heard {0}; exit 5' {0}; : >/marks/{1}; while :; do /bin/busybox sleep 0.05; done"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,15 +62,12 @@ CASES = {
     "another exit status": case(
         f"echo because; {HEARD}; exit 3", "NonZeroExit", "3; the last it printed: because", exit_code=3
     ),
-    "a signal": case(
-        "/bin/busybox sh -c 'kill -SEGV $$'; exit $?", "Signal", "ended by SIGSEGV", exit_code=139, signal="SIGSEGV"
-    ),
     "its own words": case(
         "echo DiskTooSmall >/dev/reason; echo needs 8 GB >/tinkerbell/failure-message; exit 4",
         "DiskTooSmall", "needs 8 GB", exit_code=4,
     ),
     "a reason with spaces": case(
-        "echo disk too small >/dev/reason; exit 1", "InvalidReason", "'disk too small' is not one CamelCase", exit_code=1
+        "echo disk too small >/dev/reason; exit 1", "InvalidReason", "'disk too small' is not one CamelCase word, of at most", exit_code=1
     ),
     "a reason moved over the file": case(
         "echo First >/dev/reason; echo Second >/new; /bin/busybox mv /new /dev/reason; exit 1", "First", "", exit_code=1
@@ -78,7 +76,7 @@ CASES = {
         HOSTILE + "exit 1", "NonZeroExit", "ab\x1b[31mred\x1b]0;title\x07\ufffd", exit_code=1
     ),
     "a message of 300 MB": case(
-        "echo Flooded >/dev/reason; " + FLOOD + "exit 1", "Flooded", "(cut: it wrote 300000000 bytes, the first 6192",
+        "echo Flooded >/dev/reason; " + FLOOD + "exit 1", "Flooded", "(cut: it wrote 300000000 bytes, the first 6144 are kept",
         exit_code=1,
     ),
     "words and success": succeeds("echo wrote 8 GB >/dev/message; echo Ignored >/dev/reason", "wrote 8 GB"),
@@ -134,6 +132,53 @@ def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: st
         assert "\x1b" not in shown
 
 
+def test_a_registry_that_accepts_and_says_nothing(lab: Lab) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        workflow = lab.workflow("true", image=f"{host}/tools/x:v1", timeout=3)
+        assert lab.finished(workflow) == "TIMEOUT"
+    told = lab.told(workflow)
+    assert told["reason"] == "Timeout"
+    assert f"waiting for: pulling {host}/tools/x:v1 from {host}, no answer for " in told["message"]
+
+
+def test_an_exit_and_a_signal_are_told_apart_by_the_helper(lab: Lab, request: pytest.FixtureRequest) -> None:
+    helped = "helped" in request.node.name
+    crash = "/bin/busybox sh -c 'kill -SEGV $$'"
+    exits = {"exit 143": (143, "SIGTERM"), f"{crash}; exit $?": (139, "SIGSEGV")}
+    # Process 1 of a container does not end itself so.
+    signals = {f"exec {crash}": (139, "SIGSEGV")} if helped else {}
+    for script, (code, signal) in (exits | signals).items():
+        workflow = lab.workflow(script)
+        assert lab.finished(workflow) == "FAILED"
+        told = lab.told(workflow)
+        wanted = ("NonZeroExit", "") if helped and script in exits else ("Signal", signal)
+        assert (told["exit_code"], told["reason"], told["signal"]) == (code, *wanted), script
+
+
+def test_namespaces_and_volumes_are_given_as_the_engine_takes_them(lab: Lab) -> None:
+    alone = "test $(/bin/busybox tail -n +3 /proc/net/dev | /bin/busybox wc -l) = 1 && "
+    written = "echo kept >/kept/file && echo gone >/gone/file && "
+    options = {"volumes": ["kept:/kept", "/gone", "/tmp:/ro:ro,z"], "namespaces": {"network": "none", "pid": "host"}}
+    first = alone + written + "! echo x >/ro/file 2>/dev/null && test $$ != 1"
+    second = "/bin/busybox grep -q kept /kept/file && test ! -e /gone/file"
+    workflow = lab.workflow(first.replace("test $(", "/bin/busybox test $("), second, **options)
+    assert lab.finished(workflow) == "SUCCESS", lab.told(workflow)
+    lab.engine.cli("volume", "rm", "kept")
+    assert lab.engine.cli("volume", "ls", "-q").stdout == ""
+
+
+def test_a_network_that_the_engine_does_not_have(lab: Lab) -> None:
+    for network, reason, message in (
+        ("bridge", "CreateFailed", "this machine's Docker engine runs without a bridge"),
+        ("nowhere", "StartFailed", "network nowhere not found"),
+    ):
+        workflow = lab.workflow("true", namespaces={"network": network})
+        assert lab.finished(workflow) == "FAILED"
+        told = lab.told(workflow)
+        assert (told["reason"], message in told["message"]) == (reason, True), told
+
+
 def test_memory_that_runs_out(lab: Lab) -> None:
     script = "echo Greedy >/dev/reason; echo >/marks/greedy\n" + WAIT.format("eat") + "exec /bin/busybox tail /dev/zero"
     workflow = lab.workflow(script)
@@ -154,6 +199,51 @@ def test_a_kill_from_outside(lab: Lab) -> None:
     assert lab.finished(workflow) == "FAILED"
     told = lab.told(workflow)
     assert (told["reason"], told["signal"], told["exit_code"]) == ("Signal", "SIGKILL", 137)
+
+
+NAMED = """\
+fail() {{ echo "$1" >/dev/message; exit 1; }}
+list() {{ /bin/busybox find /workflow -mindepth 1; }}
+own=/workflow/$TINKBOX_WORKFLOW
+{}
+"""
+FIRST = """
+test -z "$(list)" || fail "not empty: $(list)"
+echo one >$own/file && test "$(/bin/busybox cat /workflow/file)" = one || fail "not the same"
+/bin/busybox mkdir /workflow/folder && echo two >/workflow/folder/file
+/bin/busybox rm -rf /workflow/* || fail "not removed"
+test -z "$(/bin/busybox ls -A $own)" || fail "not gone"
+echo kept >/workflow/kept
+"""
+SECOND = """
+test "$(list)" = /workflow/kept || fail "$(list)"
+test "$(/bin/busybox cat $own/kept)" = kept || fail "not kept"
+"""
+
+
+@pytest.mark.parametrize("image", ["tools/sh:v1", "tools/user:v1"])
+def test_the_data_has_two_names_and_lists_none_of_them(lab: Lab, image: str) -> None:
+    workflow = lab.workflow(NAMED.format(FIRST), NAMED.format(SECOND), NAMED.format(SECOND), image=image)
+    assert lab.finished(workflow) == "SUCCESS", lab.told(workflow)
+    listed = lab.tinkbox("workflow", "data", workflow, "--list")
+    assert "kept" in listed
+    assert workflow not in listed
+
+
+def test_a_path_of_the_machine_that_is_not_there_is_made_as_an_empty_folder(lab: Lab) -> None:
+    workflow = lab.workflow('test -z "$(/bin/busybox ls -A /x)"', volumes=[f"{lab.marks}/made:/x"])
+    assert lab.finished(workflow) == "SUCCESS"
+    (lab.marks / "made").rmdir()
+
+
+def test_a_container_that_somebody_removes(lab: Lab) -> None:
+    workflow = lab.workflow("echo Own >/dev/reason; echo >/marks/removed\n" + WAIT.format("never"))
+    until(lambda: lab.marked("removed"), "the action")
+    lab.engine.cli("rm", "-f", *running(lab))
+    assert lab.finished(workflow) == "FAILED"
+    told = lab.told(workflow)
+    assert (told["reason"], told["signal"], told["exit_code"]) == ("ContainerLost", "", None)
+    assert told["message"] == "its container was removed while it ran; the action said: Own"
 
 
 def test_an_image_that_was_damaged_on_the_appliances_disk(lab: Lab) -> None:
@@ -209,7 +299,9 @@ def running(lab: Lab) -> list[str]:
     return found
 
 
-def test_beside_the_engine_a_flood_of_words_is_stopped_at_64_kib(tmp_path: Path, docker_engine: DockerEngine) -> None:
+def test_beside_the_engine_a_flood_of_words_is_stopped_at_64_kib_and_the_data_has_its_names(
+    tmp_path: Path, docker_engine: DockerEngine
+) -> None:
     lab = Lab(tmp_path, configure(tmp_path), docker_engine)
     with serving(lab.configuration):
         lab.prepare()
@@ -217,5 +309,7 @@ def test_beside_the_engine_a_flood_of_words_is_stopped_at_64_kib(tmp_path: Path,
             workflow = lab.workflow(FLOOD + "echo StillHere >/dev/reason; exit 1", "true")
             assert lab.finished(workflow) == "FAILED"
             told = lab.told(workflow)
+            named = lab.workflow(NAMED.format(FIRST), NAMED.format(SECOND))
+            assert lab.finished(named) == "SUCCESS", lab.told(named)
     assert told["reason"] == "StillHere"
     assert "(cut: it wrote 65536 bytes" in told["message"]

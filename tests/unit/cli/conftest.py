@@ -52,8 +52,17 @@ class FakeAppliance:
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
+            def chunks(self) -> Iterator[bytes]:
+                """Of a body without a length (RFC 9112 §7.1)."""
+                chunked = self.headers.get("Transfer-Encoding") == "chunked"
+                while chunked and (size := int(self.rfile.readline(), 16)):
+                    yield self.rfile.read(size)
+                    self.rfile.readline()
+                if chunked:
+                    self.rfile.readline()
+
             def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"".join(self.chunks())
                 request = f"{self.command} {self.path}"
                 if fake.away:
                     return

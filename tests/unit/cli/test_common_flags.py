@@ -65,7 +65,9 @@ def test_an_empty_key_is_refused(command: str, action: argparse.Action, capsys: 
     positional = [each for each in COMMANDS[command]._actions if not each.option_strings]
     for empty in ("", " "):
         before = [action.option_strings[0]] if action.option_strings else ["x"] * positional.index(action)
-        words = [*before, empty]
+        # Behind several keys stands a folder.
+        after = ["x"] if action.nargs == "*" and action is not positional[-1] else []
+        words = [*before, empty, *after]
         with pytest.raises(SystemExit) as stop:
             main([*command.split(), *words])
         assert stop.value.code == 2

@@ -43,7 +43,7 @@ async def test_questions_are_asked_as_over_a_lasting_connection(tmp_path: Path) 
         ]
 
     async with served(door, tmp_path) as socket:
-        assert await asked(questions, QuickConnection(socket=socket, token="secret")) == [{}, {}, {}, None]
+        assert await asked(questions, QuickConnection(socket=socket, token="secret")) == [{}, {}, {}, {}]
     assert [(method, path) for method, path, _ in door.asked] == [
         ("GET", "/v1/hardware/t%C3%A4glich%20100%25"), ("POST", "/v1/hardware"),
         ("PUT", "/v1/templates/x"), ("DELETE", "/v1/images?reference=a%26b%3Dc:v1"),

@@ -1,6 +1,6 @@
 import pytest
 
-from tinkbox.gotemplate.directives import MAX_SIZE, sprintf
+from tinkbox.gotemplate.directives import sprintf
 from tinkbox.gotemplate.errors import GoError
 
 
@@ -93,15 +93,25 @@ def test_sizes_and_positions_may_be_arguments(form: str, values: tuple[object, .
 
 
 @pytest.mark.parametrize(
-    ("form", "values"), [("%4097d", (1,)), ("%.4097f", (1.0,)), ("%*d", (-4097, 1)), ("%99999999999d", (1,))]
+    ("form", "values"), [("%300000d", (1,)), ("%.300000f", (1.0,)), ("%*d", (-300_000, 1)), ("%.300000d", (1,))]
 )
-def test_a_huge_width_or_precision_is_refused(form: str, values: tuple[object, ...]) -> None:
-    with pytest.raises(GoError, match="beyond 4096"):
+def test_a_width_or_precision_that_makes_too_long_a_text_is_refused(form: str, values: tuple[object, ...]) -> None:
+    with pytest.raises(GoError, match="longer than 262144 characters"):
         sprintf(form, *values)
 
 
-def test_the_largest_size_is_accepted() -> None:
-    assert len(sprintf("%*d", MAX_SIZE, 1)) == len(sprintf("%4096s", "a")) == 4096
+@pytest.mark.parametrize(
+    ("form", "values", "shown"),
+    [
+        ("%*d", (1_000_001, 7), "%!(BADWIDTH)7"),
+        ("%.*f", (-(1 << 63), 1.0), "%!(BADPREC)1.000000"),
+        ("%99999999999d %d", (1, 2), "%!(NOVERB)%!(EXTRA int=1, int=2)"),
+        ("%.10000011d", (1,), "%!(NOVERB)%!(EXTRA int=1)"),
+        ("%.1000000s", ("abc",), "abc"),
+    ],
+)
+def test_a_width_or_precision_beyond_a_million_is_none(form: str, values: tuple[object, ...], shown: str) -> None:
+    assert sprintf(form, *values) == shown
 
 
 def test_many_wide_directives_do_not_make_an_endless_text() -> None:

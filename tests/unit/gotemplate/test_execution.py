@@ -102,8 +102,10 @@ def test_a_missing_key_is_named_with_the_nearest_one() -> None:
 
 
 def test_only_functions_take_arguments() -> None:
-    for source in ("{{.a 1}}", "{{1 | .a}}", "{{$ 1}}", "{{(1) 2}}", '{{"x" 1}}', "{{1 | (print)}}"):
+    for source in ("{{. 1}}", "{{$ 1}}", "{{(1) 2}}", '{{"x" 1}}', "{{1 | (print)}}"):
         assert failure(source, {"a": 1})[0].startswith("can't give argument to non-function")
+    for source in ("{{.a 1}}", "{{1 | .a}}", "{{$.a 1}}"):
+        assert failure(source, {"a": 1})[0] == "a has arguments but cannot be invoked as function"
     assert failure("{{nil}}")[0] == "nil is not a command"
 
 

@@ -15,6 +15,16 @@ from tinkbox.gotemplate.kinds import (
     truth,
     type_name,
 )
+from tinkbox.gotemplate.structs import NIL_SLICE, NilPointer, Struct
+from tinkbox.gotemplate.typed_values import (
+    NIL_MAP,
+    Byte,
+    Int64,
+    NilStrings,
+    StringMap,
+    Strings,
+    Uint64,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +39,18 @@ from tinkbox.gotemplate.kinds import (
         ((), "slice", "[]interface {}"),
         ({}, "map", "map[string]interface {}"),
         (ChainMap(), "map", "map[string]interface {}"),
-        (2**64 - 1, "int", "int"),
+        (2**64 - 1, "uint64", "uint64"),
+        (Int64(1), "int64", "int64"),
+        (Uint64(1), "uint64", "uint64"),
+        (Byte(1), "uint8", "uint8"),
+        (Strings(), "slice", "[]string"),
+        (NilStrings(), "slice", "[]string"),
+        (NIL_SLICE, "slice", "[]interface {}"),
+        (StringMap(), "map", "map[string]string"),
+        (NIL_MAP, "map", "map[string]interface {}"),
+        (Struct("v1alpha1.Disk", {}, {}), "struct", "v1alpha1.Disk"),
+        (Struct("*v1alpha1.DHCP", {}, {}), "ptr", "*v1alpha1.DHCP"),
+        (NilPointer("*v1alpha1.DHCP"), "ptr", "*v1alpha1.DHCP"),
         (-(2**63), "int", "int"),
     ],
 )

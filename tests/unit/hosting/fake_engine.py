@@ -5,12 +5,12 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
 from tests.unit.worker.fakes import Faults
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway, nobody_listens
 from tinkbox.runtime.hosting import Health, Look, Network
 
 
@@ -63,7 +63,7 @@ class FakeEngine:
                 each.ends, each.code = self._now(), 255
             each.witnessed = False
 
-    async def pull(self, image: str) -> str:
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
         number = await self._call("pull")
         if image.split("/")[0] in self.unreachable:
             raise ContainerFailed("RegistryUnreachable", "connection refused")

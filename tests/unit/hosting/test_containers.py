@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.hosting.fake_engine import Program
 from tests.unit.hosting.rig import Rig, service
 from tests.unit.hosting.virtual_time import run
 from tinkbox.hosting.containers import RegistryAway, ServiceContainer
@@ -88,13 +89,33 @@ def test_what_was_made_behind_an_answer_that_was_lost_is_found(tmp_path: Path) -
 def test_images_come_from_the_appliance_unless_they_name_a_registry(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.engine.unreachable = {"appliance:80", "r.example"}
-        with pytest.raises(RegistryAway):
-            await container(rig, service()).pull()
+        rig.engine.unreachable = {"r.example"}
         with pytest.raises(ContainerFailed) as refusal:
             await container(rig, service(image="r.example/web")).pull()
         assert refusal.value.reason == "RegistryUnreachable"
-        assert container(rig, service(image="r.example/web")).image == "r.example/web:latest"
+        rig.engine.unreachable = {"appliance:80"}
+        for name in ("web:v1", "r.example/web"):
+            with pytest.raises(RegistryAway):
+                await container(rig, service(image=name)).pull()
+
+    run(story)
+
+
+def test_the_appliance_is_asked_first_and_then_the_host_in_the_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        ours, own = "appliance:80/r.example/web:v1", "r.example/web:v1"
+        rig.engine.programs |= {ours: Program(), own: Program()}
+        first = container(rig, service(image=own))
+        await first.pull()
+        assert first.image == ours
+        del rig.engine.programs[ours]
+        second = container(rig, service(image=own))
+        await second.pull()
+        assert second.image == own
+        with pytest.raises(ContainerFailed) as refusal:
+            await container(rig, replace(service(image=own), appliance_only=True)).pull()
+        assert refusal.value.reason == "ImageNotFound"
 
     run(story)
 

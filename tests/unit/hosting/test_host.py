@@ -222,11 +222,14 @@ def test_a_container_that_somebody_removed_is_made_again(tmp_path: Path) -> None
 def test_the_appliances_registry_is_waited_for_and_no_other(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path)
-        rig.engine.unreachable = {REGISTRY, "elsewhere.example"}
-        rig.host_link.want(service("r1"), service("r2", image="elsewhere.example/web:v1"))
+        rig.engine.unreachable = {"elsewhere.example"}
+        other = service("r2", image="elsewhere.example/web:v1")
+        rig.host_link.want(other)
         async with rig.hosting():
             standing = await rig.until(FAILED, "r2")
             assert standing.reason == "RegistryUnreachable"
+            rig.engine.unreachable = {REGISTRY, "elsewhere.example"}
+            rig.host_link.want(service("r1"), other)
             await asyncio.sleep(100)
             standing = rig.standing()  # type: ignore[assignment]
             assert (standing.phase, standing.reason) == (STARTING, "RegistryUnreachable")

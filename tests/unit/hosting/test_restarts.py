@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from tinkbox.hosting import restarts
 from tinkbox.hosting.restarts import Note
 from tinkbox.model.errors import Invalid
-from tinkbox.model.services import Phase, PlannedService, Restart, RestartPolicy, Service, Standing
+from tinkbox.model.services import (
+    TOLD_RESTARTS,
+    Phase,
+    PlannedService,
+    Restart,
+    Restarted,
+    RestartPolicy,
+    Service,
+    Standing,
+)
 from tinkbox.runtime.hosting import Health, Look
 
 FRESH = Note(standing=Standing(run="r1", phase=Phase.STARTING))
@@ -73,6 +82,18 @@ def test_an_error_is_followed_by_a_restart_after_ever_longer() -> None:
     assert (note.standing.phase, note.standing.reason) == (Phase.FAILED, "ServiceFailed")
     assert note.standing.message == "ended with exit code 1 (last line), after 5 restarts in a row"
     assert note.standing.restarts == 5
+    assert [each.number for each in note.standing.restarted] == [1, 2, 3, 4, 5]
+    assert note.standing.restarted[2] == Restarted(
+        number=3, exit_code=1, message="ended with exit code 1 (last line): started again in 4 s"
+    )
+    assert restarts.decode(restarts.encode(note).encode()).standing.restarted == note.standing.restarted
+
+
+def test_of_restarts_the_newest_are_kept() -> None:
+    note = FRESH
+    for _ in range(40):
+        note, _ = ended(note, over(1), with_policy(RestartPolicy.ALWAYS, 100))
+    assert [each.number for each in note.standing.restarted] == list(range(41 - TOLD_RESTARTS, 41))
 
 
 def test_restarts_are_counted_in_words() -> None:

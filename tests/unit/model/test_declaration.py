@@ -6,6 +6,7 @@ import pytest
 
 from tinkbox.model.declaration import RETIRED_ANNOTATION, declared_retirement, with_retirement
 from tinkbox.model.errors import Invalid
+from tinkbox.model.kubernetes import DISABLED_ANNOTATION
 
 
 def annotated(**annotations: object) -> dict[str, Any]:
@@ -22,6 +23,16 @@ def test_what_is_written_is_read_and_taken_away_again(document: dict[str, Any], 
     # Where there were no other annotations, there are none then.
     assert with_retirement(with_retirement(written, None), reason) == written
     assert declared_retirement(with_retirement(written, None)) is None
+
+
+@pytest.mark.parametrize("reason", ["", "no disk"])
+def test_machine_that_tinkerbell_calls_disabled_is_retired(reason: str) -> None:
+    document = annotated(**{DISABLED_ANNOTATION: reason})
+    assert declared_retirement(document) == reason
+    assert with_retirement(document, None) == {"kind": "Hardware", "metadata": {"name": "node7"}}
+    assert with_retirement(document, "x") == annotated(**{RETIRED_ANNOTATION: "x"})
+    both = annotated(**{DISABLED_ANNOTATION: "theirs", RETIRED_ANNOTATION: "ours"})
+    assert declared_retirement(both) == "ours"
 
 
 @pytest.mark.parametrize("given", [None, False, True, 1, ["x"], {"a": "b"}])

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Interface
 from typing import Any
 
 import pytest
@@ -10,14 +10,22 @@ import pytest
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import (
     DEFAULT_LEASE_SECONDS,
+    MAX_ADDRESSES,
     MAX_INTERFACES,
+    MAX_ROUTES,
     MacAddress,
     Route,
+    address_of,
     called,
     declared_labels,
+    given_hardware,
     hardware_from_document,
+    hostname_of,
+    mac_of,
     name_of,
     parse_hardware,
+    primary,
+    worker_of,
 )
 from tinkbox.model.kubernetes import identity
 
@@ -103,7 +111,7 @@ def test_an_id_is_required_and_is_a_uuid(identity: Any) -> None:
 
 def test_every_problem_is_named_with_its_place() -> None:
     found = problems_of(
-        document(mac="zz", lease_time=-1, name_servers=["dns.example"], ip={"address": "300.1.1.1"}, hostname=5)
+        document(mac="zz", lease_time="long", name_servers="1.1.1.1", ip={"address": "300.1.1.1"}, hostname=5)
     )
     assert len(found) == 5
     for key in ("dhcp.mac", "dhcp.lease_time", "dhcp.name_servers", "dhcp.ip.address", "dhcp.hostname"):
@@ -126,8 +134,9 @@ def test_a_name_that_yaml_reads_as_something_else_needs_quotes(name: object, sai
     assert told == f"metadata.name: a name is text, and YAML reads this one {said}: put it in quotes"
 
 
-def test_an_address_without_its_netmask_is_refused() -> None:
-    assert "netmask" in problems_of(document(ip={"address": "192.168.1.5"}))[0]
+def test_an_address_without_its_netmask_is_taken_and_a_wrong_netmask_is_refused() -> None:
+    (interface,) = parse_hardware(json.dumps(document(ip={"address": "192.168.1.5"}))).interfaces
+    assert (interface.address, interface.netmask) == (IPv4Address("192.168.1.5"), None)
     for mask in ("255.0.255.0", "0.0.0.255"):
         assert f"invalid netmask: {mask}" in problems_of(document(ip={"address": "192.168.1.5", "netmask": mask}))[0]
 
@@ -160,9 +169,177 @@ def test_one_address_for_two_cards_of_a_machine_is_refused() -> None:
     assert "192.168.1.5 is reserved for two of its interfaces" in problem
 
 
-@pytest.mark.parametrize("network", [None, {}, {"interfaces": []}, {"interfaces": "eth0"}, []])
-def test_a_machine_without_interfaces_is_refused(network: Any) -> None:
-    assert "at least one interface" in problems_of({"id": ID, "network": network})[0]
+NO_MACS = "no MAC of the machine is told, so it cannot boot by the network"
+
+
+@pytest.mark.parametrize("network", [{}, {"interfaces": []}, {"interfaces": None}, {"interfaces": [{}, None]}])
+@pytest.mark.parametrize("is_object", [False, True])
+def test_a_machine_without_a_mac_is_taken_and_it_is_told_what_that_means(network: Any, *, is_object: bool) -> None:
+    of_today = {"kind": "Hardware", "metadata": {"name": "bmc-only"}, "spec": network}
+    entry: dict[str, Any] = of_today if is_object else {"id": ID, "network": network}
+    hardware = parse_hardware(json.dumps(entry))
+    assert (hardware.interfaces, hardware.document, primary(hardware)) == ((), entry, None)
+    assert (mac_of(hardware), address_of(hardware), worker_of(hardware)) == ("", None, hardware.id)
+    (note,) = hardware.notes
+    assert note.key == ("spec.interfaces" if is_object else "network.interfaces")
+    assert note.text.startswith(NO_MACS)
+
+
+def test_a_document_of_2020_without_a_network_is_refused_and_a_spec_may_lack() -> None:
+    (told,) = problems_of({"id": ID, "netwrok": {}})
+    assert told.startswith("network: a hardware document of 2020 has a network")
+    assert parse_hardware('{"kind": "Hardware", "metadata": {"name": "a"}}').interfaces == ()
+
+
+@pytest.mark.parametrize("network", [{"interfaces": "eth0"}, [1], "eth0", {"interfaces": ["eth0"]}])
+def test_what_is_no_list_of_interfaces_is_refused(network: Any) -> None:
+    assert "expected a" in problems_of({"id": ID, "network": network})[0]
+
+
+def test_an_interface_without_a_mac_keeps_its_name_and_its_address_and_its_place_in_the_document() -> None:
+    named = {"dhcp": {"hostname": "node7", "ip": {"address": "192.168.1.5"}}}
+    card = {"dhcp": {"mac": "08:00:27:00:00:01"}}
+    alone = hardware_from_document({"id": ID, "network": {"interfaces": [named]}})
+    assert (name_of(alone), alone.addresses, alone.interfaces) == ("node7", [IPv4Address("192.168.1.5")], ())
+    assert (address_of(alone), hostname_of(alone)) == (IPv4Address("192.168.1.5"), "node7")
+    both = hardware_from_document({"id": ID, "network": {"interfaces": [named, card]}})
+    assert (both.interfaces[0].place, name_of(both), both.hostnames) == (1, "node7", ["node7"])
+    allowing = hardware_from_document(
+        {"kind": "Hardware", "metadata": {"name": "a"}, "spec": {"interfaces": [None, named, card]}}
+    ).allowing_netboot()
+    assert [bool(each and "netboot" in each) for each in allowing.document["spec"]["interfaces"]] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_an_agent_id_names_a_machine_without_a_mac_to_templates() -> None:
+    entry = {"kind": "Hardware", "metadata": {"name": "a"}, "spec": {"agentID": "agent-7"}}
+    assert worker_of(parse_hardware(json.dumps(entry))) == "agent-7"
+    entry["spec"] = {"agentID": "agent-7", "interfaces": [{"dhcp": {"mac": "08:00:27:00:00:01"}}]}
+    assert worker_of(parse_hardware(json.dumps(entry))) == "08:00:27:00:00:01"
+
+
+def notes_of(entry: Any) -> dict[str, str]:
+    return {each.key.rpartition(".dhcp.")[2] or each.key: each.text for each in parse_hardware(json.dumps(entry)).notes}
+
+
+ONLY_METADATA = "is not among what DHCP tells, which has IPv4 addresses: only the installed system is told it"
+
+
+def test_servers_of_ipv6_and_time_servers_by_name_are_kept_and_it_is_told_who_hears_of_them() -> None:
+    entry = document(name_servers=["2001:db8::53", "1.1.1.1"], time_servers=["ntp.lab.example", "172.30.0.1"])
+    (interface,) = parse_hardware(json.dumps(entry)).interfaces
+    assert interface.name_servers == (IPv6Address("2001:db8::53"), IPv4Address("1.1.1.1"))
+    assert interface.time_servers == ("ntp.lab.example", IPv4Address("172.30.0.1"))
+    assert notes_of(entry) == {
+        "name_servers": f"2001:db8::53 {ONLY_METADATA}",
+        "time_servers": f"ntp.lab.example {ONLY_METADATA}",
+    }
+
+
+def test_what_no_server_can_be_is_left_out_and_told() -> None:
+    entry = document(name_servers=["dns.example"], time_servers=["-x-"])
+    (interface,) = parse_hardware(json.dumps(entry)).interfaces
+    assert (interface.name_servers, interface.time_servers) == ((), ())
+    told = notes_of(entry)
+    assert told["name_servers"] == "'dns.example' is no IP address, which a name server needs: left out"
+    assert told["time_servers"] == "'-x-' is neither an address nor a name of a host: left out"
+    assert "invalid ip: 7" in problems_of(document(name_servers=[7]))[0]
+
+
+@pytest.mark.parametrize("length", ["64", "/64", "ffff:ffff:ffff:ffff::"])
+def test_an_address_of_ipv6_is_kept_for_the_installed_system(length: str) -> None:
+    ip = {"address": "2001:db8::5", "netmask": length, "gateway": "2001:db8::1", "family": 6}
+    (interface,) = parse_hardware(json.dumps(document(ip=ip))).interfaces
+    assert (interface.address, interface.netmask, interface.gateway) == (None, None, None)
+    assert (interface.address6, interface.gateway6) == (IPv6Interface("2001:db8::5/64"), IPv6Address("2001:db8::1"))
+    assert "told to the installed system alone" in notes_of(document(ip=ip))["ip.address"]
+
+
+def test_addresses_of_two_families_that_do_not_fit_together_are_left_out_and_told() -> None:
+    assert "no prefix" in notes_of(document(ip={"address": "2001:db8::5"}))["ip.address"]
+    other = {"address": "192.168.1.5", "netmask": "255.255.255.0", "gateway": "fe80::1"}
+    assert "fe80::1 is of IPv6" in notes_of(document(ip=other))["ip.gateway"]
+    other = {"address": "2001:db8::5", "netmask": "64", "gateway": "192.168.1.1"}
+    assert "192.168.1.1 is of IPv4" in notes_of(document(ip=other))["ip.gateway"]
+    for wrong in ("255.255.0.0", "129", "ffff:0:ffff::"):
+        (told,) = problems_of(document(ip={"address": "2001:db8::5", "netmask": wrong}))
+        assert "invalid prefix of IPv6" in told
+
+
+def test_misspelt_keys_of_2020_are_told_at_every_level() -> None:
+    interface = {
+        "dhcp": {"mac": "08:00:27:00:00:01", "hostnam": "x", "ip": {"adress": "192.168.1.5"}},
+        "netboot": {"allow_pxee": True, "osie": {"kernal": "vmlinuz"}, "ipxe": {"ulr": ""}},
+        "net_boot": {},
+    }
+    hardware = parse_hardware(json.dumps({"id": ID, "network": {"interfaces": [interface], "interface": []}}))
+    place = "network.interfaces[0]"
+    assert {each.key: each.text for each in hardware.notes} == {
+        "network.interface": "unknown key interface is ignored; did you mean interfaces?",
+        f"{place}.net_boot": "unknown key net_boot is ignored; did you mean netboot?",
+        f"{place}.dhcp.hostnam": "unknown key hostnam is ignored; did you mean hostname?",
+        f"{place}.dhcp.ip.adress": "unknown key adress is ignored; did you mean address?",
+        f"{place}.netboot.allow_pxee": "unknown key allow_pxee is ignored; did you mean allow_pxe?",
+        f"{place}.netboot.ipxe.ulr": "unknown key ulr is ignored; did you mean url?",
+        f"{place}.netboot.osie.kernal": "unknown key kernal is ignored; did you mean kernel?",
+    }
+
+
+def test_push_of_a_disabled_machine_says_what_takes_it_out_of_service() -> None:
+    metadata = {"name": "node7", "annotations": {"tinkerbell.org/disabled": "no disk"}}
+    interface = {"dhcp": {"mac": "08:00:27:00:00:01"}}
+    entry = {"kind": "Hardware", "metadata": metadata, "spec": {"interfaces": [interface]}}
+    (note,) = given_hardware(entry).notes
+    assert note.key == "metadata.annotations"
+    assert "`tinkbox hardware retire` takes it out" in note.text
+    assert hardware_from_document(entry).notes == ()
+
+
+def test_a_document_has_only_so_many_notes() -> None:
+    keys = {f"key{number}": 0 for number in range(10_000)}
+    assert len(parse_hardware(json.dumps(document(**keys))).notes) == 100
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("x86-64", "x86_64"), ("AMD64", "x86_64"), ("arm64", "aarch64"), ("aarch64", "aarch64")]
+)
+def test_an_architecture_is_called_as_linux_calls_it(written: str, meant: str) -> None:
+    hardware = parse_hardware(json.dumps(document(arch=written)))
+    assert (hardware.interfaces[0].architecture, hardware.notes) == (meant, ())
+
+
+def test_an_architecture_without_an_osie_is_told_and_what_is_none_is_refused() -> None:
+    assert parse_hardware(json.dumps(document(arch="riscv64"))).interfaces[0].architecture == "riscv64"
+    assert notes_of(document(arch="riscv64"))["arch"].startswith("there is no OSIE for riscv64")
+    for path in ("../../etc", "..", "a/b", "a\\b"):
+        assert "is no architecture: known are x86_64, aarch64" in problems_of(document(arch=path))[0]
+    (interface,) = parse_hardware(json.dumps(document(arch="x86 64"))).interfaces
+    assert (interface.architecture, interface.architecture_told) == ("x86_64", False)
+    assert notes_of(document(arch="x86 64"))["arch"].startswith("'x86 64' is no architecture, so x86_64 stands for it")
+
+
+def test_an_architecture_that_is_none_in_a_stored_document_goes_into_no_path() -> None:
+    (interface,) = hardware_from_document(document(arch="../../etc")).interfaces
+    assert (interface.architecture, interface.architecture_told) == ("x86_64", False)
+
+
+def test_a_flag_is_true_or_false_or_not_told() -> None:
+    entry = document()
+    entry["network"]["interfaces"][0]["netboot"]["allow_pxe"] = "yes"
+    assert "network.interfaces[0].netboot.allow_pxe: expected true or false, not 'yes'" in problems_of(entry)
+    entry["network"]["interfaces"][0]["netboot"]["allow_pxe"] = None
+    assert parse_hardware(json.dumps(entry)).interfaces[0].allow_pxe
+
+
+@pytest.mark.parametrize(("name", "is_one"), [
+    ("node7", True), ("node7.lab.example", True), ("7", True), ("node_7", False), ("-a", False), ("a..b", False),
+    ("a" * 64, False),
+])  # fmt: skip
+def test_a_host_name_that_is_none_is_told(name: str, *, is_one: bool) -> None:
+    assert ("is no name of a host" not in notes_of(document(hostname=name)).get("hostname", "")) is is_one
 
 
 @pytest.mark.parametrize(
@@ -195,7 +372,9 @@ def test_a_host_name_that_is_not_seen_whole_is_refused_and_a_stored_one_is_read(
 
 
 def test_a_list_of_servers_is_bounded() -> None:
-    assert "at most 8 addresses" in problems_of(document(name_servers=["1.1.1.1"] * 9))[0]
+    entry = document(name_servers=[f"1.1.1.{number}" for number in range(9)])
+    assert len(parse_hardware(json.dumps(entry)).interfaces[0].name_servers) == MAX_ADDRESSES
+    assert notes_of(entry) == {"name_servers": "9 servers: only the first 8 are used"}
 
 
 def kind_hardware(interface: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -234,8 +413,7 @@ def test_what_todays_document_does_not_allow_is_not_allowed() -> None:
     ("entry", "said"),
     [
         ({"kind": "Hardware"}, "metadata.name: a name is required"),
-        ({"kind": "Hardware", "metadata": {"name": "x"}}, "spec.interfaces: at least one interface is required"),
-        (kind_hardware({}), "spec.interfaces[0].dhcp.mac: invalid mac"),
+        (kind_hardware({"dhcp": {"mac": "zz"}}), "spec.interfaces[0].dhcp.mac: invalid mac"),
         (kind_hardware({"dhcp": {"mac": "zz"}, "netboot": []}), "spec.interfaces[0].netboot: expected an object"),
     ],
 )
@@ -262,7 +440,21 @@ def test_a_vlan_is_a_number_in_text_or_not(value: object, vlan: int | None) -> N
     assert hardware_from_document(document(vlan_id=value)).interfaces[0].vlan_id == vlan
 
 
-@pytest.mark.parametrize("value", ["4095", 4095, "-1", -1, "lab", "4²", True, 1.5, [42]])
+@pytest.mark.parametrize("value", ["4095", 4096, "10,20"])
+def test_a_vlan_that_tinkerbell_takes_and_no_switch_has_is_told_and_left_out(value: object) -> None:
+    assert parse_hardware(json.dumps(document(vlan_id=value))).interfaces[0].vlan_id is None
+    assert notes_of(document(vlan_id=value)) == {
+        "vlan_id": f"expected one VLAN between 0 and 4094, so {value} is left out"
+    }
+
+
+@pytest.mark.parametrize("seconds", [-1, 2**32])
+def test_a_lease_of_no_length_is_told_and_lasts_a_day(seconds: int) -> None:
+    assert parse_hardware(json.dumps(document(lease_time=seconds))).interfaces[0].lease_seconds == 86_400
+    assert "86400 are given instead" in notes_of(document(lease_time=seconds))["lease_time"]
+
+
+@pytest.mark.parametrize("value", ["-1", -1, "lab", "4²", True, 1.5, [42], "10,", "99999"])
 def test_what_is_no_vlan_is_refused(value: object) -> None:
     (problem,) = problems_of(document(vlan_id=value))
     assert "network.interfaces[0].dhcp.vlan_id: expected a VLAN between 0 and 4094" in problem
@@ -272,27 +464,26 @@ def test_routes_are_read_in_their_order() -> None:
     entries = [
         {"destination_descriptor": "10.0.0.0/8", "router": "172.30.0.9"},
         {"destination_descriptor": "192.168.7.1", "router": "172.30.0.8"},
+        {"destination_descriptor": "10.1.2.3/16", "router": "172.30.0.8"},
     ]
     (interface,) = hardware_from_document(document(classless_static_routes=entries)).interfaces
     assert interface.routes == (
         Route(network=IPv4Network("10.0.0.0/8"), router=IPv4Address("172.30.0.9")),
         Route(network=IPv4Network("192.168.7.1/32"), router=IPv4Address("172.30.0.8")),
+        Route(network=IPv4Network("10.1.0.0/16"), router=IPv4Address("172.30.0.8")),
     )
+    many = document(classless_static_routes=entries[:1] * 17)
+    assert len(parse_hardware(json.dumps(many)).interfaces[0].routes) == MAX_ROUTES
+    assert notes_of(many) == {"classless_static_routes": "17 routes: only the first 16 are used"}
     assert hardware_from_document(document()).interfaces[0].routes == ()
 
 
 @pytest.mark.parametrize(
     ("entries", "where", "why"),
     [
-        ("10.0.0.0/8", "", "expected a list of at most 16 routes"),
-        ([{}] * 17, "", "expected a list of at most 16 routes"),
+        ("10.0.0.0/8", "", "expected a list"),
         (["10.0.0.0/8"], "[0]", "expected an object"),
         ([{"router": "172.30.0.9"}], "[0].destination_descriptor", "expected a network, like 10.0.0.0/8, not ''"),
-        (
-            [{"destination_descriptor": "10.0.0.1/8", "router": "172.30.0.9"}],
-            "[0].destination_descriptor",
-            "10.0.0.1/8",
-        ),
         ([{"destination_descriptor": "10.0.0.0/8"}], "[0].router", "a route needs its router"),
         ([{"destination_descriptor": "10.0.0.0/8", "router": "lab"}], "[0].router", "invalid ip: 'lab'"),
     ],

@@ -1,9 +1,11 @@
 """Names of container images."""
 
+from dataclasses import replace
+
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import StandIns, check_stand_in, parse_reference
+from tinkbox.model.image import REPOSITORY, Sources, StandIns, check_stand_in, parse_reference
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -23,6 +25,41 @@ def test_a_name_is_taken_apart_as_docker_does(text: str, host: str, repository: 
     reference = parse_reference(text)
     assert (reference.host, reference.repository, reference.tag) == (host, repository, tag)
     assert str(reference) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("wipe:v1", "wipe"),
+        ("quay.io/tools/wipe:v1", "quay.io/tools/wipe"),
+        ("Quay.io/tools/wipe", "quay.io/tools/wipe"),
+        ("lab.example:5000/wipe", "lab.example_5000/wipe"),
+        ("localhost/wipe", "localhost/wipe"),
+        ("docker.io/library/alpine", "docker.io/library/alpine"),
+        ("docker.io/alpine", "docker.io/library/alpine"),
+        ("index.docker.io/tools/x", "docker.io/tools/x"),
+    ],
+)
+def test_a_name_with_a_host_has_a_repository_of_its_own(name: str, kept: str) -> None:
+    assert parse_reference(name).kept_as == kept
+    assert REPOSITORY.match(kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "appliance_only", "pulled"),
+    [
+        ("wipe:v1", False, ["ours:80/wipe:v1"]),
+        ("quay.io/wipe:v1", False, ["ours:80/quay.io/wipe:v1", "quay.io/wipe:v1"]),
+        ("quay.io/wipe:v1", True, ["ours:80/quay.io/wipe:v1"]),
+        ("ours:80/wipe:v1", False, ["ours:80/wipe:v1"]),
+        ("lab:5000/wipe", False, ["ours:80/lab_5000/wipe:latest", "lab:5000/wipe:latest"]),
+        (f"quay.io/{'a' * 250}:v1", False, [f"quay.io/{'a' * 250}:v1"]),
+    ],
+)
+def test_the_appliance_is_asked_before_the_host_in_the_name(name: str, appliance_only: bool, pulled: list[str]) -> None:
+    found = Sources.of(parse_reference(name), "ours:80", appliance_only=appliance_only)
+    assert [each.pulled for each in found.names] == pulled
+    assert all(each.pulled.endswith(f"@{DIGEST}") for each in found.pinned(DIGEST).names)
 
 
 STAND_INS = StandIns(
@@ -89,8 +126,8 @@ def test_an_image_with_a_tag_is_not_replaced_by_a_registry() -> None:
 def test_a_digest_beats_a_tag_when_pulling() -> None:
     reference = parse_reference(f"tools/x:v1@{DIGEST}")
     assert reference.selector == DIGEST
-    assert reference.at("172.30.0.1") == f"172.30.0.1/tools/x@{DIGEST}"
-    assert parse_reference("x").at("172.30.0.1") == "172.30.0.1/x:latest"
+    assert replace(reference, host="172.30.0.1").pulled == f"172.30.0.1/tools/x@{DIGEST}"
+    assert replace(parse_reference("x"), host="172.30.0.1").pulled == "172.30.0.1/x:latest"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tinkbox.model.machine_views import go_name, object_view, struct_view
+from tinkbox.gotemplate.structs import NilSlice, Struct
+from tinkbox.model.machine_views import go_name, go_views, object_view, struct_view
 
 OF_2020: dict[str, Any] = {
     "id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",
@@ -112,3 +113,100 @@ def test_a_json_name_has_its_field_in_go(name: str, field: str) -> None:
 )
 def test_a_document_of_another_form_is_seen_as_empty(document: dict[str, Any]) -> None:
     assert struct_view(document)["Interfaces"] == []
+
+
+# What is given and empty, for Tinkerbell's types to leave out or to keep.
+WITH_EMPTY_FIELDS: dict[str, Any] = {
+    "kind": "Hardware",
+    "metadata": {"name": "machine1", "annotations": {}},
+    "spec": {
+        "agentID": "",
+        "bmcRef": {"kind": "Machine", "name": "bmc"},
+        "disks": [{"device": "/dev/sda"}, {}],
+        "tinkVersion": 0,
+        "userData": "",
+        "vendorData": None,
+        "resources": {"cpu": 4, "memory": "4Gi"},
+        "references": {"lvm": {"name": "x", "namespace": ""}},
+        "metadata": {"bonding_mode": 5, "state": "", "manufacturer": {}, "instance": {"ips": [{"public": False}]}},
+        "interfaces": [
+            {
+                "disableDhcp": False,
+                "dhcp": {"mac": "08:00:27:00:00:01", "lease_time": 86400, "uefi": False, "time_servers": [], "ip": {},
+                         "classless_static_routes": [{"destination_descriptor": "10.0.0.0/8"}], "arch": None},
+                "netboot": {"allowPXE": False, "ipxe": {}, "rpi": {"firmwarePath": "p"}, "osie": None},
+            },
+            {},
+        ],
+    },
+}  # fmt: skip
+
+
+def test_the_object_for_go_is_the_json_of_tinkerbells_types() -> None:
+    # As api/v1alpha1/tinkerbell/hardware.go of August 2026 gives it.
+    assert go_views(object_view(WITH_EMPTY_FIELDS))["hardware"] == {
+        "kind": "Hardware",
+        "metadata": {"name": "machine1"},
+        "spec": {
+            "auto": {},
+            "bmcRef": {"apiGroup": None, "kind": "Machine", "name": "bmc"},
+            "disks": [{"device": "/dev/sda"}, {}],
+            "userData": "",
+            "resources": {"cpu": "4", "memory": "4Gi"},
+            "references": {"lvm": {"name": "x"}},
+            "metadata": {"bonding_mode": 5.0, "manufacturer": {}, "instance": {"ips": [{}]}},
+            "interfaces": [
+                {
+                    "dhcp": {
+                        "mac": "08:00:27:00:00:01",
+                        "lease_time": 86400.0,
+                        "ip": {},
+                        "classless_static_routes": [{"destination_descriptor": "10.0.0.0/8", "router": ""}],
+                    },
+                    "netboot": {"allowPXE": False, "ipxe": {}, "rpi": {"firmwarePath": "p", "serialNum": ""}},
+                },
+                {},
+            ],
+        },
+        "status": {},
+    }
+
+
+def test_numbers_of_the_object_for_go_are_floats_and_the_documents_own_elsewhere() -> None:
+    lease_time = go_views(object_view(WITH_EMPTY_FIELDS))["hardware"]["spec"]["interfaces"][0]["dhcp"]["lease_time"]
+    assert type(lease_time) is float
+    assert type(object_view(WITH_EMPTY_FIELDS)["spec"]["interfaces"][0]["dhcp"]["lease_time"]) is int
+
+
+def test_go_sees_an_object_without_a_machine() -> None:
+    assert go_views({})["hardware"] == {"metadata": {}, "spec": {"auto": {}}, "status": {}}
+
+
+def test_the_struct_for_go_has_the_fields_of_the_other_and_their_tags() -> None:
+    for document in (OF_2020, OF_TODAY, WITH_EMPTY_FIELDS, {}):
+        seen, other = go_views(object_view(document))["Hardware"], struct_view(document)
+        assert list(seen) == ["Disks", "Interfaces", "UserData", "Metadata", "VendorData"]
+        assert [list(each) for each in seen["Interfaces"]] == [list(each) for each in other["Interfaces"]]
+        assert seen["Metadata"]["State"] == other["Metadata"]["State"]
+    interface = go_views(object_view(WITH_EMPTY_FIELDS))["Hardware"]["Interfaces"][0]
+    assert isinstance(interface, Struct)
+    assert list(interface.tagged) == ["netboot", "dhcp"]
+    assert list(interface["DHCP"].tagged) == ["mac", "lease_time", "ip", "classless_static_routes"]
+    assert (interface.type_name, interface["DHCP"].type_name) == ("tinkerbell.Interface", "*tinkerbell.DHCP")
+
+
+def test_a_list_that_is_absent_was_never_made() -> None:
+    first = go_views(object_view(WITH_EMPTY_FIELDS))["Hardware"]["Interfaces"][0]["DHCP"]
+    assert (isinstance(first["NameServers"], NilSlice), isinstance(first["TimeServers"], NilSlice)) == (True, False)
+    assert isinstance(go_views({})["Hardware"]["Disks"], NilSlice)
+
+
+def test_nothing_in_a_list_of_texts_is_the_empty_text() -> None:
+    spec = {"disks": [{"device": None}], "interfaces": [{"dhcp": {"name_servers": ["1.1.1.1", None]}}]}
+    seen = go_views({"kind": "Hardware", "spec": spec})["Hardware"]
+    assert (seen["Disks"], seen["Interfaces"][0]["DHCP"]["NameServers"]) == ([""], ["1.1.1.1", ""])
+
+
+def test_what_tinkerbells_types_do_not_know_is_kept() -> None:
+    metadata = go_views(object_view(OF_2020))["hardware"]["spec"]["metadata"]
+    assert metadata["instance"]["operating_system_version"] == {"os_slug": "ubuntu_20_04"}

@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.names import check_name, check_namespace
+from tinkbox.model.names import check_name, check_namespace, generated_name
 
 # A DNS subdomain and a DNS label (RFC 1123), and what people write besides.
 NAMES = ["a", "node-7.rack-1.example.com", "9lives", "x" * 253, "Node_7", "täglich neu", "1e5"]
@@ -52,3 +52,11 @@ def test_a_slash_would_make_another_machine_of_a_namespace() -> None:
     check_name("a/b", "Hardware")
     with pytest.raises(Invalid, match="may have no slash"):
         check_namespace("a/b")
+
+
+def test_a_generated_name_begins_with_its_prefix_and_ends_with_five_letters_of_chance() -> None:
+    assert generated_name("install-", 0) == "install-bbbbb"
+    assert generated_name("install-", 27**5 - 1) == "install-99999"
+    assert len({generated_name("a-", number) for number in range(1000)}) == 1000
+    assert generated_name("x" * 100, 1) == f"{'x' * 58}cbbbb"
+    check_name(generated_name("é" * 126, 7), "Workflow")

@@ -10,7 +10,8 @@ import pytest
 
 from tests.integration.registry.serving import Clock, digest_of
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
-from tinkbox.registry.blobs import VERIFIED_FOR, Blobs
+from tinkbox.registry.blobs import Blobs, Usage
+from tinkbox.registry.verified import VERIFIED_FOR
 
 CONTENT = b"some bytes"
 
@@ -81,20 +82,17 @@ def test_a_blob_is_not_hashed_for_every_reader_but_once_a_day(
 ) -> None:
     digest = blobs.add(CONTENT)
     hashed = []
-    monkeypatch.setattr("hashlib.file_digest", lambda *arguments: hashed.append(digest) or _wrong())
+    check = blobs._verified.check_here
+    monkeypatch.setattr(
+        blobs._verified, "check_here", lambda digest, path: hashed.append(digest) or check(digest, path)
+    )
     clock.advance(hours=23)
     blobs.verified(digest)
     assert hashed == []
     clock.now += VERIFIED_FOR - timedelta(hours=22)
-    with pytest.raises(Unavailable):
-        blobs.verified(digest)
+    blobs.verified(digest)
+    blobs.verified(digest)
     assert hashed == [digest]
-
-
-def _wrong() -> object:
-    import hashlib
-
-    return hashlib.sha256(b"other bytes")
 
 
 def test_what_was_cut_off_is_gone_after_a_start(blobs: Blobs, tmp_path: Path, clock: Clock) -> None:
@@ -122,6 +120,39 @@ def test_a_full_disk_is_said_and_leaves_nothing(blobs: Blobs, tmp_path: Path, mo
         blobs.add(CONTENT)
     assert list(blobs) == []
     assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def test_a_blob_that_a_client_was_told_of_is_not_put_aside(blobs: Blobs, clock: Clock, tmp_path: Path) -> None:
+    """Also when it was told after somebody saw that nothing needs the blob."""
+    digest = blobs.add(CONTENT)
+    blobs.promise(digest)
+    assert blobs.put_aside(digest) is None
+    assert blobs.read(digest) == CONTENT
+    clock.advance(hours=1)
+    aside = blobs.put_aside(digest)
+    assert aside is not None
+    assert (aside.read_bytes(), aside.parent) == (CONTENT, tmp_path / "incoming")
+    assert (list(blobs), blobs.usage().taken) == ([], 0)
+    with pytest.raises(NotFound):
+        blobs.promise(digest)
+    with pytest.raises(NotFound):
+        blobs.verified(digest)
+
+
+def test_files_that_refer_to_a_blob_appear_with_it(blobs: Blobs, tmp_path: Path) -> None:
+    one, two, three = (tmp_path / name / "file" for name in ("one", "two", "three"))
+    digest = blobs.add(CONTENT, beside=[(one, b"same"), (two, b"same"), (three, b"other")])
+    assert [path.read_bytes() for path in (blobs.path(digest), one, two, three)] == [
+        CONTENT,
+        b"same",
+        b"same",
+        b"other",
+    ]
+    assert one.stat().st_ino == two.stat().st_ino
+    blobs.write(one, b"changed")
+    assert two.read_bytes() == b"same"
+    assert list((tmp_path / "incoming").iterdir()) == []
+    assert blobs.usage() == Usage(blobs=1, octets=len(CONTENT), incoming=0)
 
 
 def test_a_small_file_is_replaced_wholly(blobs: Blobs, tmp_path: Path) -> None:

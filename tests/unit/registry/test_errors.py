@@ -86,7 +86,7 @@ async def test_a_bad_repository_name_never_reaches_a_handler(name: str) -> None:
 
     request = make_mocked_request("GET", "/v2/", match_info={"name": name})
     answer = await answering(unreachable, {})(request)
-    assert answer.status == 400
+    assert answer.status == 404
 
 
 def test_a_wrong_token_is_counted_and_none_is_not() -> None:

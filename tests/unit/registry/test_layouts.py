@@ -20,6 +20,7 @@ class FakeFiles(dict[str, bytes]):
     """An archive's files in memory; blobs are staged in a folder."""
 
     folder: Path
+    here: dict[str, int]
     extracted: list[str]
 
     def read(self, name: str, limit: int) -> bytes:
@@ -27,12 +28,20 @@ class FakeFiles(dict[str, bytes]):
             raise Invalid(f"lacks {name}")
         return self[name][:limit]
 
+    def size_here(self, digest: str) -> int | None:
+        return self.here.get(digest)
+
     def extract(self, name: str) -> Staged:
         self.extracted.append(name)
-        staged = Staged(self.folder / hashlib.sha256(name.encode()).hexdigest())
-        staged.write(self.read(name, 1 << 30))
+        content = self.read(name, 1 << 30)
+        staged = Staged(self.folder / f"{len(self.extracted)}-{hashlib.sha256(name.encode()).hexdigest()}")
+        staged.write(content)
         staged.finish()
         return staged
+
+
+def is_own(host: str) -> bool:
+    return host == "box.lab:8080"
 
 
 @pytest.fixture
@@ -40,6 +49,7 @@ def files(tmp_path: Path) -> FakeFiles:
     made = FakeFiles()
     made.folder = tmp_path
     made.extracted = []
+    made.here = {}
     return made
 
 
@@ -49,25 +59,29 @@ def files(tmp_path: Path) -> FakeFiles:
         ("hello-world:latest", ("hello-world", "latest")),
         ("hello-world", ("hello-world", "latest")),
         ("library/x:1", ("library/x", "1")),
-        ("docker.io/library/hello-world:latest", ("hello-world", "latest")),
-        ("docker.io/tools/x:1", ("tools/x", "1")),
-        ("quay.io/tools/wipe:v1", ("tools/wipe", "v1")),
-        ("127.0.0.1:5000/wipe:v1", ("wipe", "v1")),
+        ("docker.io/library/hello-world:latest", ("docker.io/library/hello-world", "latest")),
+        ("docker.io/hello-world", ("docker.io/library/hello-world", "latest")),
+        ("index.docker.io/tools/x:1", ("docker.io/tools/x", "1")),
+        ("quay.io/tools/wipe:v1", ("quay.io/tools/wipe", "v1")),
+        ("Registry.Example/wipe:v1", ("registry.example/wipe", "v1")),
+        ("127.0.0.1:5000/wipe:v1", ("127.0.0.1_5000/wipe", "v1")),
+        ("localhost/wipe:v1", ("localhost/wipe", "v1")),
+        ("box.lab:8080/tools/wipe:v1", ("tools/wipe", "v1")),
     ],
 )
-def test_an_image_is_kept_under_its_name_without_a_registry(saved: str, kept: tuple[str, str]) -> None:
-    assert local_name(saved) == kept
+def test_an_image_keeps_its_whole_name_but_for_our_own_host(saved: str, kept: tuple[str, str]) -> None:
+    assert local_name(saved, is_own) == kept
 
 
-@pytest.mark.parametrize("saved", ["", "../x:1", "A:1", f"x@sha256:{'a' * 64}"])
+@pytest.mark.parametrize("saved", ["", "../x:1", "A:1", f"x@sha256:{'a' * 64}", f"a.b/{'x' * 253}"])
 def test_a_name_that_is_none_is_refused(saved: str) -> None:
     with pytest.raises(Invalid):
-        local_name(saved)
+        local_name(saved, is_own)
 
 
 def test_a_docker_archive_becomes_a_manifest_of_the_same_bytes(files: FakeFiles) -> None:
     files.update(docker_archive(["x:v1", "y:v2"], [LAYER]))
-    first, second = read_images(files)
+    first, second = read_images(files, is_own)
     assert [(each.repository, each.tag) for each in (first, second)] == [("x", "v1"), ("y", "v2")]
     assert first.manifests == second.manifests
     ((content, media_type),) = first.manifests
@@ -80,13 +94,13 @@ def test_a_docker_archive_becomes_a_manifest_of_the_same_bytes(files: FakeFiles)
 def test_a_damaged_list_of_contents_is_refused(files: FakeFiles, contents: bytes) -> None:
     files["manifest.json"] = contents
     with pytest.raises(Invalid):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_an_archive_of_something_else_is_refused(files: FakeFiles) -> None:
     files["etc/passwd"] = b"root"
     with pytest.raises(Invalid, match=r"neither a manifest.json nor an index.json"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_an_archive_without_names_is_refused_with_the_remedy(files: FakeFiles) -> None:
@@ -94,7 +108,7 @@ def test_an_archive_without_names_is_refused_with_the_remedy(files: FakeFiles) -
     entry = json.loads(files["manifest.json"])[0]
     files["manifest.json"] = json.dumps([{**entry, "RepoTags": None}]).encode()
     with pytest.raises(Invalid, match="docker save NAME:TAG"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_another_configuration_than_its_name_says_is_refused(files: FakeFiles) -> None:
@@ -102,7 +116,7 @@ def test_another_configuration_than_its_name_says_is_refused(files: FakeFiles) -
     config = next(name for name in files if name.endswith(".json") and name != "manifest.json")
     files[config] += b" "
     with pytest.raises(Invalid, match="not what its name says"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_another_layer_than_the_configuration_says_is_refused(files: FakeFiles) -> None:
@@ -110,7 +124,7 @@ def test_another_layer_than_the_configuration_says_is_refused(files: FakeFiles) 
     name = next(name for name in files if name.endswith("layer.tar"))
     files[name] = layer({"a": b"2"})
     with pytest.raises(Invalid, match="not what the image's configuration says"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_a_layer_too_few_is_refused(files: FakeFiles) -> None:
@@ -118,7 +132,7 @@ def test_a_layer_too_few_is_refused(files: FakeFiles) -> None:
     entry = json.loads(files["manifest.json"])[0]
     files["manifest.json"] = json.dumps([{**entry, "Layers": entry["Layers"][:1]}]).encode()
     with pytest.raises(Invalid, match="has 1 layers, but its configuration says otherwise"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def oci_files(config: bytes, layers: list[bytes]) -> dict[str, bytes]:
@@ -132,7 +146,7 @@ def oci_files(config: bytes, layers: list[bytes]) -> dict[str, bytes]:
 def test_an_oci_layout_keeps_its_manifest_as_it_is(files: FakeFiles) -> None:
     config = configuration([LAYER])
     files.update(oci_files(config, [LAYER]))
-    (image,) = read_images(files)
+    (image,) = read_images(files, is_own)
     assert (image.repository, image.tag) == ("x", "1")
     assert image.manifests == ((manifest(config, [LAYER]), DOCKER_MANIFEST),)
 
@@ -142,7 +156,20 @@ def test_another_manifest_than_its_digest_says_is_refused(files: FakeFiles) -> N
     files.update(oci_files(config, [LAYER]))
     files[f"blobs/sha256/{digest_of(manifest(config, [LAYER]))[7:]}"] = manifest(config, [])
     with pytest.raises(Invalid, match="not what its name says"):
-        read_images(files)
+        read_images(files, is_own)
+
+
+def test_a_sha512_digest_in_an_archive_is_refused_with_the_remedy(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    files.update(oci_files(config, [LAYER]))
+    name = next(each for each in files if files[each] == manifest(config, [LAYER]))
+    text = manifest(config, [LAYER]).decode().replace(digest_of(LAYER), "sha512:" + "a" * 128).encode()
+    entry = {**descriptor(text, DOCKER_MANIFEST), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    del files[name]
+    files[f"blobs/sha256/{digest_of(text)[7:]}"] = text
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    with pytest.raises(Invalid, match="only sha256 digests are read from archives, so push the image"):
+        read_images(files, is_own)
 
 
 def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
@@ -153,7 +180,7 @@ def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
         files[f"blobs/sha256/{digest_of(content)[7:]}"] = content
     files["index.json"] = content
     with pytest.raises(Invalid, match="nested"):
-        read_images(files)
+        read_images(files, is_own)
 
 
 def test_a_member_that_an_archive_lists_often_is_read_once(files: FakeFiles) -> None:
@@ -164,7 +191,7 @@ def test_a_member_that_an_archive_lists_often_is_read_once(files: FakeFiles) -> 
     entry = {**descriptor(inner, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
     files[f"blobs/sha256/{digest_of(inner)[7:]}"] = inner
     files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
-    (made,) = read_images(files)
+    (made,) = read_images(files, is_own)
     assert made.manifests == ((image, DOCKER_MANIFEST), (inner, OCI_INDEX))
 
 
@@ -175,7 +202,95 @@ def test_a_layer_that_an_image_lists_often_is_decompressed_once(files: FakeFiles
     config = configuration([packed] * 3)
     files["config.json"] = config
     files["manifest.json"] = json.dumps([{**entry, "Config": "config.json", "Layers": entry["Layers"] * 3}]).encode()
-    (image,) = read_images(files)
+    (image,) = read_images(files, is_own)
     ((content, _),) = image.manifests
     assert [each.digest for each in parse_manifest(content).blobs[1:]] == [digest_of(packed)] * 3
     assert sum(name.endswith("layer.tar") for name in files.extracted) == 1
+
+
+def index_files(*members: bytes, there: int) -> dict[str, bytes]:
+    """A layout whose only entry, x:1, is an index of these, of which it has the first `there`."""
+    listed = [descriptor(each, DOCKER_MANIFEST) for each in members]
+    index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": listed}).encode()
+    entry = {**descriptor(index, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    top = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    return {
+        "index.json": top,
+        **{f"blobs/sha256/{digest_of(each)[7:]}": each for each in (index, *members[:there])},
+    }
+
+
+def test_an_index_may_list_images_that_an_archive_lacks_but_not_all(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    first, second = manifest(config, [LAYER]), manifest(config, [LAYER, LAYER])
+    files.update({**oci_files(config, [LAYER]), **index_files(first, second, there=1)})
+    (image,) = read_images(files, is_own)
+    assert len(image.manifests) == 2
+    assert image.manifests[0][0] == first
+    files.update(index_files(second, b"{}", there=0))
+    with pytest.raises(Invalid, match="nothing is there of what its index"):
+        read_images(files, is_own)
+
+
+def test_a_blob_that_is_here_need_not_be_in_an_archive(files: FakeFiles) -> None:
+    config = configuration([LAYER])
+    files.update(oci_files(config, [LAYER]))
+    del files[f"blobs/sha256/{digest_of(LAYER)[7:]}"]
+    files.here = {digest_of(LAYER): len(LAYER)}
+    assert len(read_images(files, is_own)) == 1
+    files.here = {digest_of(LAYER): len(LAYER) + 1}
+    with pytest.raises(Invalid, match=f"has {len(LAYER) + 1} bytes"):
+        read_images(files, is_own)
+    files.here = {}
+    with pytest.raises(Invalid, match="lacks"):
+        read_images(files, is_own)
+
+
+def test_a_layer_to_fetch_from_elsewhere_need_not_be_in_an_archive(files: FakeFiles) -> None:
+    config, elsewhere = configuration([LAYER]), layer({"b": b"2"})
+    body = json.loads(manifest(config, [LAYER, elsewhere]))
+    body["layers"][1]["urls"] = ["https://x.example/layer"]
+    image = json.dumps(body).encode()
+    entry = {**descriptor(image, DOCKER_MANIFEST), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
+    files.update({f"blobs/sha256/{digest_of(each)[7:]}": each for each in (image, config, LAYER)})
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    assert len(read_images(files, is_own)) == 1
+
+
+def both_layouts(annotations: dict[str, str], names: list[str]) -> dict[str, bytes]:
+    """What newer Dockers write: an image in both layouts."""
+    config = configuration([LAYER])
+    image = manifest(config, [LAYER])
+    entry = {**descriptor(image, DOCKER_MANIFEST), "annotations": annotations}
+    blobs = {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (image, config, LAYER)}
+    _, config_name, layer_name = blobs
+    docker = [{"Config": config_name, "RepoTags": names, "Layers": [layer_name]}]
+    return {
+        **blobs,
+        "index.json": json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode(),
+        "manifest.json": json.dumps(docker).encode(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("whole", "tagged", "kept"),
+    [
+        ("docker.io/library/alpine:3", "alpine:3", "alpine"),
+        ("docker.io/library/alpine:3", "docker.io/library/alpine:3", "docker.io/library/alpine"),
+        ("docker.io/tools/alpine:3", "tools/alpine:3", "tools/alpine"),
+        ("quay.io/tools/alpine:3", "quay.io/tools/alpine:3", "quay.io/tools/alpine"),
+    ],
+)
+def test_an_archive_with_both_layouts_keeps_digests_and_the_names_that_people_know(
+    files: FakeFiles, whole: str, tagged: str, kept: str
+) -> None:
+    annotations = {"io.containerd.image.name": whole, "org.opencontainers.image.ref.name": "3"}
+    files.update(both_layouts(annotations, [tagged]))
+    (image,) = read_images(files, is_own)
+    assert (image.repository, image.tag) == (kept, "3")
+    assert image.manifests[0][0] == manifest(configuration([LAYER]), [LAYER])
+
+
+def test_a_name_that_docker_alone_has_is_not_lost(files: FakeFiles) -> None:
+    files.update(both_layouts({"org.opencontainers.image.ref.name": "one:v1"}, ["one:v1", "two:v2"]))
+    assert [each.repository for each in read_images(files, is_own)] == ["one", "two"]

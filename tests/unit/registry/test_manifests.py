@@ -55,7 +55,21 @@ def test_an_index_refers_to_manifests() -> None:
 
 def test_a_foreign_layer_need_not_be_here() -> None:
     layers = [{"digest": B, "size": 2, "urls": ["https://elsewhere/"]}, {"digest": C, "size": 3}]
-    assert [each.digest for each in parsed(image(layers=layers)).blobs] == [A, C]
+    found = parsed(image(layers=layers))
+    assert [each.digest for each in found.blobs] == [A, C]
+    assert found.digests == {A, B, C}, "or what was pushed of it would be collected"
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+        "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+    ],
+)
+def test_a_layer_that_is_foreign_by_its_type_need_not_be_here(media_type: str) -> None:
+    found = parsed(image(layers=[{"digest": B, "size": 2, "mediaType": media_type}]))
+    assert ([each.digest for each in found.blobs], [each.digest for each in found.foreign]) == ([A], [B])
 
 
 @pytest.mark.parametrize(
@@ -85,9 +99,9 @@ def test_the_media_type_is_what_the_bearer_or_the_manifest_says(written: str, to
         (image(config=None), "", "config is not an object"),
         (image(layers=None), "", "layers is not a list"),
         (image(layers=[7]), "", r"layers\[0\] is not an object"),
-        (image(layers=[{"digest": "sha256:12", "size": 1}]), "", r"layers\[0\] has no sha256 digest"),
-        (image(layers=[{"digest": A + "\n", "size": 1}]), "", "no sha256 digest"),
-        (image(layers=[{"digest": ["x"], "size": 1}]), "", "no sha256 digest"),
+        (image(layers=[{"digest": "sha256:12", "size": 1}]), "", r"layers\[0\] has no sha256 or sha512 digest"),
+        (image(layers=[{"digest": A + "\n", "size": 1}]), "", "no sha256 or sha512 digest"),
+        (image(layers=[{"digest": ["x"], "size": 1}]), "", "no sha256 or sha512 digest"),
         (image(layers=[{"digest": A, "size": -1}]), "", "no size"),
         (image(layers=[{"digest": A, "size": True}]), "", "no size"),
         (image(layers=[{"digest": A}]), "", "no size"),
@@ -100,7 +114,7 @@ def test_the_media_type_is_what_the_bearer_or_the_manifest_says(written: str, to
         (image(annotations={"a": 7}), "", "the manifest's annotations are not an object of texts"),
         (image(annotations=["a"]), "", "the manifest's annotations are not an object of texts"),
         (image(subject="x"), "", "subject is not an object"),
-        (image(subject={"digest": "sha256:12", "size": 1}), "", "subject has no sha256 digest"),
+        (image(subject={"digest": "sha256:12", "size": 1}), "", "subject has no sha256 or sha512 digest"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_the_reason(document: object, told: str, reason: str) -> None:
@@ -110,8 +124,33 @@ def test_what_is_no_manifest_is_refused_with_the_reason(document: object, told: 
 
 def test_a_subject_and_annotations_are_taken() -> None:
     written = image(annotations={"a": "b"}, subject={"digest": "sha256:" + "d" * 64, "size": 1})
-    assert parsed(written) == parsed(image())
+    assert (parsed(written).subject, parsed(written).annotations) == ("sha256:" + "d" * 64, {"a": "b"})
+    assert parsed(written).digests == parsed(image()).digests, "what it describes need not be here"
     assert parsed({**image(), "annotations": None, "subject": None}) == parsed(image())
+
+
+def test_an_index_tells_its_artifact_type_and_subject() -> None:
+    subject = {"digest": B, "size": 1}
+    written = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [], "artifactType": "a/b", "subject": subject}
+    assert (parsed(written).artifact_type, parsed(written).subject) == ("a/b", B)
+
+
+def test_a_sha512_digest_is_one() -> None:
+    digest = "sha512:" + "e" * 128
+    assert parsed(image(layers=[{"digest": digest, "size": 1}])).digests == {A, digest}
+
+
+def test_layers_of_a_cache_that_an_index_lists_are_its_content() -> None:
+    """As BuildKit writes its caches: the layers and the configuration stand where images would."""
+    layer, config = "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.buildkit.cacheconfig.v0"
+    listed = [
+        {"digest": A, "size": 1, "mediaType": layer},
+        {"digest": B, "size": 2, "mediaType": config},
+        {"digest": C, "size": 3, "mediaType": OCI},
+    ]
+    found = parsed({"schemaVersion": 2, "mediaType": INDEX, "manifests": listed})
+    assert [each.digest for each in found.content] == [A, B]
+    assert (found.members, found.digests) == ({A, B, C}, {A, B, C})
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le"])
@@ -192,4 +231,4 @@ def test_a_valid_manifest_with_anything_in_it_is_read_or_refused(changes: dict[s
         manifest = parsed({**image(), **changes}, told)
     except Invalid:
         return
-    assert all(digest.startswith("sha256:") for digest in manifest.digests)
+    assert all(digest.startswith(("sha256:", "sha512:")) for digest in manifest.digests)

@@ -1,6 +1,7 @@
 """Uploads in progress are bounded, and their bytes are what arrived."""
 
 import errno
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.integration.registry.serving import Clock, chunks, digest_of
 from tinkbox.model.errors import Conflict, NotFound, TooLarge, TooMany, Unavailable
 from tinkbox.model.limits import DECLARED, UPLOAD_BYTES, UPLOADS, Limit, Limits
-from tinkbox.registry.blobs import PIECE, Blobs
+from tinkbox.registry.blobs import PIECE, Blobs, Usage
 from tinkbox.registry.uploads import Uploads
 
 
@@ -196,3 +197,56 @@ async def test_an_upload_that_met_a_full_disk_is_over(made: Made, monkeypatch: p
     with pytest.raises(NotFound):
         made.uploads.get("x", upload.id)
     assert made.files() == 0
+
+
+async def test_the_next_piece_comes_while_one_is_written(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = made.uploads.begin("x", "a")
+    came, write, sizes = threading.Event(), upload.staged.write, []
+
+    def waiting(chunk: bytearray) -> None:
+        assert came.wait(60)
+        sizes.append(len(chunk))
+        write(chunk)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"a" * PIECE
+        came.set()
+        yield b"b" * PIECE
+        yield b"c"
+
+    monkeypatch.setattr(upload.staged, "write", waiting)
+    await made.uploads.append(upload, pieces())
+    assert sizes == [PIECE, PIECE, 1]
+    assert upload.staged.digest == digest_of(b"a" * PIECE + b"b" * PIECE + b"c")
+
+
+async def test_a_piece_that_cannot_be_written_ends_an_upload_whose_next_one_came(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = made.uploads.begin("x", "a")
+
+    def full(_: bytearray) -> None:
+        raise Unavailable("the registry is full")
+
+    monkeypatch.setattr(upload.staged, "write", full)
+    with pytest.raises(Unavailable, match="is full"):
+        await made.uploads.append(upload, chunks(b"a" * 3 * PIECE, PIECE))
+    with pytest.raises(NotFound):
+        made.uploads.get("x", upload.id)
+    assert made.files() == 0
+    assert [made.limits.of(each).used for each in (UPLOADS, UPLOAD_BYTES)] == [0, 0]
+
+
+async def test_what_uploads_take_is_counted_and_given_back(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    kept, ended = made.uploads.begin("x", "a"), made.uploads.begin("x", "a")
+    for each in (kept, ended):
+        await made.uploads.append(each, chunks(b"x" * 1000))
+    assert (made.blobs.usage().incoming, made.blobs.usage().octets) == (2000, 0)
+    made.blobs.keep(kept.staged)
+    for each in (kept, ended):
+        made.uploads.end(each)
+        made.uploads.end(each)
+    with pytest.raises(Unavailable, match="over"):
+        ended.staged.write(b"too late")
+    assert made.blobs.usage() == Usage(blobs=1, octets=1000, incoming=0)

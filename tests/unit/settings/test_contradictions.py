@@ -170,3 +170,11 @@ def test_the_room_to_keep_free_is_less_than_there_is(tmp_path: Path) -> None:
 def test_room_to_keep_free_with_which_machines_hand_in_nothing_is_refused(tmp_path: Path) -> None:
     (problem,) = problems_of(tmp_path, "retention: {keep_free: 1MiB}")
     assert problem.startswith("retention.keep_free: expected at least 32MiB, not 1MiB: with less free machines hand in")
+
+
+def test_the_reserve_of_images_is_less_than_there_is(tmp_path: Path) -> None:
+    assert list(on_disk(loaded(tmp_path, ""), 40 << 20)) == []
+    settings = loaded(tmp_path, "images: {reserve: 2GiB}")
+    assert list(on_disk(settings, (2 << 30) + 1)) == []
+    (problem,) = on_disk(settings, 2 << 30)
+    assert str(problem).startswith("images.reserve: 2GiB can never be free: the disk of data")

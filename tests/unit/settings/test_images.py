@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.configured import loaded, problems_of
-from tinkbox.settings.images import MAX_STAND_INS
+from tinkbox.settings.images import MAX_STAND_INS, RESERVE
 
 
 def test_images_that_stand_in_are_read(tmp_path: Path) -> None:
@@ -30,3 +30,34 @@ def test_images_that_stand_in_are_read(tmp_path: Path) -> None:
 def test_what_cannot_stand_in_is_refused(tmp_path: Path, instead: str, problem: str) -> None:
     (found,) = problems_of(tmp_path, f"images: {{instead: {instead}}}")
     assert problem in found
+
+
+GIB, MIB = 1 << 30, 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("disk", "keep_free", "reserve"),
+    [
+        (100 * GIB, 512 * MIB, RESERVE),
+        (100 * GIB, 10 * GIB, 10 * GIB + RESERVE // 2),
+        (2 * GIB, 512 * MIB, 512 * MIB + 2 * GIB // 20),
+        (128 * MIB, 32 * MIB, 64 * MIB),
+        (64 * MIB, 32 * MIB, 32 * MIB),
+        (40 * MIB, 32 * MIB, 32 * MIB),
+    ],
+)
+def test_what_images_leave_to_others_is_fitted_to_the_disk(
+    tmp_path: Path, disk: int, keep_free: int, reserve: int
+) -> None:
+    assert loaded(tmp_path, "").images.reserve_on(disk, keep_free) == reserve
+    assert reserve >= keep_free
+    chosen = loaded(tmp_path, "images: {reserve: 40MiB}").images
+    assert chosen.reserve_on(disk, keep_free) == 40 * MIB
+
+
+def test_what_images_may_take_is_read(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "").images.most is None
+    assert loaded(tmp_path, "images: {most: 20GiB}").images.most == 20 * GIB
+    for text, problem in (("{most: 0}", "expected a size"), ("{reserve: 1MiB}", "expected at least 32MiB, not 1MiB")):
+        (found,) = problems_of(tmp_path, f"images: {text}")
+        assert problem in found

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.sprig.durations import duration, duration_round, parse, shown
+from tinkbox.gotemplate.values import Int64
+from tinkbox.sprig.durations import FUNCTIONS, duration, duration_round, parse, shown
 
 
 @given(st.integers(-(1 << 63) + 1, (1 << 63) - 1))
@@ -15,8 +16,13 @@ def test_small_durations_have_small_units() -> None:
     assert [shown(each) for each in (0, 1, 1_500, 2_000_000, -1_500_000_000)] == ["0s", "1ns", "1.5µs", "2ms", "-1.5s"]
 
 
-def test_seconds_may_be_a_number_or_a_text() -> None:
-    assert [duration(each) for each in (95, "95", "x", 1.5, None, True)] == ["1m35s", "1m35s", "0s", "0s", "0s", "0s"]
+def test_seconds_are_an_int64_or_a_text() -> None:
+    assert [duration(each) for each in (Int64(95), "95", "9" * 30)] == ["1m35s", "1m35s", "-1s"]
+    assert {duration(each) for each in ("x", 95, 1.5, None, True)} == {"0s"}
+
+
+def test_a_number_of_jinja2_is_an_int64() -> None:
+    assert (FUNCTIONS["duration"](95), FUNCTIONS["durationRound"](95_000_000_000)) == ("1m35s", "1m")
 
 
 def test_rounding_leaves_the_largest_unit_and_the_sign_out() -> None:

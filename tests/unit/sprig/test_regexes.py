@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.gotemplate.values import GoError
+from tinkbox.gotemplate.values import GoError, NilStrings
 from tinkbox.sprig.regexes import FUNCTIONS, find_all, match, quote_meta, replace_all, replace_all_literal, split
 
 
@@ -40,7 +40,7 @@ def test_references_are_to_groups_by_number_or_name(replacement: str, result: st
 def test_a_text_is_split_into_so_many_pieces() -> None:
     assert split(",", "a,b,c", -1) == ["a", "b", "c"]
     assert split(",", "a,b,c", 2) == ["a", "b,c"]
-    assert split(",", "a,b,c", 0) == []
+    assert split(",", "a,b,c", 0) == NilStrings()
     assert split("", "abc", -1) == ["a", "b", "c"]
 
 

@@ -800,6 +800,13 @@ def test_of_machines_of_one_name_a_question_has_the_mac(key: str, asked: str) ->
     assert view.question.names == ["node1 (08:00:27:00:00:01)", "node1 (08:00:27:00:00:02)", "node3"]
 
 
+def test_of_machines_of_one_name_a_question_has_the_id_where_there_is_no_mac() -> None:
+    alike = [replace(machine(each, name="node1", work=work(State.RUNNING)), mac="") for each in (1, 2)]
+    view, _ = typed(of(snapshot(*alike)), "*", "a")
+    assert view.question is not None
+    assert view.question.names == [f"node1 ({each.id[:8]})" for each in alike]
+
+
 @pytest.mark.parametrize("key", ["u", Key.ESCAPE])
 def test_marks_are_taken_away(key: str) -> None:
     view, _ = typed(three_failed(), "/", *"failed", Key.ENTER, "*", key)

@@ -52,11 +52,11 @@ class FakeHelper:
         self._say(f"started {self._run} 7")
         self.output += self._program.output
         self._program.work(self._spec)
-        return None if self._program.lasts else self._ended(self._program.next_exit_code())
+        return None if self._program.lasts else self._ended(self._program.next_exit_code(), self._program.exits)
 
-    def _ended(self, code: int) -> int | None:
+    def _ended(self, code: int, exits: bool = False) -> int | None:
         self._program = None
-        self._say(f"exited {self._run} {code}")
+        self._say(f"exited {self._run} {code} {'exit' if exits or code <= 128 else 'signal'}")
         if "after" in self._policy() or (code and "on-failure" in self._policy()):
             return self._hold("failure" if code else "after")
         return code

@@ -13,7 +13,7 @@ from tests.unit.worker.programs import Program
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.journal import Standing
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand, nobody_listens
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.journal import Answer
@@ -79,7 +79,7 @@ class FakeContainer:
 class FakeRuntime:
     """`programs` by image, or by image and first word of the command; `removed` holds what was removed.
 
-    While `pulls` is cleared no image arrives; while `away` is set nothing answers.
+    While `pulls` is cleared no image arrives, but its registry answers when there are `layers`; while `away` is set nothing answers.
     """
 
     def __init__(self, programs: Mapping[str, Program], faults: Faults | None = None) -> None:
@@ -92,6 +92,8 @@ class FakeRuntime:
         self.pulls = asyncio.Event()
         self.pulls.set()
         self.away = False
+        self.layers = False
+        self.networks = {"host", "none"}
         self._numbers = count(1)
 
     @property
@@ -103,11 +105,19 @@ class FakeRuntime:
         """How often a process of this role began."""
         return sum(each.starts for each in self.ever if each.spec.labels.get("tinkbox.role") == role)
 
+    async def has_network(self, name: str) -> bool:
+        return name in self.networks
+
+    async def process(self) -> int:
+        return 0
+
     async def shares_mounts(self) -> bool:
         return False
 
-    async def pull(self, image: str) -> str:
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
         number = self._call("pull")
+        if self.layers:
+            heard()
         await self.pulls.wait()
         if image not in self.programs:
             raise ContainerFailed("ImageNotFound", f"no image {image}")

@@ -10,7 +10,7 @@ from tinkbox.runtime import ContainerSpec
 class Program:
     """What the process in a container does: print, work on its files, end; `lasts` until it is stopped.
 
-    Run once more it ends with the next of `exit_codes`.  It does not mind the signal that it `ignores`.
+    Run once more it ends with the next of `exit_codes`.  With `exits` no signal ends it, whatever its code looks like.  It does not mind the signal that it `ignores`.
     """
 
     output: bytes = b""
@@ -18,6 +18,7 @@ class Program:
     exit_codes: list[int] = field(default_factory=list)
     error: str = ""
     out_of_memory: bool = False
+    exits: bool = False
     lasts: bool = False
     ignores: list[str] = field(default_factory=list)
     work: Callable[[ContainerSpec], None] = lambda spec: None

@@ -7,16 +7,17 @@ from hypothesis import strategies as st
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import MAX_REASON, Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON, Order
+from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure
 
 TAIL = ("first", "last")
 SILENT = Told("", "")
+NOT_ONE = "is not one CamelCase word, of at most 128 letters and digits: InvalidReason stands in its place"
 SAID = Told("DiskTooSmall", "the image needs 8 GB")
 
 
@@ -43,6 +44,19 @@ def test_an_action_that_said_nothing_gets_a_general_reason(code: int, signal: st
     )
 
 
+@pytest.mark.parametrize("code", [137, 139, 143])
+def test_a_process_that_no_signal_ended_exited_whatever_its_code_looks_like(code: int) -> None:
+    outcome = failed(code, tail=(), killed=False)
+    assert (outcome.reason, outcome.signal, outcome.exit_code) == ("NonZeroExit", "", code)
+    assert outcome.message.startswith(f"the action ended with exit code {code}, as a shell does whose command SIG")
+    assert failed(code, killed=True) == failed(code)
+
+
+def test_a_process_that_exited_did_not_go_with_its_engine() -> None:
+    assert failed(137, killed=False, engine_was_away=True).reason == "NonZeroExit"
+    assert failed(137, killed=True, engine_was_away=True).reason == "EngineRestarted"
+
+
 def test_without_output_there_is_no_last_line_and_a_long_one_is_cut() -> None:
     assert failed(3, tail=()).message == "the action ended with exit code 3"
     assert len(failed(3, tail=("x" * 5000,)).message) < 400
@@ -54,12 +68,12 @@ def test_without_output_there_is_no_last_line_and_a_long_one_is_cut() -> None:
         (SAID, "DiskTooSmall", "the image needs 8 GB"),
         (Told("DiskTooSmall", ""), "DiskTooSmall", "the action ended with exit code 3; the last it printed: last"),
         (Told("", "words"), "NonZeroExit", "words"),
-        (Told("disk too small", ""), "InvalidReason", "the action's reason 'disk too small' is not one CamelCase word"),
-        (Told("9x", "words"), "InvalidReason", "the action's reason '9x' is not one CamelCase word; words"),
+        (Told("disk too small", ""), "InvalidReason", f"the action's reason 'disk too small' {NOT_ONE}"),
+        (Told("9x", "words"), "InvalidReason", f"the action's reason '9x' {NOT_ONE}; words"),
         (
             Told("R" * (MAX_REASON + 1), ""),
             "InvalidReason",
-            f"the action's reason '{'R' * 129}' is not one CamelCase word",
+            f"the action's reason '{'R' * 129}' {NOT_ONE}",
         ),
     ],
 )

@@ -21,12 +21,14 @@ from tinkbox.api.routes import (
     hardware,
     hardware_changes,
     images,
+    kept_documents,
     labels,
     leases,
     lost_histories,
     metadata,
     metrics,
     names,
+    openapi,
     osie,
     rollouts,
     seen,
@@ -40,7 +42,9 @@ from tinkbox.api.routes import (
 )
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
 from tinkbox.engine.applying.applying import Applying
+from tinkbox.engine.applying.creation import Creation
 from tinkbox.engine.applying.exporting import Exporting
+from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.additions import Additions
@@ -61,6 +65,7 @@ from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.lost_histories import LostHistories
+from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
@@ -78,7 +83,8 @@ class OperatorDoor:
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
-    `refused_tokens` how many were not valid; `progress` tells how far an action is that runs.
+    `refused_tokens` how many were not valid; `progress` tells how far an action is that runs; `notes_on_machine` what of a
+    machine's document is not honoured.
     """
 
     machines: Machines
@@ -94,7 +100,10 @@ class OperatorDoor:
     templates: Templates
     workflows: Workflows
     applying: Applying
+    creation: Creation
+    shortages: Shortages
     exporting: Exporting
+    kept_documents: KeptDocuments
     workflow_plans: WorkflowPlans
     rollouts: Rollouts
     overview: Overview
@@ -116,10 +125,15 @@ class OperatorDoor:
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
+    notes_on_machine: hardware.NotesOn = lambda machine: machine.notes
     refused_tokens: Callable[[], int] = int
     ssh_keys: Sequence[str] = ()
 
     def routes(self) -> list[web.RouteDef]:
+        described = self._described()
+        return [*described, *openapi.routes(described)]
+
+    def _described(self) -> list[web.RouteDef]:
         return [
             *hardware.routes(
                 self.machines,
@@ -129,6 +143,7 @@ class OperatorDoor:
                 self.discovery,
                 self.firmware_traits,
                 self.lost_histories,
+                self.notes_on_machine,
                 self.server,
                 self.registry,
             ),
@@ -136,7 +151,7 @@ class OperatorDoor:
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign),
-            *templates.routes(self.templates, self.machines),
+            *templates.routes(self.templates, self.machines, self.shortages),
             *workflows.routes(
                 self.workflows,
                 self.machines,
@@ -148,9 +163,13 @@ class OperatorDoor:
                 self.workflow_plans,
                 self.osie,
                 self.rollouts,
+                self.creation,
             ),
-            *hardware_changes.routes(self.machines, self.imports, self.machine_changes, self.departures),
+            *hardware_changes.routes(
+                self.machines, self.imports, self.machine_changes, self.departures, self.notes_on_machine
+            ),
             *apply.routes(self.applying, self.exporting, self.machines.known),
+            *kept_documents.routes(self.kept_documents),
             *workflow_plans.routes(self.workflow_plans, self.osie),
             *labels.routes(self.machines, self.templates, self.workflows),
             *rollouts.routes(self.rollouts, self.osie, self.progress),

@@ -4,20 +4,21 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import may_look, needing, needing_either, require, require_for
+from tinkbox.api.answers import Json
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document, time
+from tinkbox.api.json_values import Document, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
 from tinkbox.api.requests import declared_only, large_object_of, made_at, takes, text_field
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
-from tinkbox.engine.applying.exporting import Asked, Exported, Exporting, Kind, parse_asked
+from tinkbox.engine.applying.exporting import AnyKind, Asked, Exported, Exporting, Kind, parse_asked
 from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.applying.reading import SourceFile
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -25,6 +26,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.declaration import RETIRED_KEY
 from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.kept_documents import KeptKind
 from tinkbox.model.labels import parse_selector
 from tinkbox.wire.messages.json_fields import flag, mapping, texts
 
@@ -32,12 +34,63 @@ from tinkbox.wire.messages.json_fields import flag, mapping, texts
 MAX_BODY: Final = 2 * MAX_APPLIED
 # Of that JSON: a name and a text for each file, and a time for each id that may be deleted.
 MAX_VALUES: Final = 100_000
-APPLIED: Final = ("files", "dry_run", "diff", "prune", "agreed", "confirm_wipe")
+
+
+class FileWish(TypedDict):
+    name: str
+    text: str
+
+
+class ApplyWish(TypedDict, total=False):
+    """`prune` selects by labels; `agreed` has the `created_at` of what may be pruned, by its id."""
+
+    files: Required[list[FileWish]]
+    dry_run: bool
+    diff: bool
+    prune: str | None
+    agreed: dict[str, str] | list[str]
+    confirm_wipe: bool
+    require_images: bool
+    strict: bool
+
+
+class ResultDocument(NamedIdentity):
+    """`old` and `new` are there with `diff`."""
+
+    kind: str
+    key: str
+    outcome: Outcome
+    why: str
+    created_at: NotRequired[Time | None]
+    old: NotRequired[Manifest | None]
+    new: NotRequired[Manifest | None]
+
+
+class AppliedDocument(TypedDict):
+    dry_run: bool
+    results: list[ResultDocument]
+    notes: list[ProblemFields]
+
+
+class ExportedDocument(TypedDict):
+    kind: AnyKind
+    name: str
+    manifest: Manifest
+
+
+class LeftOut(ExportedDocument):
+    key: str
+
+
+class ExportDocument(TypedDict):
+    items: list[ExportedDocument]
+    left_out: list[LeftOut]
+    notes: list[ProblemFields]
 
 
 def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> list[web.RouteDef]:
-    @takes(body=APPLIED)
-    async def apply(request: web.Request) -> web.Response:
+    @takes(body=ApplyWish)
+    async def apply(request: web.Request) -> Json[AppliedDocument]:
         """Have machines, templates and workflows become what `files` declare; with `dry_run` only what would change."""
         # Nothing refers to the body once it is read: it may be as large as all that is read of it.
         document = await asyncio.to_thread(large_object_of, await body_of(request, MAX_BODY), MAX_VALUES)
@@ -52,8 +105,11 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
             prune=parse_selector(text_field(document, "prune")) if prune is not None else None,
             agreed=_agreed(document),
             confirm_wipe=flag(document, "confirm_wipe"),
+            require_images=flag(document, "require_images"),
+            strict=flag(document, "strict"),
             apart=Right.OPERATE not in who.rights,
             reasons=not rehearsal or may_look(request),
+            looks=may_look(request),
         )
         async with unless_gone(request, changes=not rehearsal):
             applied = await applying.apply(files_of(document), wish, who.name)
@@ -64,12 +120,12 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
         return await _told(applied, known, whole=whole, rehearsal=rehearsal)
 
     @takes(several=("what", "label"))
-    async def export(request: web.Request) -> web.Response:
-        """Machines and templates as files for `apply`; `what` names kinds, or single ones."""
+    async def export(request: web.Request) -> Json[ExportDocument]:
+        """Machines, templates and kept documents as files for `apply`; `what` names kinds, or single ones."""
         query = Query(request)
         asked = [parse_asked(each) for each in request.query.getall("what", ())]
         selector = query.selector()
-        wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE)]
+        wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE), *map(Asked, KeptKind)]
         found = await exporting.export(wanted, selector if selector.requirements else None)
         listed = {
             "items": await encoded(found.documents, lambda each: _document(each, each.manifest)),
@@ -86,7 +142,7 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
     ]
 
 
-def _document(exported: Exported, manifest: Manifest) -> Document:
+def _document(exported: Exported, manifest: Manifest) -> ExportedDocument:
     return {"kind": exported.kind, "name": exported.name, "manifest": manifest}
 
 
@@ -132,7 +188,7 @@ def _file(entry: Any) -> SourceFile:
     return SourceFile(name=text_field(entry, "name"), text=text)
 
 
-async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsal: bool) -> web.Response:
+async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsal: bool) -> Json[AppliedDocument]:
     """`whole` adds what each was and is."""
     results = await encoded(
         applied.results, lambda each: _result(each, applied.shared, known, whole=whole, rehearsal=rehearsal)
@@ -140,7 +196,9 @@ async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsa
     return json_object({"dry_run": rehearsal}, {"results": results, "notes": await encoded(applied.notes, asdict)})
 
 
-def _result(result: Result, shared: Collection[str], known: KnownMachines, *, whole: bool, rehearsal: bool) -> Document:
+def _result(
+    result: Result, shared: Collection[str], known: KnownMachines, *, whole: bool, rehearsal: bool
+) -> ResultDocument:
     """`key` is what means it and no other, as far as it is there; `shared` are names of several workflows.
 
     What is pruned has its `created_at` too, for `agreed`.
@@ -152,7 +210,7 @@ def _result(result: Result, shared: Collection[str], known: KnownMachines, *, wh
         key = known.key(known.find(result.id).hardware)
     elif result.kind == Kind.WORKFLOW and (result.name in shared or known.means_any(result.name)):
         key = identity or result.name
-    told: Document = {
+    told: ResultDocument = {
         "kind": result.kind,
         "name": result.name,
         "id": identity,
@@ -162,4 +220,6 @@ def _result(result: Result, shared: Collection[str], known: KnownMachines, *, wh
     }
     if result.created_at is not None:
         told["created_at"] = time(result.created_at)
-    return {**told, "old": result.old, "new": result.new} if whole else told
+    if whole:
+        told["old"], told["new"] = result.old, result.new
+    return told

@@ -2,23 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document, outcome, time
+from tinkbox.api.json_values import Document, NamedIdentity, OutcomeDocument, Time, outcome, time
 from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
-from tinkbox.api.named_machines import named_machine
+from tinkbox.api.named_machines import NamedMachine, named_machine
 from tinkbox.api.requests import key_of, read_object, read_options, takes, to_change
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
-from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Verb, Verdict, verdicts
+from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Kind, Verb, Verdict, verdicts
+from tinkbox.model.breakpoint import Breakpoints as ArmedPlaces
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.key_kinds import ToChange
@@ -29,9 +31,73 @@ from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.breakpoints import verdict_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text, texts
 
-PLACES = ("on_failure", "before", "after")
-CHANGE = (*PLACES, "timeout", "on_expiry")
-VERDICT = ("verb", "why", "fresh", "command", "environment", "hold")
+
+class PlacesWish(TypedDict, total=False):
+    on_failure: bool | None
+    before: list[str]
+    after: list[str]
+
+
+class BreakpointsWish(PlacesWish, total=False):
+    """`timeout` is seconds or a duration such as 30m."""
+
+    timeout: int | str | None
+    on_expiry: Verb | None
+
+
+class VerdictWish(TypedDict, total=False):
+    verb: Required[Verb]
+    why: str
+    fresh: bool
+    command: list[str] | None
+    environment: dict[str, str]
+    hold: str
+
+
+class ExtensionWish(TypedDict, total=False):
+    seconds: int | str
+    why: str
+
+
+PLACES = tuple(PlacesWish.__annotations__)
+CHANGE = tuple(BreakpointsWish.__annotations__)
+VerdictDocument = Annotated[Document, Verdict]
+
+
+class HoldDocument(TypedDict):
+    id: str
+    workflow_id: str
+    task: str
+    action: str
+    worker: str
+    attempt: str
+    sequence: int
+    kind: Kind
+    since: Time | None
+    deadline: Time | None
+    timeout: int
+    on_expiry: Verb
+    outcome: OutcomeDocument | None
+    container: bool
+    in_place: bool
+    verdicts: list[Verb]
+    verdict: VerdictDocument | None
+    decided_at: Time | None
+    ended_at: Time | None
+
+
+class BreakpointsDocument(NamedIdentity):
+    state: State
+    armed: Annotated[Document, ArmedPlaces]
+    held: HoldDocument | None
+
+
+class BreakpointsOfMachines(BreakpointsDocument):
+    machines: list[NamedMachine]
+
+
+class BreakpointsWithHolds(BreakpointsOfMachines):
+    holds: list[HoldDocument]
 
 
 # One that is held, and waits for its verdict, is RUNNING as well.
@@ -75,34 +141,33 @@ class _BreakpointDoor:
         self._machines = machines
 
     @takes("machine", "limit", "sort", several=("state", "label"))
-    async def list_all(self, request: web.Request) -> web.Response:
+    async def list_all(self, request: web.Request) -> Json[list[BreakpointsOfMachines]]:
         """The unfinished workflows that are held, or have a breakpoint armed."""
         query = Query(request)
         wanted = WorkflowListing(
             machine=self._machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
             selector=query.selector(),
         )
-        documents = await in_slices(
-            lambda each: {**breakpoints_document(each), "machines": self._machines_of(each.workflow)},
-            await self._breakpoints.all(wanted),
-        )
+        documents = await in_slices(self._of_machines, await self._breakpoints.all(wanted))
         return await listed(request, documents, filters=FILTERS, sorts=SORTS, words={"state": State})
 
-    def _machines_of(self, workflow: Workflow) -> list[Document]:
+    def _of_machines(self, standing: Standing) -> BreakpointsOfMachines:
+        return {**breakpoints_document(standing), "machines": self._machines_of(standing.workflow)}
+
+    def _machines_of(self, workflow: Workflow) -> list[NamedMachine]:
         return [
             named_machine(self._machines, each) for each in dict.fromkeys(one.action.worker for one in workflow.actions)
         ]
 
     @takes("to_change")
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request) -> Json[BreakpointsWithHolds]:
         """What is armed of a workflow, and every hold; `to_change` as for its state."""
         standing = await self._breakpoints.standing(key_of(request), to_change(request))
         made = await self._workflows.attempts(standing.workflow.id)
-        named = {"machines": self._machines_of(standing.workflow)}
-        return web.json_response({**breakpoints_document(standing), **named, "holds": hold_documents(standing, made)})
+        return answered({**self._of_machines(standing), "holds": hold_documents(standing, made)})
 
-    @takes(body=CHANGE)
-    async def arm(self, request: web.Request) -> web.Response:
+    @takes(body=BreakpointsWish)
+    async def arm(self, request: web.Request) -> Json[BreakpointsDocument]:
         """Arm breakpoints."""
         change = change_from_document(await read_object(request))
         if change.on_failure is False:
@@ -112,8 +177,8 @@ class _BreakpointDoor:
         log_change(request, "breakpoints armed", workflow_id)
         return await self._standing(request, workflow_id)
 
-    @takes(body=PLACES)
-    async def clear(self, request: web.Request) -> web.Response:
+    @takes(body=PlacesWish)
+    async def clear(self, request: web.Request) -> Json[BreakpointsDocument]:
         """Clear breakpoints; with nothing named, everything is cleared."""
         document = await read_options(request)
         change = change_from_document(document, PLACES) if document else None
@@ -122,8 +187,8 @@ class _BreakpointDoor:
         log_change(request, "breakpoints cleared", workflow_id)
         return await self._standing(request, workflow_id)
 
-    @takes(body=VERDICT)
-    async def decide(self, request: web.Request) -> web.Response:
+    @takes(body=VerdictWish)
+    async def decide(self, request: web.Request) -> Json[HoldDocument]:
         """Give the verdict on what is held; refused when it is not the hold of this `id` any more that is meant as `hold`."""
         given = await read_object(request)
         verdict = verdict_from_document({**given, "who": caller(request).name})
@@ -133,8 +198,8 @@ class _BreakpointDoor:
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
         return await self._answer(request, hold)
 
-    @takes(body=("seconds", "why"))
-    async def extend(self, request: web.Request) -> web.Response:
+    @takes(body=ExtensionWish)
+    async def extend(self, request: web.Request) -> Json[HoldDocument]:
         """Let a hold last longer; `seconds` is a number or a duration such as 30m."""
         document = await read_options(request)
         seconds = _seconds(document.get("seconds", DEFAULT_HOLD_SECONDS))
@@ -143,18 +208,18 @@ class _BreakpointDoor:
         log_change(request, "hold extended", hold.workflow_id)
         return await self._answer(request, hold)
 
-    async def _standing(self, request: web.Request, workflow_id: str) -> web.Response:
+    async def _standing(self, request: web.Request, workflow_id: str) -> Json[BreakpointsDocument]:
         told = breakpoints_document(await self._breakpoints.standing(workflow_id))
         # What is held has output of the action, and what others decided.
-        return web.json_response(told if may_look(request) else {**told, "held": None})
+        return answered(told if may_look(request) else {**told, "held": None})
 
-    async def _answer(self, request: web.Request, hold: Hold) -> web.Response:
+    async def _answer(self, request: web.Request, hold: Hold) -> Json[HoldDocument]:
         workflow = await self._workflows.get(hold.workflow_id)
         made = await self._workflows.attempts(hold.workflow_id)
         position = next(each.position for each in made if each.token == hold.attempt)
         if not may_look(request) and hold.outcome is not None:
             hold = replace(hold, outcome=Outcome(state=hold.outcome.state, reason=hold.outcome.reason))
-        return web.json_response(hold_document(hold, workflow.actions[position].action))
+        return answered(hold_document(hold, workflow.actions[position].action))
 
 
 def _waits(workflow: Mapping[str, Any]) -> bool:
@@ -181,7 +246,7 @@ def _seconds(value: object) -> int:
     return value if isinstance(value, int) else parse_duration(value)
 
 
-def breakpoints_document(standing: Standing) -> Document:
+def breakpoints_document(standing: Standing) -> BreakpointsDocument:
     """What is armed of a workflow, and the hold it is in, if any."""
     flow = standing.workflow
     return {
@@ -193,7 +258,7 @@ def breakpoints_document(standing: Standing) -> Document:
     }
 
 
-def hold_documents(standing: Standing, made: Sequence[Attempt]) -> list[Document]:
+def hold_documents(standing: Standing, made: Sequence[Attempt]) -> list[HoldDocument]:
     """Every hold of a workflow, oldest first; `made` are its attempts."""
     positions = {each.token: each.position for each in made}
     actions = standing.workflow.actions
@@ -204,7 +269,7 @@ def hold_documents(standing: Standing, made: Sequence[Attempt]) -> list[Document
     ]
 
 
-def hold_document(each: Hold, action: PlannedAction) -> Document:
+def hold_document(each: Hold, action: PlannedAction) -> HoldDocument:
     """A hold of an action; `verdicts` are those that may be given on it, none when it has one."""
     return {
         "id": each.id,
@@ -229,7 +294,7 @@ def hold_document(each: Hold, action: PlannedAction) -> Document:
     }
 
 
-def held_document(standing: Standing) -> Document | None:
+def held_document(standing: Standing) -> HoldDocument | None:
     """The hold that a workflow is in; what is being stopped is not held."""
     found = standing.hold
     if found is None or standing.workflow.state is not State.RUNNING:
@@ -238,5 +303,5 @@ def held_document(standing: Standing) -> Document | None:
     return hold_document(found, action)
 
 
-def _verdict(given: Verdict | None) -> Document | None:
+def _verdict(given: Verdict | None) -> VerdictDocument | None:
     return asdict(given) if given else None

@@ -2,33 +2,64 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
+from tinkbox.api.json_values import Document, NamedIdentity, Time
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import key_of, read_options, takes
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
-from tinkbox.model.discovery import Stranger
+from tinkbox.model.agent_attributes import agent_attributes
+from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.wire.messages.json_fields import flag, mapping, text
 
-WORDS = ("name", "address", "gateway", "template", "hardware", "confirm_wipe")
+
+class AcceptanceWish(TypedDict, total=False):
+    name: str
+    address: str
+    gateway: str
+    template: str
+    hardware: dict[str, str]
+    confirm_wipe: bool
+
+
+class DiscoveredDocument(TypedDict):
+    mac: str
+    standing: Standing
+    port: str
+    architecture: str
+    first_seen: Time
+    last_seen: Time
+    problem: str
+    summary: str
+    inventory: Annotated[Document, Inventory] | None
+    attributes: Document | None
+
+
+class AcceptedDocument(NamedIdentity):
+    workflow: str
+
+
+class RefusedDocument(TypedDict):
+    mac: str
 
 
 def routes(discovery: Discovery) -> list[web.RouteDef]:
     """`accept` answers with the machine's id and name, and the workflow's id, empty without a template."""
 
-    async def show(_: web.Request) -> web.Response:
+    async def show(_: web.Request) -> Json[list[DiscoveredDocument]]:
         """The unknown machines that introduced themselves."""
         return await json_list(discovery.all(), stranger)
 
-    @takes(body=WORDS)
-    async def accept(request: web.Request) -> web.Response:
+    @takes(body=AcceptanceWish)
+    async def accept(request: web.Request) -> Json[AcceptedDocument]:
         """Register one, and make its workflow where a `template` is named."""
         document = await read_options(request)
         enrolled = await discovery.accept(
@@ -44,15 +75,14 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
         hardware = enrolled.hardware
         log_change(request, "hardware accepted", hardware.id)
         log_change(request, "workflow created", *filter(None, [enrolled.workflow_id]))
-        answer = {"id": hardware.id, "name": hardware.name, "workflow": enrolled.workflow_id}
-        return web.json_response(answer, status=201)
+        return answered({"id": hardware.id, "name": hardware.name, "workflow": enrolled.workflow_id}, status=201)
 
-    async def refuse(request: web.Request) -> web.Response:
+    async def refuse(request: web.Request) -> Json[RefusedDocument]:
         """Stop answering one."""
         mac = _mac(request)
         await discovery.refuse(mac)
         log_change(request, "unknown machine refused", mac)
-        return web.json_response({"mac": mac})
+        return answered({"mac": mac})
 
     return [
         *needing(Right.LOOK, *in_turn(web.get("/v1/discovered", show))),
@@ -64,8 +94,8 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
     ]
 
 
-def stranger(found: Stranger) -> dict[str, Any]:
-    """A machine that nobody knows, as a document; `inventory` is None until it told."""
+def stranger(found: Stranger) -> DiscoveredDocument:
+    """A machine that nobody knows, as a document; `inventory` is None until it told, and `attributes` is what rule sets match on."""
     return {
         "mac": found.mac,
         "standing": found.standing,
@@ -76,6 +106,7 @@ def stranger(found: Stranger) -> dict[str, Any]:
         "problem": found.problem,
         "summary": summary(found.inventory) if found.inventory else "",
         "inventory": _document(found.inventory) if found.inventory else None,
+        "attributes": agent_attributes(found.inventory) if found.inventory else None,
     }
 
 

@@ -3,15 +3,16 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from typing import Final
+from typing import Annotated, Final, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api import event_stream
 from tinkbox.api.access import caller, needing
+from tinkbox.api.answers import Media
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
-from tinkbox.api.json_values import Document, time
+from tinkbox.api.json_values import Document, Time, time
 from tinkbox.api.long_answers import turn
 from tinkbox.api.requests import is_number, number, takes
 from tinkbox.engine.turns import in_slices
@@ -22,9 +23,21 @@ from tinkbox.model.workflow import Event
 AT_ONCE: Final = 200
 
 
+class EventHead(TypedDict):
+    """What every event has; beside it stands what an event of its kind tells."""
+
+    workflow_id: str
+    number: int
+    at: Time | None
+    kind: str
+
+
+EventDocument = Annotated[Document, EventHead]
+
+
 def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
     @takes("after")
-    async def watch(request: web.Request) -> web.StreamResponse:
+    async def watch(request: web.Request) -> Annotated[web.StreamResponse, Media((EVENT_STREAM,))]:
         """Every new event, and first those behind `after`, or behind the `Last-Event-ID` of who goes on."""
         reached = request.headers.get("Last-Event-ID", "")
         wanted = number(request, "after")
@@ -62,11 +75,11 @@ async def stream_events(
             await source.changed(event_stream.LOOK_EVERY)
 
 
-def event_document(fact: Event) -> Document:
-    return {
+def event_document(fact: Event) -> EventDocument:
+    head: EventHead = {
         "workflow_id": fact.workflow_id,
         "number": fact.number,
         "at": time(fact.at),
         "kind": fact.kind,
-        **dict(fact.data),
     }
+    return {**head, **fact.data}

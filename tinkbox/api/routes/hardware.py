@@ -1,35 +1,38 @@
 """`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document, time
+from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query, Reads, selected
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, takes, text_field, to_change
 from tinkbox.api.routes import discovered
-from tinkbox.api.routes.lost_histories import lost_document
+from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
-from tinkbox.engine.documents.kubernetes import has_objects, slips_of_2020, take_hardware
+from tinkbox.engine.documents.kubernetes import has_objects, slips_of_2020, take_hardware, with_lines
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
-from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.machines.machines import Failure, Machines, MachineStatus
 from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.departures import Departures
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
+from tinkbox.model.boot import Stage
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Problem
-from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import Hardware, MacAddress, name_of, parse_hardware, primary
+from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
+from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of, parse_hardware
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.machine_state import MachineState
@@ -44,7 +47,7 @@ FILTERS: Reads[MachineStatus, Collection[str]] = {"state": lambda status: [statu
 # What a list is sorted by.
 SORTS: Reads[MachineStatus, Any] = {
     "name": lambda status: natural(name_of(status.hardware)),
-    "ip": lambda status: primary(status.hardware).address,
+    "ip": lambda status: address_of(status.hardware),
     "state": lambda status: status.state,
     "created_at": lambda status: status.created_at,
     "updated_at": lambda status: status.updated_at,
@@ -52,7 +55,108 @@ SORTS: Reads[MachineStatus, Any] = {
     "since": lambda status: status.retired.at if status.retired else status.stage_at or status.created_at,
     "last_contact": lambda status: status.last_contact,
 }
-ADDED = ("mac", "name", "address", "gateway", "interface_macs", "ssh_keys", "disks", "labels")
+# What of a machine's document is not honoured.
+NotesOn = Callable[[Hardware], Iterable[Problem]]
+
+
+class MachineWish(TypedDict, total=False):
+    mac: Required[str]
+    name: str
+    address: str
+    gateway: str
+    interface_macs: list[str]
+    ssh_keys: list[str]
+    disks: list[str]
+    labels: dict[str, str]
+
+
+class TpmWish(TypedDict):
+    sha256: str
+
+
+class InterfaceDocument(TypedDict):
+    mac: str
+    address: str
+    netmask: str
+    gateway: str
+    hostname: str
+
+
+class TpmDocument(TypedDict):
+    accepted: str
+    shown: str
+
+
+class RetiredDocument(TypedDict):
+    at: Time | None
+    who: str
+    reason: str
+
+
+class HardwareKey(NamedIdentity):
+    """Which machine it is."""
+
+    mac: str
+
+
+class HardwareDocument(HardwareKey):
+    key: str
+    state: MachineState
+    failure: Annotated[Document, Failure] | None
+    labels: dict[str, str]
+    interfaces: list[InterfaceDocument]
+    ticket: bool
+    installed: bool
+    boots: int
+    parked: str
+    stage: Stage | Literal[""]
+    stage_at: Time | None
+    stalled: str
+    tpm: TpmDocument
+    last_contact: Time | None
+    created_at: Time | None
+    updated_at: Time | None
+    retired: RetiredDocument | None
+    document: Document
+
+
+# The first for those who may look.
+ChangedHardware = HardwareDocument | HardwareKey
+
+
+class HabitsDocument(TypedDict):
+    secure_boot: bool
+    local_boot: LocalBoot | Literal[""]
+    proven: bool
+
+
+class NoteDocument(TypedDict):
+    number: int
+    at: Time | None
+    who: str
+    text: str
+
+
+class LostHistoryField(TypedDict, total=False):
+    lost_history: LostDocument
+
+
+class ShownHardware(HardwareDocument, LostHistoryField):
+    habits: HabitsDocument
+    inventory: Document | None
+    notes: list[NoteDocument]
+
+
+class PushedDocument(Identity):
+    pushed: list[HardwareKey]
+    notes: list[ProblemFields]
+
+
+class CredentialDocument(TypedDict):
+    server: str
+    registry: str
+    worker: str
+    token: str
 
 
 def routes(
@@ -63,13 +167,17 @@ def routes(
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
     lost_histories: LostHistories,
+    notes_on: NotesOn,
     server: str,
     registry: str,
 ) -> list[web.RouteDef]:
-    """`habits_of` is what was learned of a machine's firmware; `server` and `registry` are how machines reach the node door."""
+    """`habits_of` is what was learned of a machine's firmware, `notes_on` what of a document is not honoured.
+
+    `server` and `registry` are how machines reach the node door.
+    """
 
     @takes("limit", "sort", several=("state", "label"))
-    async def show_list(request: web.Request) -> web.Response:
+    async def show_list(request: web.Request) -> Json[list[HardwareDocument]]:
         """The machines."""
         query = Query(request)
         # Those out of service are in the list of who asks for them.
@@ -79,14 +187,14 @@ def routes(
         return await json_list(shown, hardware_document, {HEADER: str(total)})
 
     @takes(body=None)
-    async def push(request: web.Request) -> web.Response:
+    async def push(request: web.Request) -> Json[PushedDocument]:
         """Register or change the machines of documents, in the format of 2020 or of Kubernetes."""
-        answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT))
+        answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT), notes_on)
         log_change(request, "hardware pushed", *(each["id"] for each in answer["pushed"]))
-        return web.json_response(answer)
+        return answered(answer)
 
-    @takes(body=ADDED)
-    async def add(request: web.Request) -> web.Response:
+    @takes(body=MachineWish)
+    async def add(request: web.Request) -> Json[HardwareDocument]:
         """Register a machine in a person's words."""
         document = await read_object(request)
         hardware = await additions.add(
@@ -94,10 +202,10 @@ def routes(
         )
         log_change(request, "hardware added", hardware.id)
         made = hardware_document(await machines.get(hardware.id))
-        return web.json_response(made, status=201)
+        return answered(made, status=201)
 
     @takes("to_change")
-    async def show(request: web.Request) -> web.Response:
+    async def show(request: web.Request) -> Json[ShownHardware]:
         """A machine with its inventory and its notes; `to_change=delete` and `to_change=retire` are refused as these are without force."""
         match to_change(request):
             case ToChange.DELETE:
@@ -108,46 +216,46 @@ def routes(
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
         lost = (await lost_histories.by_machine()).get(status.hardware.id)
-        return web.json_response(
+        return answered(
             {
                 **hardware_document(status),
                 "habits": learned,
                 "inventory": told,
                 "notes": notes_document(await changes.notes(status.hardware.id)),
-                **({"lost_history": lost_document(lost)} if lost else {}),
+                **_lost_history(lost),
             }
         )
 
-    async def show_workflows(request: web.Request) -> web.Response:
+    async def show_workflows(request: web.Request) -> Json[list[Identity]]:
         """The workflows that are not over and need the machine."""
         unfinished = await machines.needed_by(key_of(request))
-        return web.json_response([{"id": each} for each in unfinished])
+        return answered([{"id": each} for each in unfinished])
 
-    async def credential(request: web.Request) -> web.Response:
+    async def credential(request: web.Request) -> Json[CredentialDocument]:
         """What a worker that is set up by hand needs."""
         made = machines.credential(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential given", made.worker)
-        return web.json_response(credential_document(made))
+        return answered(credential_document(made))
 
-    async def rotate(request: web.Request) -> web.Response:
+    async def rotate(request: web.Request) -> Json[CredentialDocument]:
         """The same, and no earlier one counts any more."""
         made = await machines.rotate(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential rotated", made.worker)
-        return web.json_response(credential_document(made))
+        return answered(credential_document(made))
 
-    @takes(body=("sha256",))
-    async def accept_tpm(request: web.Request) -> web.Response:
+    @takes(body=TpmWish)
+    async def accept_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Accept the TPM of this fingerprint."""
         fingerprint = text_field(await read_object(request), "sha256")
         status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
         log_change(request, "TPM accepted", status.hardware.id)
-        return web.json_response(changed_document(request, status))
+        return answered(changed_document(request, status))
 
-    async def forget_tpm(request: web.Request) -> web.Response:
+    async def forget_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Forget the machine's TPM."""
         status = await machines.accept_tpm(key_of(request), "", caller(request).name)
         log_change(request, "TPM forgotten", status.hardware.id)
-        return web.json_response(changed_document(request, status))
+        return answered(changed_document(request, status))
 
     return [
         *needing(
@@ -181,12 +289,12 @@ def added_from_document(document: Document) -> Added:
     )
 
 
-def credential_document(made: Credential) -> Document:
+def credential_document(made: Credential) -> CredentialDocument:
     return {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
 
 
-def hardware_document(status: MachineStatus) -> Document:
-    interfaces = [
+def hardware_document(status: MachineStatus) -> HardwareDocument:
+    interfaces: list[InterfaceDocument] = [
         {
             "mac": each.mac,
             "address": str(each.address or ""),
@@ -196,6 +304,10 @@ def hardware_document(status: MachineStatus) -> Document:
         }
         for each in status.hardware.interfaces
     ]
+    interfaces += [
+        {"mac": "", "address": str(each.address or ""), "netmask": "", "gateway": "", "hostname": each.hostname}
+        for each in status.hardware.without_mac
+    ]
     return {
         "id": status.hardware.id,
         "name": name_of(status.hardware),
@@ -203,7 +315,7 @@ def hardware_document(status: MachineStatus) -> Document:
         "state": status.state,
         "failure": asdict(status.failure) if status.failure else None,
         "labels": dict(status.hardware.labels),
-        "mac": primary(status.hardware).mac,
+        "mac": mac_of(status.hardware),
         "interfaces": interfaces,
         "ticket": status.ticket,
         "installed": status.installed,
@@ -221,14 +333,18 @@ def hardware_document(status: MachineStatus) -> Document:
     }
 
 
-def changed_document(request: web.Request, status: MachineStatus) -> Document:
+def _lost_history(lost: LostWork | None) -> LostHistoryField:
+    return {"lost_history": lost_document(lost)} if lost else {}
+
+
+def changed_document(request: web.Request, status: MachineStatus) -> HardwareKey:
     """What a change of a machine is answered with: its record for those who may look, else which one it is."""
     if may_look(request):
         return hardware_document(status)
-    return {"id": status.hardware.id, "name": name_of(status.hardware), "mac": primary(status.hardware).mac}
+    return {"id": status.hardware.id, "name": name_of(status.hardware), "mac": mac_of(status.hardware)}
 
 
-def habits_document(learned: FirmwareTraits) -> Document:
+def habits_document(learned: FirmwareTraits) -> HabitsDocument:
     return {
         "secure_boot": learned.secure_boot,
         "local_boot": learned.local_boot or "",
@@ -236,33 +352,34 @@ def habits_document(learned: FirmwareTraits) -> Document:
     }
 
 
-async def push_documents(machines: Machines, body: bytes) -> Document:
+async def push_documents(machines: Machines, body: bytes, notes_on: NotesOn) -> PushedDocument:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
-    pushed, notes = await read_hardware(body)
+    pushed, notes = await read_hardware(body, notes_on)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,
-        "pushed": [{"id": each.id, "name": name_of(each), "mac": primary(each).mac} for each in pushed],
+        "pushed": [{"id": each.id, "name": name_of(each), "mac": mac_of(each)} for each in pushed],
         "notes": [asdict(each) for each in notes],
     }
 
 
-async def read_hardware(body: bytes) -> tuple[Sequence[Hardware], Sequence[Problem]]:
+async def read_hardware(body: bytes, notes_on: NotesOn) -> tuple[Sequence[Hardware], Sequence[Problem]]:
     """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say; raises Invalid."""
     written = body.decode(errors="replace")
     notes: Sequence[Problem] = ()
     if has_objects(written):
-        read, notes = await asyncio.to_thread(take_hardware, written)
+        read, notes = await asyncio.to_thread(take_hardware, written, notes_on)
     else:
         read = [parse_hardware(body)]
-        notes = slips_of_2020(read[0].document)
+        notes = [*slips_of_2020(read[0].document), *notes_on(read[0])]
+        notes = await asyncio.to_thread(with_lines, written, notes) if notes else notes
     odd = await asyncio.to_thread(check_texts, read)
     return read, (*notes, *odd)
 
 
-def retired_document(retired: Retirement | None) -> Document | None:
+def retired_document(retired: Retirement | None) -> RetiredDocument | None:
     return {"at": time(retired.at), "who": retired.who, "reason": retired.reason} if retired else None
 
 
-def notes_document(notes: Sequence[Note]) -> list[Document]:
+def notes_document(notes: Sequence[Note]) -> list[NoteDocument]:
     return [{"number": each.number, "at": time(each.at), "who": each.who, "text": each.text} for each in notes]

@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, may_look, needing, needing_either, require_for
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import CANCELED, log_change
-from tinkbox.api.json_values import Document
+from tinkbox.api.json_values import NamedIdentity, ProblemFields
 from tinkbox.api.long_answers import encoded, json_object, turn
 from tinkbox.api.requests import (
+    LabelsWish,
     declared_only,
     is_number,
     key_of,
@@ -25,7 +28,15 @@ from tinkbox.api.requests import (
     takes,
     text_field,
 )
-from tinkbox.api.routes.hardware import changed_document, notes_document, read_hardware
+from tinkbox.api.routes.hardware import (
+    ChangedHardware,
+    HardwareKey,
+    NoteDocument,
+    NotesOn,
+    changed_document,
+    notes_document,
+    read_hardware,
+)
 from tinkbox.door.bodies import body_of
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
@@ -36,7 +47,7 @@ from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
 from tinkbox.model.disk_selection import parse_path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
-from tinkbox.model.hardware import MacAddress, called, primary
+from tinkbox.model.hardware import MacAddress, address_of, called, mac_of
 from tinkbox.model.labels import LabelChange, parse_labels
 from tinkbox.model.machine_lists import (
     MAX_LIST,
@@ -51,18 +62,114 @@ from tinkbox.model.ssh_keys import public_keys
 from tinkbox.model.text import quoted
 from tinkbox.wire.messages.json_fields import flag, number, text, texts
 
-IMPORTED = ("machines", "update", "skip_invalid", "dry_run")
-LISTED = ("macs", "name", "address", "gateway", "routers", "labels", "notes", "line", "key")
-CHANGED = ("name", "address", "gateway", "add_macs", "remove_macs", "disks", "ssh_keys", "labels", "force")
+
+class ListedWish(TypedDict, total=False):
+    macs: list[str]
+    name: str
+    address: str
+    gateway: str
+    routers: list[str]
+    labels: dict[str, str] | None
+    notes: list[str]
+    line: int
+    key: str
 
 
-def routes(machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures) -> list[web.RouteDef]:
-    return [*_changing(machines, imports, changes), *_leaving(departures), *_noting(machines, changes)]
+class ImportWish(TypedDict, total=False):
+    machines: Required[list[ListedWish]]
+    update: bool
+    skip_invalid: bool
+    dry_run: bool
 
 
-def _changing(machines: Machines, imports: Imports, changes: MachineChanges) -> list[web.RouteDef]:
-    @takes(body=IMPORTED)
-    async def import_list(request: web.Request) -> web.Response:
+class ChangeWish(TypedDict, total=False):
+    name: str
+    address: str
+    gateway: str
+    add_macs: list[str]
+    remove_macs: list[str]
+    disks: list[str] | None
+    ssh_keys: list[str] | None
+    labels: LabelsWish | None
+    force: bool
+
+
+class BaseWish(TypedDict, total=False):
+    """`updated_at` and labels of the machine that was edited."""
+
+    updated_at: str
+    labels: dict[str, str]
+
+
+class ReplacementWish(TypedDict, total=False):
+    text: Required[str]
+    base: Required[BaseWish]
+    force: bool
+
+
+class RetirementWish(TypedDict, total=False):
+    reason: str
+    force: bool
+    created_at: str
+
+
+class NoteWish(TypedDict):
+    text: str
+
+
+LISTED = tuple(ListedWish.__annotations__)
+CHANGED = tuple(ChangeWish.__annotations__)
+
+
+class EditedHardware(HardwareKey):
+    """All of its record is with it for those who may look."""
+
+    changed: bool
+
+
+class ReplacedHardware(EditedHardware):
+    notes: list[ProblemFields]
+
+
+class DeletedHardware(HardwareKey):
+    canceled: list[str]
+
+
+class RetiredHardware(DeletedHardware):
+    """All of its record is with it for those who may look."""
+
+    stopping: list[str]
+
+
+class NotesDocument(TypedDict):
+    notes: list[NoteDocument]
+
+
+class ImportedMachine(NamedIdentity):
+    outcome: ImportOutcome
+    mac: str
+    address: str
+    labels: dict[str, str]
+    means: str
+    changes: list[str]
+    why: str
+    line: int
+    key: str
+
+
+class ImportDocument(TypedDict):
+    machines: list[ImportedMachine]
+
+
+def routes(
+    machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures, notes_on: NotesOn
+) -> list[web.RouteDef]:
+    return [*_changing(machines, imports, changes, notes_on), *_leaving(departures), *_noting(machines, changes)]
+
+
+def _changing(machines: Machines, imports: Imports, changes: MachineChanges, notes_on: NotesOn) -> list[web.RouteDef]:
+    @takes(body=ImportWish)
+    async def import_list(request: web.Request) -> Json[ImportDocument]:
         """Register the machines of a list; with `dry_run` only what would become of each."""
         found, body = None, await body_of(request, MAX_LIST)
         async with WhileThere(request), imports.turn(caller(request).name):
@@ -86,30 +193,30 @@ def _changing(machines: Machines, imports: Imports, changes: MachineChanges) -> 
         told = await encoded(found, lambda each: _imported_document(each, known, whole=whole))
         return json_object({}, {"machines": told})
 
-    @takes(body=CHANGED)
-    async def change(request: web.Request) -> web.Response:
+    @takes(body=ChangeWish)
+    async def change(request: web.Request) -> Json[EditedHardware]:
         """Change some values of a machine."""
         document = await read_object(request)
         wanted, before = _change(document), machines.known.find(key_of(request)).hardware
         status = await changes.change(key_of(request), wanted, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
         changed = status.hardware != before
-        return web.json_response({**changed_document(request, status), "changed": changed})
+        return answered({**changed_document(request, status), "changed": changed})
 
-    @takes(body=("text", "base", "force"))
-    async def replace(request: web.Request) -> web.Response:
+    @takes(body=ReplacementWish)
+    async def replace(request: web.Request) -> Json[ReplacedHardware]:
         """Replace a machine's document, unless it changed since `base`."""
         document = await read_object(request)
         base = _base(document.get("base"))
-        read, notes = await read_hardware(text_field(document, "text").encode())
+        read, notes = await read_hardware(text_field(document, "text").encode(), notes_on)
         if len(read) != 1:
             raise Invalid(f"expected the document of one machine, not of {len(read)}")
         before = machines.known.find(key_of(request)).hardware
         status = await changes.replace(key_of(request), read[0], base, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
-        told = [{"text": each.text, "line": each.line, "key": each.key} for each in notes]
+        told = [asdict(each) for each in notes]
         changed = status.hardware != before
-        return web.json_response({**changed_document(request, status), "changed": changed, "notes": told})
+        return answered({**changed_document(request, status), "changed": changed, "notes": told})
 
     return [
         *needing_either(web.post("/v1/hardware/import", import_list)),
@@ -118,8 +225,8 @@ def _changing(machines: Machines, imports: Imports, changes: MachineChanges) -> 
 
 
 def _leaving(departures: Departures) -> list[web.RouteDef]:
-    @takes(body=("reason", "force", "created_at"))
-    async def retire(request: web.Request) -> web.Response:
+    @takes(body=RetirementWish)
+    async def retire(request: web.Request) -> Json[RetiredHardware]:
         """Take a machine out of service; with `created_at` only the one that was registered then."""
         document = await read_object(request)
         status, canceled = await departures.retire(
@@ -132,16 +239,16 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
         )
         log_change(request, "hardware retired", status.hardware.id)
         stopping = await departures.stopping(canceled)
-        return web.json_response({**changed_document(request, status), "canceled": canceled, "stopping": stopping})
+        return answered({**changed_document(request, status), "canceled": canceled, "stopping": stopping})
 
-    async def give_back(request: web.Request) -> web.Response:
+    async def give_back(request: web.Request) -> Json[ChangedHardware]:
         """Take a machine back into service."""
         status = await departures.give_back(key_of(request), caller(request).name)
         log_change(request, "hardware returned to service", status.hardware.id)
-        return web.json_response(changed_document(request, status))
+        return answered(changed_document(request, status))
 
     @takes("force", "created_at")
-    async def delete(request: web.Request) -> web.Response:
+    async def delete(request: web.Request) -> Json[DeletedHardware]:
         """Forget a machine; with `force` its workflows are canceled, with `created_at` only the one that was registered then."""
         registered = request.query.get("created_at")
         hardware, canceled = await departures.delete(
@@ -152,8 +259,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
             created_at=None if registered is None else made_at(registered),
         )
         log_change(request, "hardware deleted", hardware.id)
-        named = {"name": called(hardware), "mac": primary(hardware).mac}
-        return web.json_response({"id": hardware.id, **named, "canceled": canceled})
+        return answered({"id": hardware.id, "name": called(hardware), "mac": mac_of(hardware), "canceled": canceled})
 
     return needing(
         Right.OPERATE,
@@ -164,21 +270,21 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
 
 
 def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
-    async def show_notes(request: web.Request) -> web.Response:
+    async def show_notes(request: web.Request) -> Json[NotesDocument]:
         """The notes about a machine."""
-        return web.json_response({"notes": notes_document(await changes.notes(key_of(request)))})
+        return answered({"notes": notes_document(await changes.notes(key_of(request)))})
 
-    @takes(body=("text",))
-    async def note(request: web.Request) -> web.Response:
+    @takes(body=NoteWish)
+    async def note(request: web.Request) -> Json[NotesDocument]:
         """Add a note."""
         said = text_field(await read_object(request), "text")
         machine = machines.known.find(key_of(request)).hardware.id
         notes = await changes.note(machine, said, caller(request).name)
         log_change(request, "hardware noted", machine)
         told = notes if may_look(request) else notes[-1:]
-        return web.json_response({"notes": notes_document(told)}, status=201)
+        return answered({"notes": notes_document(told)}, status=201)
 
-    async def remove_note(request: web.Request) -> web.Response:
+    async def remove_note(request: web.Request) -> Json[NotesDocument]:
         """Remove a note."""
         given = request.match_info["id"]
         if not is_number(given):
@@ -186,7 +292,7 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
         machine = machines.known.find(key_of(request)).hardware.id
         notes = await changes.remove_note(machine, int(given))
         log_change(request, f"note {given} removed", machine)
-        return web.json_response({"notes": notes_document(notes) if may_look(request) else []})
+        return answered({"notes": notes_document(notes) if may_look(request) else []})
 
     return [
         *needing(Right.LOOK, web.get("/v1/hardware/{key}/notes", show_notes)),
@@ -228,7 +334,7 @@ def _listed(entries: object) -> list[ListedMachine]:
     return found
 
 
-def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool) -> Document:
+def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool) -> ImportedMachine:
     """Without the `whole` of it nothing is told of a machine that was there but what differs, and not from what.
 
     `means` is what means the machine and no other, empty: it is not there.
@@ -237,12 +343,11 @@ def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool)
     identity = imported.hardware.id if imported.hardware else ""
     if not whole and imported.outcome is not ImportOutcome.MADE:
         hardware = None
-    shown = primary(hardware) if hardware else None
     return {
         "outcome": imported.outcome,
         "mac": listed.macs[0],
         "name": called(hardware) if hardware else listed.name,
-        "address": str(shown.address or "") if shown else str(listed.address or ""),
+        "address": str((address_of(hardware) if hardware else listed.address) or ""),
         "labels": dict(hardware.labels if hardware else listed.labels),
         "id": identity,
         "means": (known.key(hardware) if hardware else identity) if known.has(identity) else "",

@@ -3,45 +3,62 @@
 from aiohttp import web
 
 from tinkbox.api.access import may_look, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document
-from tinkbox.api.requests import LABEL_CHANGE, key_of, label_change_of, read_object, takes
-from tinkbox.api.routes.hardware import changed_document
-from tinkbox.api.routes.templates import template_document
+from tinkbox.api.json_values import Identity, NamedIdentity
+from tinkbox.api.requests import LabelsWish, key_of, label_change_of, read_object, takes
+from tinkbox.api.routes.hardware import HardwareKey, changed_document
+from tinkbox.api.routes.templates import TemplateDocument, template_document
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
-from tinkbox.model.labels import LabelChange
+from tinkbox.model.labels import LabelChange, Labels
+
+
+class LabelledHardware(HardwareKey):
+    """All of its record is with it for those who may look."""
+
+    labels: dict[str, str]
+
+
+class LabelledTemplate(NamedIdentity):
+    labels: dict[str, str]
+
+
+class LabelledWorkflow(Identity):
+    labels: dict[str, str]
 
 
 def routes(machines: Machines, templates: Templates, workflows: Workflows) -> list[web.RouteDef]:
-    @takes(body=LABEL_CHANGE)
-    async def of_machine(request: web.Request) -> web.Response:
+    @takes(body=LabelsWish)
+    async def of_machine(request: web.Request) -> Json[LabelledHardware]:
         """Set and remove labels of a machine."""
         change = label_change_of(await read_object(request))
         status = await machines.label(key_of(request), change)
         log_change(request, "hardware labelled", status.hardware.id)
-        return web.json_response(_set_labels(request, changed_document(request, status), change))
+        labels = _shown(request, status.hardware.labels, change)
+        return answered({**changed_document(request, status), "labels": labels})
 
-    @takes(body=LABEL_CHANGE)
-    async def of_template(request: web.Request) -> web.Response:
+    @takes(body=LabelsWish)
+    async def of_template(request: web.Request) -> Json[TemplateDocument | LabelledTemplate]:
         """Set and remove labels of a template."""
         change = label_change_of(await read_object(request))
         template_id = await templates.label(key_of(request), change)
         log_change(request, "template labelled", template_id)
         found = await templates.get(template_id)
-        told = template_document(found) if may_look(request) else {"id": found.id, "name": found.name}
-        return web.json_response(_set_labels(request, told, change))
+        if may_look(request):
+            return answered(template_document(found))
+        return answered({"id": found.id, "name": found.name, "labels": dict(change.set)})
 
-    @takes(body=LABEL_CHANGE)
-    async def of_workflow(request: web.Request) -> web.Response:
+    @takes(body=LabelsWish)
+    async def of_workflow(request: web.Request) -> Json[LabelledWorkflow]:
         """Set and remove labels of a workflow."""
         change = label_change_of(await read_object(request))
         workflow_id = await workflows.label(key_of(request), change)
         log_change(request, "workflow labelled", workflow_id)
-        told = {"id": workflow_id, "labels": await workflows.labels(workflow_id)}
-        return web.json_response(_set_labels(request, told, change))
+        labels = _shown(request, await workflows.labels(workflow_id), change)
+        return answered({"id": workflow_id, "labels": labels})
 
     return needing(
         Right.OPERATE,
@@ -51,6 +68,6 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows) -> li
     )
 
 
-def _set_labels(request: web.Request, told: Document, change: LabelChange) -> Document:
-    """The answer, which has all labels for those who may look, else those that were set."""
-    return told if may_look(request) else {**told, "labels": dict(change.set)}
+def _shown(request: web.Request, labels: Labels, change: LabelChange) -> dict[str, str]:
+    """All `labels` for those who may look, else those that were set."""
+    return dict(labels if may_look(request) else change.set)

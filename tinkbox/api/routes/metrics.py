@@ -1,10 +1,12 @@
 """`/metrics`."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.answers import Media
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
@@ -17,7 +19,7 @@ def routes(
 ) -> list[web.RouteDef]:
     """`answers` counts those of the node door (`door.request_counts`)."""
 
-    async def metrics(_: web.Request) -> web.Response:
+    async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:
         """Figures for Prometheus."""
         figures = await meter.figures()
         return web.Response(

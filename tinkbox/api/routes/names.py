@@ -1,11 +1,12 @@
 """`/v1/names/KIND?prefix=…`: names that begin so, for those who help a person to type them."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.requests import key_of, takes
 from tinkbox.api.routes.images import Images
@@ -18,9 +19,14 @@ from tinkbox.model.spelling import meant
 KINDS: Final = {each.name.lower().replace("_", "-"): each for each in KeyKind}
 
 
+class NameDocument(TypedDict):
+    name: str
+    about: str
+
+
 def routes(names: SuggestedNames, images: Images) -> list[web.RouteDef]:
     @takes("prefix")
-    async def show(request: web.Request) -> web.Response:
+    async def show(request: web.Request) -> Json[list[NameDocument]]:
         """Names of a kind that begin with `prefix`, for completions."""
         kind = _kind(key_of(request))
         prefix = request.query.get("prefix", "")
@@ -31,7 +37,7 @@ def routes(names: SuggestedNames, images: Images) -> list[web.RouteDef]:
                 found = first_of(await _system_images(images), prefix)
             case _:
                 found = await names.beginning(kind, prefix)
-        return web.json_response([{"name": each.name, "about": each.about} for each in found])
+        return answered([{"name": each.name, "about": each.about} for each in found])
 
     return needing(Right.LOOK, *in_turn(web.get("/v1/names/{key}", show)))
 

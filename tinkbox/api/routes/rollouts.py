@@ -2,23 +2,35 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import may_look, needing, needing_either, require_for
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document, time
+from tinkbox.api.json_values import Document, Identity, NamedIdentity, Time, time
 from tinkbox.api.listing import Query, listed
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import devices_of, key_of, read_object, read_options, takes, text_field, to_change
-from tinkbox.api.routes.breakpoints import change_from_document
+from tinkbox.api.requests import (
+    DevicesWish,
+    devices_of,
+    key_of,
+    read_object,
+    read_options,
+    takes,
+    text_field,
+    to_change,
+)
+from tinkbox.api.routes.breakpoints import BreakpointsWish, change_from_document
 from tinkbox.api.routes.workflows import ProgressOf
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right
-from tinkbox.model.breakpoint import Hold, verdicts
+from tinkbox.model.action_progress import Progress
+from tinkbox.model.breakpoint import Hold, Verb, verdicts
+from tinkbox.model.devices import as_text
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import parse_labels, parse_selector
 from tinkbox.model.rollout import (
@@ -35,14 +47,155 @@ from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ListedWorkflow, State, full_name, progress
 from tinkbox.wire.messages.json_fields import flag, member, number, texts
 
-ASKED: Final = (
-    "template", "machines", "selector", "hardware", "max_parallel", "on_failure", "labels", "breakpoints", "confirm_wipe",
-    "skip_refused", "dry_run", "digest",
-)  # fmt: skip
-SKIPPING: Final = ("skip_refused",)
 SORTS: Final = ("created_at", "updated_at", "template", "state")
-FAR: Final = ("id", "state", "template", "max_parallel", "on_failure", "total", "counts", "held")
 SHOWN_LETTERS: Final = 200
+
+
+class SkippingWish(TypedDict, total=False):
+    skip_refused: bool
+
+
+class RolloutWish(TypedDict, total=False):
+    template: Required[str]
+    machines: list[str]
+    selector: str | None
+    hardware: DevicesWish | None
+    max_parallel: int
+    on_failure: OnFailure | None
+    labels: dict[str, str] | None
+    breakpoints: BreakpointsWish | None
+    confirm_wipe: bool
+    skip_refused: bool
+    dry_run: bool
+    digest: str
+    require_images: bool
+    strict: bool
+
+
+class HeldDocument(TypedDict):
+    since: Time | None
+    deadline: Time | None
+    on_expiry: Verb
+    verdicts: list[Verb]
+
+
+class ReachedDocument(TypedDict):
+    """Which action the workflow of a machine stands at."""
+
+    action: str
+    action_number: int
+    action_state: State | Literal[""]
+    action_progress: Annotated[Document, Progress] | None
+    actions_done: int
+    actions_total: int
+    progress: int
+    held: HeldDocument | None
+
+
+class MemberHead(TypedDict):
+    machine: str
+    name: str
+    state: Place
+    workflow: str
+    workflow_deleted: bool
+    reason: str
+    message: str
+
+
+class MemberDocument(MemberHead, ReachedDocument):
+    key: str
+
+
+class RolloutDocument(Identity):
+    state: RolloutState
+    template: str
+    template_id: str
+    max_parallel: int
+    on_failure: OnFailure
+    labels: dict[str, str]
+    hardware: dict[str, str]
+    created_by: str
+    created_at: Time | None
+    updated_at: Time | None
+    total: int
+    counts: dict[str, int]
+    held: int
+
+
+class RefusedMachine(NamedIdentity):
+    why: str
+
+
+class RefusedField(TypedDict, total=False):
+    """The machines that it goes on without, where it was resumed or retried."""
+
+    refused: list[RefusedMachine]
+
+
+class RolloutStanding(RolloutDocument):
+    failures: list[MemberDocument]
+    under_way: list[MemberDocument]
+    waiting: list[MemberDocument]
+
+
+class LeftMember(TypedDict):
+    machine: str
+    name: str
+    state: Place
+
+
+class RolloutProgress(Identity, RefusedField):
+    """How far a rollout is, for those who may not look."""
+
+    state: RolloutState
+    template: str
+    max_parallel: int
+    on_failure: OnFailure
+    total: int
+    counts: dict[str, int]
+    held: int
+    failures: list[LeftMember]
+
+
+class RolloutChange(RolloutStanding, RefusedField):
+    """All of it, for those who may look."""
+
+
+ChangedRollout = RolloutChange | RolloutProgress
+NONE_REFUSED: Final[RefusedField] = {}
+
+
+class PlannedMachine(NamedIdentity):
+    key: str
+    mac: str
+
+
+class ActionOfPlan(TypedDict):
+    task: str
+    action: str
+    image: str
+    disk: str
+    wipes: list[str]
+
+
+class WipedDisk(TypedDict):
+    disk: str
+    machines: int
+
+
+class PlanDocument(TypedDict):
+    digest: str
+    template: str
+    template_id: str
+    device: str
+    hardware: dict[str, Any]
+    max_parallel: int
+    on_failure: OnFailure
+    machines: list[PlannedMachine]
+    warnings: list[str] | None
+    refused: list[RefusedMachine]
+    actions: list[ActionOfPlan] | None
+    wipes: list[WipedDisk] | None
 
 
 def routes(
@@ -75,7 +228,7 @@ class _RolloutDoor:
     progress: ProgressOf
 
     @takes("template", "limit", "sort", several=("state", "label"))
-    async def show_list(self, request: web.Request) -> web.Response:
+    async def show_list(self, request: web.Request) -> Json[list[RolloutDocument]]:
         """The rollouts, oldest first."""
         filters: dict[str, Callable[[Any], Sequence[str]]] = {"state": lambda each: [each["state"]]}
         documents = [rollout_document(each) for each in await self.rollouts.all(Query(request).text("template"))]
@@ -84,18 +237,18 @@ class _RolloutDoor:
         )
 
     @takes("to_change")
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request) -> Json[RolloutStanding]:
         """A rollout, with the first of its machines that failed, are under way and wait; with `to_change` that one which the key means for what changes it, `unfinished`: what pauses, resumes or cancels it; `delete` is refused as that is."""
         standing = await self.rollouts.get(key_of(request), to_change(request))
-        return web.json_response(standing_document(standing, self.rollouts.key, self.progress))
+        return answered(standing_document(standing, self.rollouts.key, self.progress))
 
-    async def machines(self, request: web.Request) -> web.Response:
+    async def machines(self, request: web.Request) -> Json[list[MemberDocument]]:
         """Every machine, in the order in which they begin."""
         found = await self.rollouts.members(key_of(request))
         return await json_list(found.members, members_documents(found, self.rollouts.key, self.progress))
 
-    @takes(body=ASKED)
-    async def create(self, request: web.Request) -> web.Response:
+    @takes(body=RolloutWish)
+    async def create(self, request: web.Request) -> Json[PlanDocument | ChangedRollout]:
         """Make a rollout; with `dry_run` only what it would do; with the `digest` of that answer only where it would do the same still."""
         document = await read_object(request)
         rehearsal = flag(document, "dry_run")
@@ -103,62 +256,74 @@ class _RolloutDoor:
         wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
         if rehearsal:
             async with WhileThere(request):
-                plan = await self.rollouts.rehearse(wanted, who)
+                plan = await self.rollouts.rehearse(wanted, who, looks=may_look(request))
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
-            document = plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request))
-            return web.json_response(document)
+            return answered(plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request)))
         digest = text_field(document, "digest") if "digest" in document else None
         made = await self.rollouts.create(wanted, who, skip_refused=skip_refused, digest=digest)
         log_change(request, "rollout created", made.rollout.id)
-        return web.json_response(self._told(request, made), status=201)
+        return answered(self._told(request, made), status=201)
 
-    async def delete(self, request: web.Request) -> web.Response:
+    async def delete(self, request: web.Request) -> Json[Identity]:
         """Forget a rollout that is over; its workflows stay."""
         rollout_id = await self.rollouts.delete(key_of(request))
         log_change(request, "rollout deleted", rollout_id)
-        return web.json_response({"id": rollout_id})
+        return answered({"id": rollout_id})
 
-    async def pause(self, request: web.Request) -> web.Response:
+    async def pause(self, request: web.Request) -> Json[ChangedRollout]:
         """Have no further machine begin."""
         return await self._changed(request, self.rollouts.pause, "rollout paused")
 
-    @takes(body=SKIPPING)
-    async def resume(self, request: web.Request) -> web.Response:
+    @takes(body=SkippingWish)
+    async def resume(self, request: web.Request) -> Json[ChangedRollout]:
         """Have the machines that wait begin."""
         return await self._taken_up(request, self.rollouts.resume, "rollout resumed")
 
-    async def cancel(self, request: web.Request) -> web.Response:
+    async def cancel(self, request: web.Request) -> Json[ChangedRollout]:
         """Have no further machine begin, and cancel the workflows under way."""
         return await self._changed(request, self.rollouts.cancel, "rollout canceled")
 
-    @takes(body=SKIPPING)
-    async def retry(self, request: web.Request) -> web.Response:
+    @takes(body=SkippingWish)
+    async def retry(self, request: web.Request) -> Json[ChangedRollout]:
         """Have every machine wait again that did not succeed."""
         return await self._taken_up(request, self.rollouts.retry, "rollout retried")
 
     async def _changed(
         self, request: web.Request, change: Callable[[str], Awaitable[Standing]], what: str
-    ) -> web.Response:
+    ) -> Json[ChangedRollout]:
         standing = await change(key_of(request))
         log_change(request, what, standing.rollout.id)
-        return web.json_response(self._told(request, standing))
+        return answered(self._told(request, standing))
 
     async def _taken_up(
         self, request: web.Request, change: Callable[..., Awaitable[Standing]], what: str
-    ) -> web.Response:
+    ) -> Json[ChangedRollout]:
         """As `_changed`; with `skip_refused` it goes on without the machines that others took meanwhile, which are told."""
         document = await read_options(request)
         standing = await change(key_of(request), skip_refused=flag(document, "skip_refused"))
         log_change(request, what, standing.rollout.id)
-        return web.json_response({**self._told(request, standing), "refused": refused_documents(standing.refused)})
+        return answered(self._told(request, standing, {"refused": refused_documents(standing.refused)}))
 
-    def _told(self, request: web.Request, standing: Standing) -> Document:
+    def _told(self, request: web.Request, standing: Standing, refused: RefusedField = NONE_REFUSED) -> ChangedRollout:
         """What a change of a rollout is answered with: all of it for those who may look, else how far it is."""
         document = standing_document(standing, self.rollouts.key, self.progress)
         if may_look(request):
-            return document
-        left = [{name: each[name] for name in ("machine", "name", "state")} for each in document["failures"]]
-        return {**{name: document[name] for name in FAR}, "failures": left}
+            return {**document, **refused}
+        return {
+            **refused,
+            "id": document["id"],
+            "state": document["state"],
+            "template": document["template"],
+            "max_parallel": document["max_parallel"],
+            "on_failure": document["on_failure"],
+            "total": document["total"],
+            "counts": document["counts"],
+            "held": document["held"],
+            "failures": [
+                {"machine": each["machine"], "name": each["name"], "state": each["state"]}
+                for each in document["failures"]
+            ],
+        }
 
 
 def wanted_of(document: Document) -> Wanted:
@@ -182,12 +347,14 @@ def wanted_of(document: Document) -> Wanted:
         labels=labels_given(parse_labels(document.get("labels"))),
         breakpoints=None if armed is None else change_from_document(armed),
         confirm_wipe=flag(document, "confirm_wipe"),
+        require_images=flag(document, "require_images"),
+        strict=flag(document, "strict"),
     )
 
 
 def plan_document(
     plan: Plan, wanted: Wanted, warnings: Sequence[str], key: Callable[[str], str], *, whole: bool
-) -> Document:
+) -> PlanDocument:
     """What a rollout would do; each machine is the `device`, and `hardware` the rest of the `-r` map for all of them.
 
     `key` is what means the machine of an id and no other.  Without the `whole` of it nothing is told that the template may have from documents of machines.
@@ -223,11 +390,11 @@ def plan_document(
     }
 
 
-def refused_documents(refused: Sequence[Refused]) -> list[Document]:
+def refused_documents(refused: Sequence[Refused]) -> list[RefusedMachine]:
     return [{"name": each.name, "id": each.machine, "why": each.why} for each in refused]
 
 
-def rollout_document(standing: Standing) -> Document:
+def rollout_document(standing: Standing) -> RolloutDocument:
     """A rollout in the list of all."""
     rollout = standing.rollout
     return {
@@ -238,7 +405,7 @@ def rollout_document(standing: Standing) -> Document:
         "max_parallel": rollout.max_parallel,
         "on_failure": rollout.on_failure,
         "labels": dict(rollout.labels),
-        "hardware": {name: briefly(value, SHOWN_LETTERS) for name, value in rollout.parameters.items()},
+        "hardware": {name: briefly(as_text(value), SHOWN_LETTERS) for name, value in rollout.parameters.items()},
         "created_by": rollout.who,
         "created_at": time(rollout.created_at),
         "updated_at": time(rollout.updated_at),
@@ -248,7 +415,7 @@ def rollout_document(standing: Standing) -> Document:
     }
 
 
-def standing_document(standing: Standing, key: Callable[[str], str], progress: ProgressOf) -> Document:
+def standing_document(standing: Standing, key: Callable[[str], str], progress: ProgressOf) -> RolloutStanding:
     """A rollout by itself: beside the counts the first of its machines that failed, are under way and wait."""
     document = members_documents(standing, key, progress)
     return {
@@ -259,27 +426,27 @@ def standing_document(standing: Standing, key: Callable[[str], str], progress: P
     }
 
 
-def counts_document(counts: Counts) -> Document:
+def counts_document(counts: Counts) -> dict[str, int]:
     return {place: counts.of(place) for place in Place}
 
 
 def members_documents(
     found: Standing | Members, key: Callable[[str], str], progress: ProgressOf
-) -> Callable[[Member], Document]:
+) -> Callable[[Member], MemberDocument]:
     """What makes the document of one of its machines.
 
     `key` is what means the machine of an id and no other, `progress` tells how far an action is that runs.
     """
     workflows = {each.id: each for each in found.workflows}
 
-    def document(each: Member) -> Document:
+    def document(each: Member) -> MemberDocument:
         workflow = workflows.get(each.workflow_id) if each.place in UNDER_WAY else None
         return {**_member_document(each), "key": key(each.machine), **_reached(workflow, found.holds, progress)}
 
     return document
 
 
-def _member_document(each: Member) -> Document:
+def _member_document(each: Member) -> MemberHead:
     return {
         "machine": each.machine,
         "name": each.name,
@@ -291,7 +458,7 @@ def _member_document(each: Member) -> Document:
     }
 
 
-_NOWHERE: Final = {
+_NOWHERE: Final[ReachedDocument] = {
     "action": "",
     "action_number": 0,
     "action_state": "",
@@ -303,7 +470,7 @@ _NOWHERE: Final = {
 }
 
 
-def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold], progress_of: ProgressOf) -> Document:
+def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold], progress_of: ProgressOf) -> ReachedDocument:
     """Which action a workflow stands at, the first is number 1, and which of these `holds` it waits in."""
     current = workflow.current() if workflow else None
     if workflow is None or current is None:
@@ -322,7 +489,7 @@ def _reached(workflow: ListedWorkflow | None, holds: Mapping[str, Hold], progres
     }
 
 
-def _held(hold: Hold | None) -> Document | None:
+def _held(hold: Hold | None) -> HeldDocument | None:
     """Until when an action is held, what becomes of it then, and which verdicts a person may give before."""
     if hold is None:
         return None

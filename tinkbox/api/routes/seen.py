@@ -3,39 +3,61 @@
 KEY is a MAC, or a key of registered hardware.
 """
 
+from typing import TypedDict
+
 from aiohttp import web
 
 from tinkbox.api.access import needing
-from tinkbox.api.json_values import Document
+from tinkbox.api.answers import Json, answered
+from tinkbox.api.json_values import Time
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import is_number, key_of, takes
 from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
+from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.store.syslog import KEPT_LINES
+
+
+class SightingDocument(TypedDict):
+    mac: str
+    at: Time
+    stage: Stage
+    detail: str
+    facts: dict[str, Fact]
+
+
+class SeenDocument(SightingDocument):
+    hardware_id: str
+    hostname: str
+    stalled: str
+
+
+class SeenWithTimeline(SeenDocument):
+    timeline: list[SightingDocument]
 
 
 def routes(seen: Seen) -> list[web.RouteDef]:
     """Timelines tell of the newest twenty syslog lines, or of `?lines=N`."""
 
-    async def show_list(_: web.Request) -> web.Response:
+    async def show_list(_: web.Request) -> Json[list[SeenDocument]]:
         """Every MAC that was seen, the last one first."""
         return await json_list(await seen.all(), machine)
 
     @takes("lines")
-    async def show(request: web.Request) -> web.Response:
+    async def show(request: web.Request) -> Json[SeenWithTimeline]:
         """What was seen of one, with its timeline."""
         key = key_of(request)
         found = machine(await seen.get(key))
         told = await seen.story(key, _lines(request))
-        return web.json_response({**found, "timeline": [sighting(each) for each in told]})
+        return answered({**found, "timeline": [sighting(each) for each in told]})
 
     @takes("lines")
-    async def timeline(request: web.Request) -> web.Response:
+    async def timeline(request: web.Request) -> Json[list[SightingDocument]]:
         """A machine's timeline, with so many `lines` of syslog."""
         told = await seen.story(key_of(request), _lines(request))
-        return web.json_response([sighting(each) for each in told])
+        return answered([sighting(each) for each in told])
 
     return needing(
         Right.LOOK,
@@ -45,7 +67,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
     )
 
 
-def machine(found: SeenMachine) -> Document:
+def machine(found: SeenMachine) -> SeenDocument:
     """`hardware_id` is empty for a machine that nobody knows."""
     return {
         **sighting(found.newest),
@@ -55,7 +77,7 @@ def machine(found: SeenMachine) -> Document:
     }
 
 
-def sighting(seen: Sighting) -> Document:
+def sighting(seen: Sighting) -> SightingDocument:
     return {
         "mac": seen.mac,
         "at": seen.at.isoformat(),

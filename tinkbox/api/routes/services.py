@@ -5,16 +5,17 @@ Keys stand in the query, where a name may have any letters: a space is `%20` or 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import needing
+from tinkbox.api.answers import Json
 from tinkbox.api.following import Followers
-from tinkbox.api.json_values import Document, time
+from tinkbox.api.json_values import Time, time
 from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
-from tinkbox.api.output_stream import Changed, Look, Run, Source, answer
+from tinkbox.api.output_stream import Changed, Look, Output, Run, Source, answer
 from tinkbox.api.requests import takes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.services import Listed, Printed, Services
@@ -22,8 +23,41 @@ from tinkbox.engine.turns import in_slices
 from tinkbox.engine.views.suggested_names import names_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
-from tinkbox.model.reasons import hint
+from tinkbox.model.reasons import AnyReason, hint
 from tinkbox.model.services import ENDED, Phase, ServiceStatus
+from tinkbox.model.workflow import State
+
+
+class ServiceDocument(TypedDict):
+    name: str
+    host: str
+    machine: str
+    image: str
+    digest: str
+    state: Phase
+    restarts: int
+    begun_at: Time | None
+    ready_at: Time | None
+    changed_at: Time | None
+    exit_code: int | None
+    signal: str
+    reason: AnyReason
+    message: str
+    hint: str
+    last_output: list[str]
+    output_bytes: int
+    run: str
+    routes: list[str]
+    address: str
+    ports: list[int]
+
+
+class ListedService(ServiceDocument):
+    id: str
+    workflow_id: str
+    workflow: str
+    workflow_state: State
+    url: str
 
 
 def routes(
@@ -67,7 +101,7 @@ class _ServiceDoor:
     followers: Followers
 
     @takes("workflow", "machine", "limit", "sort", several=("state",))
-    async def show_list(self, request: web.Request) -> web.Response:
+    async def show_list(self, request: web.Request) -> Json[list[ListedService]]:
         """Every service, or those of one `workflow`."""
         documents = await in_slices(self._document, await self.services.all(Query(request).text("workflow")))
         filters: Filters = {"state": lambda service: [service["state"]], "machine": self._keys}
@@ -75,7 +109,7 @@ class _ServiceDoor:
             request, documents, filters=filters, sorts=("name", "state", "begun_at"), words={"state": Phase}
         )
 
-    def _document(self, each: Listed) -> Document:
+    def _document(self, each: Listed) -> ListedService:
         return {
             "id": f"{each.workflow_id}/{each.status.service.spec.name}",
             "workflow_id": each.workflow_id,
@@ -91,7 +125,7 @@ class _ServiceDoor:
         return [service["host"], service["machine"], *(names_of(record.hardware) if record else ())]
 
     @takes("service", "follow")
-    async def logs(self, request: web.Request) -> web.StreamResponse:
+    async def logs(self, request: web.Request) -> Output:
         """What a `service`, [WORKFLOW/]SERVICE, printed; `follow` and events are as for workflows."""
         key = request.query.get("service", "")
         if not key:
@@ -102,7 +136,7 @@ class _ServiceDoor:
         return await answer(request, output_of_service(self.services, found), self.changed, self.followers)
 
 
-def service_document(status: ServiceStatus, name: Callable[[str], str]) -> Document:
+def service_document(status: ServiceStatus, name: Callable[[str], str]) -> ServiceDocument:
     """Where the newest run of a service stands.
 
     `host` is what people call the machine (`name`), or what the template calls it or the appliance; `machine` is its id, empty for the

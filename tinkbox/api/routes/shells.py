@@ -4,13 +4,15 @@ Who may attach gets a ticket for a session, and with it, once, a WebSocket, whic
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import TICKETED, caller, needing, require_if_known, ticketed
+from tinkbox.api.answers import WEB_SOCKET, Json, Media, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
+from tinkbox.api.json_values import Identity, Time
 from tinkbox.api.requests import is_number, key_of, read_object, takes
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
@@ -21,8 +23,54 @@ from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text
 
 ASCIICAST = "application/x-asciicast"
-_WISH = ("tty", "command", "user", "folder", "environment", "term", "rows", "columns")
-_KNOWN = (*_WISH, "record_input", "mode", "session")
+
+
+class OpeningWish(TypedDict, total=False):
+    tty: bool
+    command: list[str]
+    user: str
+    folder: str
+    environment: dict[str, str]
+    term: str
+    rows: int
+    columns: int
+    record_input: bool
+    mode: Mode
+    session: str
+
+
+class OpenedDocument(Identity):
+    ticket: str
+    fresh: bool
+
+
+class PersonDocument(TypedDict):
+    who: str
+    driver: bool
+
+
+class RecordingDocument(TypedDict):
+    sha256: str
+    bytes: int
+
+
+class SessionDocument(Identity):
+    workflow_id: str
+    attempt: str
+    who: str
+    driver: str
+    people: list[PersonDocument]
+    tty: bool
+    command: list[str]
+    user: str
+    folder: str
+    record_input: bool
+    opened_at: Time
+    ended_at: Time | None
+    exit_code: int | None
+    reason: str
+    message: str
+    recording: RecordingDocument
 
 
 def routes(shells: Shells, followers: Followers) -> list[web.RouteDef]:
@@ -41,22 +89,22 @@ class _ShellDoor:
         self._shells = shells
         self._followers = followers
 
-    @takes(body=_KNOWN)
-    async def open(self, request: web.Request) -> web.Response:
+    @takes(body=OpeningWish)
+    async def open(self, request: web.Request) -> Json[OpenedDocument]:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
         if opened.fresh:
             log_change(request, "shell opened", opened.id)
-        answer = {"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}
-        return web.json_response(answer, status=201 if opened.fresh else 200)
+        status = 201 if opened.fresh else 200
+        return answered({"id": opened.id, "ticket": opened.ticket, "fresh": opened.fresh}, status)
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request) -> Json[list[SessionDocument]]:
         """The sessions of a workflow."""
-        return web.json_response([_document(each) for each in await self._shells.listed(key_of(request))])
+        return answered([_document(each) for each in await self._shells.listed(key_of(request))])
 
     @takes("ticket", "mode", "after")
-    async def attach(self, request: web.Request) -> web.StreamResponse:
+    async def attach(self, request: web.Request) -> Annotated[web.StreamResponse, WEB_SOCKET]:
         """A session's WebSocket, with its `ticket`."""
         expect_websocket(request)
         asked, after = request.query, request.query.get("after", "0")
@@ -70,7 +118,7 @@ class _ShellDoor:
             async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
                 return await carry(request, seat)
 
-    async def recording(self, request: web.Request) -> web.Response:
+    async def recording(self, request: web.Request) -> Annotated[web.Response, Media((ASCIICAST,))]:
         """A session's recording, as asciicast."""
         content = await self._shells.recording(request.match_info["id"])
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
@@ -86,7 +134,7 @@ class _ShellDoor:
         return await self._shells.open(key, wish, who, record_input=flag(document, "record_input"))
 
 
-def _document(listed: Listed) -> dict[str, Any]:
+def _document(listed: Listed) -> SessionDocument:
     session, end = listed.session, listed.session.end
     return {
         "id": session.id,

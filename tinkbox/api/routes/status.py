@@ -6,11 +6,13 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import TypedDict
 
 from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api.access import needing
+from tinkbox.api.answers import Json, answered, written
 from tinkbox.api.long_answers import turn
 from tinkbox.api.requests import takes
 from tinkbox.engine.turns import in_slices
@@ -27,6 +29,11 @@ from tinkbox.wire.messages.status import (
 )
 
 
+class Health(TypedDict):
+    version: str
+    status: str
+
+
 def routes(
     overview: Overview,
     changes: StatusChanges,
@@ -35,7 +42,7 @@ def routes(
     faults: Callable[[], Awaitable[Sequence[str]]],
 ) -> list[web.RouteDef]:
     @takes("after")
-    async def status(request: web.Request) -> web.Response:
+    async def status(request: web.Request) -> Json[Snapshot]:
         """The appliance at a glance; with `after`, the `place` of an earlier answer or nothing, what changed since."""
         notable = limit_lines(limits(), claimants())
         place = request.query.get("after")
@@ -45,7 +52,7 @@ def routes(
         else:
             async with turn(request) if changes.tells_much(place) else nullcontext():
                 text = await changes.after(place, __version__, notable, await faults())
-        return web.Response(text=text, content_type="application/json")
+        return written(text)
 
     return needing(Right.LOOK, web.get("/healthz", health), web.get("/v1/status", status))
 
@@ -55,6 +62,6 @@ async def _whole(snapshot: Snapshot) -> str:
     return encode_snapshot(snapshot, machines, await in_slices(encode_snapshot_workflow, snapshot.workflows))
 
 
-async def health(_: web.Request) -> web.Response:
+async def health(_: web.Request) -> Json[Health]:
     """Whether the appliance answers, and its version."""
-    return web.json_response({"version": __version__, "status": "ok"})
+    return answered({"version": __version__, "status": "ok"})

@@ -1,58 +1,135 @@
 """`/v1/templates`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Document, machine_names, time
+from tinkbox.api.json_values import Identity, NamedIdentity, ProblemFields, Time, machine_names, time
 from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import encoded, in_turn, json_object, turn
-from tinkbox.api.requests import devices_of, key_of, read_object, takes, text_field
+from tinkbox.api.requests import DevicesWish, devices_of, key_of, read_object, takes, text_field
 from tinkbox.door.client_presence import WhileThere
+from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import Templates, own_name
+from tinkbox.engine.templates.templates import StoredTemplate, Templates, own_name
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.turns import in_slices
+from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.model.access import Right
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, called, primary
+from tinkbox.model.hardware import Hardware, called, mac_of
 from tinkbox.model.labels import NO_LABELS, Labels, parse_labels
 from tinkbox.model.text import counted, natural
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import ListedTemplate, Template
+from tinkbox.wire.messages.json_fields import flag
 
 
-def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
+class TemplateWish(TypedDict, total=False):
+    data: Required[str]
+    name: str | None
+    labels: dict[str, str] | None
+    strict: bool
+
+
+class ValidationWish(TypedDict, total=False):
+    """`template` is a stored one, `data` the text of one."""
+
+    template: str | None
+    data: str | None
+    hardware: DevicesWish | None
+    require_images: bool
+    strict: bool
+
+
+class TemplateChange(TypedDict, total=False):
+    name: str | None
+    data: str | None
+    strict: bool
+
+
+class ListedTemplateDocument(NamedIdentity):
+    labels: dict[str, str]
+    created_at: Time | None
+    updated_at: Time | None
+
+
+class TemplateDocument(ListedTemplateDocument):
+    data: str
+
+
+class BuiltInDocument(TypedDict):
+    name: str
+    about: str
+    stored: str
+    data: str
+
+
+class StoredDocument(Identity):
+    created: list[NamedIdentity]
+    existing: list[NamedIdentity]
+    notes: list[ProblemFields]
+
+
+class UpdatedTemplate(Identity):
+    notes: NotRequired[list[ProblemFields]]
+
+
+class VerdictOnTemplate(TypedDict):
+    """Without problems `devices` are what the template was rendered with."""
+
+    template: str
+    id: str
+    machine: str
+    devices: dict[str, Any]
+    problems: list[ProblemFields]
+
+
+class VerdictsDocument(TypedDict):
+    verdicts: list[VerdictOnTemplate]
+    notes: list[ProblemFields]
+
+
+def routes(templates: Templates, machines: Machines, shortages: Shortages) -> list[web.RouteDef]:
     @takes("limit", "sort", several=("label",))
-    async def show_list(request: web.Request) -> web.Response:
+    async def show_list(request: web.Request) -> Json[list[ListedTemplateDocument]]:
         """The templates, without their texts."""
         documents = map(listed_document, await templates.all())
         return await listed(request, documents, filters={}, sorts=("name", "created_at", "updated_at"), labels=True)
 
-    async def show_catalogue(_: web.Request) -> web.Response:
+    async def show_catalogue(_: web.Request) -> Json[list[BuiltInDocument]]:
         """The templates of the program."""
-        return web.json_response([built_in_document(*each) for each in await templates.catalogue()])
+        return answered([built_in_document(*each) for each in await templates.catalogue()])
 
-    @takes(body=("name", "data", "labels"))
-    async def create(request: web.Request) -> web.Response:
-        """Store a template, or every `kind: Template` of a file."""
+    @takes(body=TemplateWish)
+    async def create(request: web.Request) -> Json[StoredDocument]:
+        """Store a template, or every `kind: Template` of a file; `strict` refuses what would be ignored."""
         document = await read_object(request)
         name = text_field(document, "name") if document.get("name") else ""
         given = parse_labels(document.get("labels"))
-        answer = await create_documents(templates, name, text_field(document, "data"), caller(request).name, given)
+        text, who = text_field(document, "data"), caller(request).name
+        answer = await create_documents(templates, name, text, who, given, strict=flag(document, "strict"))
         log_change(request, "template created", *(f"{each['id']}, {each['name']}" for each in answer["created"]))
-        return web.json_response(answer, status=201)
+        return answered(answer, status=201 if answer["created"] else 200)
 
-    @takes(body=("template", "data", "hardware"))
-    async def check(request: web.Request) -> web.Response:
-        """Render a template for every machine, or for `hardware`; nothing is stored."""
+    @takes(body=ValidationWish)
+    async def check(request: web.Request) -> Json[VerdictsDocument]:
+        """Render a template for every machine, or for `hardware`; nothing is stored.
+
+        An image that the appliance should have, and has not, is a note, or with `require_images` a problem.  So is what is ignored,
+        with `strict`.
+        """
         document = await read_object(request)
         asked = {name: text_field(document, name) for name in ("template", "data") if document.get(name) is not None}
         if len(asked) != 1:
@@ -61,33 +138,45 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
         async with turn(request):
             known = await _in_order(machines)
         async with WhileThere(request):
-            verdicts, notes = await _validated(templates, known, asked, devices, caller(request).name)
+            verdicts, notes = await _validated(
+                templates, known, asked, devices, caller(request).name, strict=flag(document, "strict")
+            )
         async with turn(request):
+            names = dict.fromkeys(image for _, verdict in verdicts for image in verdict.images)
+            lacking = zip(names, await in_slices(shortages.image, names), strict=True)
+            missing = {name: Problem(text=each) for name, each in lacking if each}
+            if flag(document, "require_images"):
+                verdicts = await in_slices(lambda each: (each[0], _lacking(each[1], missing)), verdicts)
+            else:
+                notes = [*notes, *missing.values()]
             told = await encoded(verdicts, lambda each: _verdict(*each))
         return json_object({}, {"verdicts": told, "notes": await encoded(notes, asdict)})
 
-    async def show(request: web.Request) -> web.Response:
+    async def show(request: web.Request) -> Json[TemplateDocument]:
         """A template with its text."""
-        return web.json_response(template_document(await templates.get(key_of(request))))
+        return answered(template_document(await templates.get(key_of(request))))
 
-    @takes(body=("name", "data"))
-    async def update(request: web.Request) -> web.Response:
-        """Change a template's name or its text."""
+    @takes(body=TemplateChange)
+    async def update(request: web.Request) -> Json[UpdatedTemplate]:
+        """Change a template's name or its text; `strict` refuses what would be ignored."""
         document = await read_object(request)
         given = {name: text_field(document, name) for name in ("name", "data") if document.get(name) is not None}
         if not given:
             raise Invalid("nothing to update: give a name, data, or both")
+        who, strict = caller(request).name, flag(document, "strict")
+        notes: Sequence[Problem] = ()
         if "data" in given:
-            given["data"] = await template_text(templates, given["data"], caller(request).name)
-        template_id = await templates.update(key_of(request), **given, who=caller(request).name)
-        log_change(request, "template changed", template_id)
-        return web.json_response({"id": template_id})
+            given["data"], notes = await template_text(templates, given["data"], who, strict=strict)
+        stored = await templates.update(key_of(request), **given, who=who, strict=strict)
+        log_change(request, "template changed", stored.id)
+        told = [asdict(each) for each in (*notes, *stored.ignored)]
+        return answered({"id": stored.id, "notes": told} if told else {"id": stored.id})
 
-    async def delete(request: web.Request) -> web.Response:
+    async def delete(request: web.Request) -> Json[Identity]:
         """Forget a template."""
         template_id = await templates.delete(key_of(request))
         log_change(request, "template deleted", template_id)
-        return web.json_response({"id": template_id})
+        return answered({"id": template_id})
 
     return [
         *needing(
@@ -106,7 +195,7 @@ def routes(templates: Templates, machines: Machines) -> list[web.RouteDef]:
     ]
 
 
-def listed_document(stored: ListedTemplate) -> Document:
+def listed_document(stored: ListedTemplate) -> ListedTemplateDocument:
     """A template in the list of all, without its text."""
     return {
         "id": stored.id,
@@ -117,25 +206,36 @@ def listed_document(stored: ListedTemplate) -> Document:
     }
 
 
-def template_document(found: Template | BuiltIn) -> Document:
+def template_document(found: Template | BuiltIn) -> TemplateDocument:
     """A template of the program has no dates."""
     if isinstance(found, BuiltIn):
-        dates = {"created_at": None, "updated_at": None}
-        return {"id": found.id, "name": found.name, "labels": {}, **dates, "data": found.data}
+        head: ListedTemplateDocument = {
+            "id": found.id,
+            "name": found.name,
+            "labels": {},
+            "created_at": None,
+            "updated_at": None,
+        }
+        return {**head, "data": found.data}
     return {**listed_document(found), "data": found.data}
 
 
-def built_in_document(found: BuiltIn, stored: str) -> Document:
+def built_in_document(found: BuiltIn, stored: str) -> BuiltInDocument:
     """A template of the program; `stored` is the id of one that is used in its place."""
     return {"name": found.name, "about": found.about, "stored": stored, "data": found.data}
 
 
-async def create_documents(templates: Templates, name: str, text: str, who: str, given: Labels = NO_LABELS) -> Document:
-    """Store a template under a name, its own where that is empty, or every `kind: Template` of a file under its own, with its labels and those `given`."""
+async def create_documents(
+    templates: Templates, name: str, text: str, who: str, given: Labels = NO_LABELS, *, strict: bool = False
+) -> StoredDocument:
+    """Store a template under a name, its own where that is empty, or every `kind: Template` of a file under its own, with its labels and those `given`.
+
+    `strict` refuses what would be ignored.
+    """
     notes: Sequence[Problem] = ()
     labels: Mapping[str, Labels] = {}
     if has_objects(text):
-        read, notes = await templates.read(text, _read_templates, who)
+        read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
         if name and len(read) > 1:
             raise Invalid(f"{len(read)} templates cannot have one name: leave -n out")
         texts = {name or each.name: each.text for each in read}
@@ -143,20 +243,40 @@ async def create_documents(templates: Templates, name: str, text: str, who: str,
     else:
         texts = {name or own_name(text): text}
     labels = {each: {**labels.get(each, {}), **given} for each in texts}
-    created = await templates.create_all(texts, who, labels)
-    listed = [{"id": template_id, "name": each} for each, template_id in zip(texts, created, strict=True)]
-    return {"id": created[0], "created": listed, "notes": [asdict(each) for each in notes]}
+    stored = await templates.create_all(texts, who, labels, strict=strict)
+    told = [*notes, *(_is_there(each, labels[each.name]) for each in stored if not each.is_new)]
+    told += [_of_template(each.name if len(stored) > 1 else "", one) for each in stored for one in each.ignored]
+    created, existing = ([_named(each) for each in stored if each.is_new is new] for new in (True, False))
+    return {"id": stored[0].id, "created": created, "existing": existing, "notes": [asdict(each) for each in told]}
 
 
-async def template_text(templates: Templates, text: str, who: str) -> str:
-    """The text of the one template that is meant, out of a `kind: Template` when it is in one."""
+def _named(stored: StoredTemplate) -> NamedIdentity:
+    return {"id": stored.id, "name": stored.name}
+
+
+def _is_there(stored: StoredTemplate, wanted: Labels) -> Problem:
+    """That a template was stored before, with the same text."""
+    keeps = any(stored.labels.get(name) != value for name, value in wanted.items())
+    labels = f", and its labels stay as they are: `tinkbox template label {stored.name}` changes them" if keeps else ""
+    return Problem(text=f"template {stored.name} is there already with the same text: nothing was made{labels}")
+
+
+def _of_template(name: str, note: Problem) -> Problem:
+    """A note on the text of a template, with its name where there are several."""
+    return Problem(text=f"template {name}, {note}") if name else note
+
+
+async def template_text(
+    templates: Templates, text: str, who: str, *, strict: bool = False
+) -> tuple[str, Sequence[Problem]]:
+    """The text of the one template that is meant, out of a `kind: Template` when it is in one, and what there is to say of that."""
     if not has_objects(text):
-        return text
-    read, _ = await templates.read(text, _read_templates, who)
+        return text, ()
+    read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
     if len(read) > 1:
         names = ", ".join(each.name for each in read)
         raise Invalid(f"there are {len(read)} templates in it, and one is asked for: {names}")
-    return read[0].text
+    return read[0].text, notes
 
 
 async def _in_order(machines: Machines) -> list[Hardware]:
@@ -172,12 +292,15 @@ async def _validated(
     templates: Templates,
     known: Sequence[Hardware],
     document: Mapping[str, Any],
-    devices: Mapping[str, str] | None,
+    devices: Devices | None,
     who: str,
+    *,
+    strict: bool,
 ) -> tuple[list[tuple[str, Verdict]], Sequence[Problem]]:
     """Render templates for machines without storing anything: `data` is a text, `template` the key of a stored one.
 
-    Verdicts are with the names of their templates, empty where a text has none; beside them are notes of what was read.
+    Verdicts are with the names of their templates, empty where a text has none; beside them are notes of what was read.  What is
+    ignored is a problem where they are `strict`, else a note.
     """
     notes: Sequence[Problem] = ()
     if document.get("template") is not None:
@@ -187,16 +310,34 @@ async def _validated(
         text = str(document.get("data") or "")
         texts = {"": text}
         if has_objects(text):
-            read, notes = await templates.read(text, _read_templates, who)
+            read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
             texts = {each.name: each.text for each in read}
+
+    told: dict[Problem, None] = dict.fromkeys(notes)
 
     async def judged(name: str, text: str) -> Sequence[Verdict]:
         try:
-            return await templates.validate(text, known, devices, who)
+            verdicts = await templates.validate(text, known, devices, who)
+            if strict:
+                refuse_ignored(verdicts.ignored)
         except Invalid as error:
             raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
+        if strict:
+            return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts]
+        several = name if len(texts) > 1 else ""
+        for each in chain(verdicts.ignored, *(each.ignored for each in verdicts)):
+            told.setdefault(_of_template(several, each))
+        return verdicts
 
-    return [(name, each) for name, text in texts.items() for each in await judged(name, text)], notes
+    found = [(name, each) for name, text in texts.items() for each in await judged(name, text)]
+    return found, list(told)
+
+
+def _lacking(verdict: Verdict, missing: Mapping[str, Problem]) -> Verdict:
+    """The verdict with those of the `missing` images, by their names, that it needs."""
+    return replace(
+        verdict, problems=(*verdict.problems, *(missing[each] for each in verdict.images if each in missing))
+    )
 
 
 class _ReadTemplate(NamedTuple):
@@ -207,8 +348,8 @@ class _ReadTemplate(NamedTuple):
     labels: Labels
 
 
-def _read_templates(text: str) -> tuple[list[_ReadTemplate], tuple[Problem, ...]]:
-    taken = take(text, "Template")
+def _read_templates(text: str, *, strict: bool) -> tuple[list[_ReadTemplate], tuple[Problem, ...]]:
+    taken = take(text, "Template", strict=strict)
     problems = [
         each.problem("spec.data", "the text is required") for each in taken.objects if not each.spec.get("data")
     ]
@@ -229,13 +370,13 @@ def _read_templates(text: str) -> tuple[list[_ReadTemplate], tuple[Problem, ...]
     return [_ReadTemplate(each.name, each.spec["data"], labels[each.name]) for each in taken.objects], taken.notes
 
 
-def _verdict(template: str, verdict: Verdict) -> Document:
+def _verdict(template: str, verdict: Verdict) -> VerdictOnTemplate:
     machine = verdict.machine
     names = [each for each in machine_names(machine) if each] if machine else []
     return {
         "template": template,
         "id": machine.id if machine else "",
-        "machine": next(iter(names), primary(machine).mac if machine else ""),
+        "machine": next(iter(names), (mac_of(machine) or machine.id) if machine else ""),
         "devices": dict(verdict.devices),
         "problems": [asdict(each) for each in verdict.problems],
     }

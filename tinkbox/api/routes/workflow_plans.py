@@ -2,25 +2,56 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Annotated, Any, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
-from tinkbox.api.json_values import Document
-from tinkbox.api.requests import devices_of, read_object, takes, text_field
+from tinkbox.api.answers import Json, answered
+from tinkbox.api.json_values import Document, NamedIdentity, TextNote
+from tinkbox.api.requests import DevicesWish, devices_of, read_object, takes, text_field
 from tinkbox.door.client_presence import WhileThere
-from tinkbox.engine.views.workflow_plans import WorkflowPlan, WorkflowPlans
+from tinkbox.engine.views.workflow_plans import Obstacle, PlannedHost, PlannedStep, WorkflowPlan, WorkflowPlans
 from tinkbox.model.access import Right
-from tinkbox.model.hardware import called, primary
+from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.hardware import address_of, called, mac_of, primary
 from tinkbox.store.hardware import MachineRecord
 
-ASKED: Final = ("template", "machine", "hardware")
+
+class PlanWish(TypedDict, total=False):
+    template: Required[str]
+    machine: str | None
+    hardware: DevicesWish | None
+
+
+class MachineOfPlan(NamedIdentity):
+    mac: str
+    address: str
+    architecture: str
+    ticket: bool
+    netboots: list[str]
+
+
+class WorkflowPlanDocument(TypedDict):
+    """Of `actions` the first has number 1, beside what `PlannedStep` tells."""
+
+    template: NamedIdentity
+    name: str
+    possible: bool
+    obstacles: list[Annotated[Document, Obstacle]]
+    notes: list[TextNote]
+    machines: list[MachineOfPlan]
+    devices: dict[str, Any]
+    unused: list[str]
+    actions: list[Annotated[Document, PlannedStep]]
+    services: list[Annotated[Document, PlannedHost]]
+    breakpoints: Annotated[Document, Breakpoints]
+    global_timeout: int
 
 
 def routes(plans: WorkflowPlans, osie: Callable[[], Sequence[Mapping[str, Any]]]) -> list[web.RouteDef]:
-    @takes(body=ASKED)
-    async def plan(request: web.Request) -> web.Response:
+    @takes(body=PlanWish)
+    async def plan(request: web.Request) -> Json[WorkflowPlanDocument]:
         """What a workflow would do; nothing is stored."""
         document = await read_object(request)
         machine = text_field(document, "machine") if document.get("machine") is not None else ""
@@ -30,17 +61,18 @@ def routes(plans: WorkflowPlans, osie: Callable[[], Sequence[Mapping[str, Any]]]
             found = await plans.plan(
                 text_field(document, "template"), machine, parameters, architectures, caller(request).name
             )
-        return web.json_response(plan_document(found))
+        return answered(plan_document(found))
 
     return needing(Right.LOOK, web.post("/v1/workflows/plan", plan))
 
 
-def plan_document(plan: WorkflowPlan) -> Document:
+def plan_document(plan: WorkflowPlan) -> WorkflowPlanDocument:
     return {
         "template": {"id": plan.template.id, "name": plan.template.name},
         "name": plan.name,
         "possible": not plan.blocked,
         "obstacles": [asdict(each) for each in plan.obstacles],
+        "notes": [{"text": each} for each in plan.notes],
         "machines": [_machine(each) for each in plan.machines],
         "devices": dict(plan.devices),
         "unused": list(plan.unused),
@@ -51,14 +83,14 @@ def plan_document(plan: WorkflowPlan) -> Document:
     }
 
 
-def _machine(record: MachineRecord) -> Document:
+def _machine(record: MachineRecord) -> MachineOfPlan:
     hardware, shown = record.hardware, primary(record.hardware)
     return {
         "id": hardware.id,
         "name": called(hardware),
-        "mac": shown.mac,
-        "address": str(shown.address or ""),
-        "architecture": shown.architecture,
+        "mac": mac_of(hardware),
+        "address": str(address_of(hardware) or ""),
+        "architecture": shown.architecture if shown else "",
         "ticket": record.ticket,
         "netboots": [str(each.mac) for each in hardware.interfaces if each.allow_pxe],
     }

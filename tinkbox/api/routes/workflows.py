@@ -2,24 +2,33 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import monotonic as time_passed
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
-from tinkbox.api.json_values import Document, outcome, time
-from tinkbox.api.kubernetes_workflows import create_workflows
+from tinkbox.api.json_values import (
+    Document,
+    Identity,
+    NamedIdentity,
+    OutcomeDocument,
+    ProblemFields,
+    Time,
+    outcome,
+    time,
+)
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, turn
-from tinkbox.api.named_machines import named_machine
-from tinkbox.api.output_stream import answer, output_of_actions
+from tinkbox.api.named_machines import NamedMachine, named_machine
+from tinkbox.api.output_stream import Output, answer, output_of_actions
 from tinkbox.api.requests import (
+    DevicesWish,
     devices_of,
     key_of,
     number,
@@ -29,11 +38,12 @@ from tinkbox.api.requests import (
     text_field,
     to_change,
 )
-from tinkbox.api.routes.breakpoints import change_from_document, held_document
-from tinkbox.api.routes.events import event_document
-from tinkbox.api.routes.lost_histories import lost_document
-from tinkbox.api.routes.services import service_document
+from tinkbox.api.routes.breakpoints import BreakpointsWish, HoldDocument, change_from_document, held_document
+from tinkbox.api.routes.events import EventDocument, event_document
+from tinkbox.api.routes.lost_histories import LostDocument, lost_document
+from tinkbox.api.routes.services import ServiceDocument, service_document
 from tinkbox.door.answers import unread
+from tinkbox.engine.applying.creation import Creating, Creation, Creations
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts
@@ -47,12 +57,12 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import conditions, explanation
-from tinkbox.model.errors import NotFound
+from tinkbox.model.devices import Devices, as_text
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
 from tinkbox.model.metadata import FirstBoot
-from tinkbox.model.reasons import hint
+from tinkbox.model.reasons import AnyReason, hint
 from tinkbox.model.rollout import labels_given
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
@@ -60,13 +70,206 @@ from tinkbox.store.workflows import Attempt
 from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import flag
 from tinkbox.wire.messages.json_fields import number as number_field
-from tinkbox.wire.messages.worker import action_document
+from tinkbox.wire.messages.worker import ActionDocument, action_document
 
 SHOWN_LETTERS = 200
-CREATED = ("template", "machine", "hardware", "documents", "breakpoints", "labels", "confirm_wipe")
 ProgressOf = Callable[[ActionStatus | None], Progress | None]
 
 PIECE_SECONDS: Final = 0.2  # of a long list, before another person has a turn
+
+
+ProgressDocument = Annotated[Document, Progress]
+
+
+class WorkflowWish(TypedDict, total=False):
+    """Of a `template`, or of `documents`, which are the text of a file."""
+
+    template: str
+    machine: str | None
+    hardware: DevicesWish | None
+    documents: str | None
+    breakpoints: BreakpointsWish | None
+    labels: dict[str, str] | None
+    confirm_wipe: bool
+    again: bool
+    require_images: bool
+    strict: bool
+
+
+class CancellationWish(TypedDict, total=False):
+    force: bool
+    run: int
+
+
+RetryWish = TypedDict("RetryWish", {"from": str | None, "confirm_wipe": bool, "run": int}, total=False)
+
+
+class ConditionDocument(TypedDict):
+    """In the words of Kubernetes."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    lastTransitionTime: Time | None
+
+
+class HeadDocument(NamedIdentity):
+    state: State
+    template_id: str
+    template_name: str
+    devices: dict[str, Any]
+    created_at: Time | None
+    started_at: Time | None
+    updated_at: Time | None
+    global_timeout: int
+    run: int
+
+
+class ReachedAction(TypedDict):
+    progress: int
+    current_task: str
+    current_action: str
+    current_worker: str
+    current_action_state: State
+
+
+class WorkflowSummary(HeadDocument, ReachedAction):
+    reason: AnyReason
+    message: str
+    actions_done: int
+    actions_total: int
+
+
+class ListedWorkflowDocument(WorkflowSummary):
+    machines: list[NamedMachine]
+    labels: dict[str, str]
+
+
+class ProgressField(TypedDict, total=False):
+    progress: ProgressDocument
+
+
+class ActionOfWorkflow(ActionDocument, ProgressField):
+    digest: str
+    state: State
+    failures: int
+    attempt: str
+    started_at: Time | None
+    ended_at: Time | None
+    outcome: OutcomeDocument | None
+
+
+class WorkflowDocument(HeadDocument):
+    conditions: list[ConditionDocument]
+    actions: list[ActionOfWorkflow]
+    services: list[ServiceDocument]
+    text: str
+
+
+class AttemptDocument(TypedDict):
+    attempt: str
+    index: int
+    task: str
+    action: str
+    number: int
+    worker: str
+    state: State
+    started_at: Time | None
+    ended_at: Time | None
+    outcome: OutcomeDocument | None
+    output_bytes: int
+
+
+class HostKeyDocument(TypedDict):
+    type: str
+    fingerprint: str
+
+
+class ModuleFailureDocument(TypedDict):
+    module: str
+    result: str
+    message: str
+    at: Time | None
+
+
+class FirstBootDocument(TypedDict):
+    machine: str
+    phoned_at: Time | None
+    finished_at: Time | None
+    address: str
+    hostname: str
+    host_keys: list[HostKeyDocument]
+    failures: list[ModuleFailureDocument]
+
+
+class LostHistoriesField(TypedDict, total=False):
+    lost_histories: list[LostDocument]
+
+
+class FirstBootsField(TypedDict, total=False):
+    first_boots: list[FirstBootDocument]
+
+
+class ShownWorkflow(WorkflowDocument, LostHistoriesField, FirstBootsField):
+    machines: list[NamedMachine]
+    labels: dict[str, str]
+    attempts: list[AttemptDocument]
+
+
+class ActionProgressField(TypedDict, total=False):
+    action_progress: ProgressDocument
+
+
+class StateDocument(ReachedAction, ActionProgressField):
+    workflow_id: str
+    state: State
+    run: int
+    actions_done: int
+    actions_total: int
+    failures: int
+    failed_attempts: int
+    retries: int
+    reason: AnyReason
+    message: str
+    hint: str
+    exit_code: int | None
+    signal: str
+    last_output: list[str]
+    held: HoldDocument | None
+    conditions: list[ConditionDocument]
+
+
+class NamesOfWorkflow(TypedDict):
+    name: str
+    template_name: str
+    machines: list[NamedMachine]
+
+
+class ExplainedField(TypedDict, total=False):
+    reason: AnyReason
+    message: str
+    hint: str
+
+
+class OvertakenField(TypedDict, total=False):
+    overtaken: str
+
+
+class ShownState(StateDocument, NamesOfWorkflow, LostHistoriesField, FirstBootsField, OvertakenField):
+    """Where a workflow stands, with what waits for a person."""
+
+
+class ChangedWorkflow(Identity):
+    state: State
+
+
+class CreatedDocument(Identity, total=False):
+    """`created` and `existing` are there where `documents` were given."""
+
+    created: list[NamedIdentity]
+    existing: list[NamedIdentity]
+    notes: list[ProblemFields]
 
 
 def routes(
@@ -80,6 +283,7 @@ def routes(
     plans: WorkflowPlans,
     osie: Callable[[], Sequence[Mapping[str, Any]]],
     rollouts: Rollouts,
+    creation: Creation,
 ) -> list[web.RouteDef]:
     door = _WorkflowDoor(
         workflows=workflows,
@@ -92,6 +296,7 @@ def routes(
         plans=plans,
         osie=osie,
         rollouts=rollouts,
+        creation=creation,
     )
     return [
         *needing(
@@ -124,9 +329,12 @@ class _WorkflowDoor:
     plans: WorkflowPlans
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     rollouts: Rollouts
+    creation: Creation
 
     @takes("machine", "template", "since", "limit", "sort", several=("state", "label"))
-    async def show_list(self, request: web.Request) -> web.StreamResponse:
+    async def show_list(
+        self, request: web.Request
+    ) -> Annotated[web.StreamResponse, Json[list[ListedWorkflowDocument]]]:
         """The workflows, oldest first."""
         query = Query(request)
         order = query.order(WORKFLOW_FIELDS, Order("created_at"))
@@ -148,19 +356,32 @@ class _WorkflowDoor:
             told = _listed(request, pieces)
             return await streamed(request, told, "application/json", {HEADER: str(found.total)})
 
-    @takes(body=CREATED)
-    async def create(self, request: web.Request) -> web.Response:
-        """Make one for a `machine` that has no other work, behind what the machines of `hardware` have, or of `documents`."""
+    @takes(body=WorkflowWish)
+    async def create(self, request: web.Request) -> Json[CreatedDocument]:
+        """Make one for a `machine` that has no other work, behind what the machines of `hardware` have, or of `documents`.
+
+        One of `documents` that is there with the same content is not made a second time, unless `again` says so.  With
+        `require_images` none is made as long as an image is missing that the appliance should have.  `strict` refuses what would be
+        ignored of template or documents.
+        """
         document = await read_object(request)
         armed = document.get("breakpoints")
         labels = labels_given(parse_labels(document.get("labels")))
         change = None if armed is None else change_from_document(armed)
         who, confirmed = caller(request).name, flag(document, "confirm_wipe")
+        required, strict = flag(document, "require_images"), flag(document, "strict")
         if document.get("documents") is not None:
             text = text_field(document, "documents")
-            answer = await create_workflows(
-                self.machines, self.workflows, text, change, who, confirm_wipe=confirmed, labels=labels
+            how = Creating(
+                who=who,
+                again=flag(document, "again"),
+                breakpoints=change,
+                confirm_wipe=confirmed,
+                labels=labels,
+                require_images=required,
+                strict=strict,
             )
+            answer = creations_document(await self.creation.create(text, how))
         else:
             template = text_field(document, "template")
             machine = text_field(document, "machine") if document.get("machine") is not None else ""
@@ -174,39 +395,48 @@ class _WorkflowDoor:
                     breakpoints=change,
                     confirm_wipe=confirmed,
                     labels=labels,
+                    require_images=required,
+                    strict=strict,
                 )
                 made = await self.rollouts.create_one(wanted, who)
             else:
-                made = await self.workflows.create(
-                    template, devices, breakpoints=change, who=who, confirm_wipe=confirmed, labels=labels
+                made = await self.workflows.prepare(
+                    template,
+                    devices,
+                    breakpoints=change,
+                    who=who,
+                    confirm_wipe=confirmed,
+                    labels=labels,
+                    require_images=required,
+                    strict=strict,
                 )
-            notes += await self._in_the_way(made) if may_look(request) else []
-            answer = {"id": made, **({"notes": notes} if notes else {})}
-        log_change(request, "workflow created", *(each["id"] for each in answer.get("created", [answer])))
-        return web.json_response(answer, status=201)
+                await self.workflows.create_prepared(made)
+            notes += [asdict(each) for each in made.ignored] if may_look(request) else []
+            answer = {"id": made.id, "notes": notes} if notes else {"id": made.id}
+        created = [each["id"] for each in answer["created"]] if "created" in answer else [answer["id"]]
+        log_change(request, "workflow created", *created)
+        if may_look(request) and (told := await self._in_the_way(created)):
+            answer["notes"] = [*answer.get("notes", ()), *told]
+        return answered(answer, status=201 if created else 200)
 
-    async def _in_vain(self, key: str, devices: Mapping[str, str]) -> list[Document]:
+    async def _in_vain(self, key: str, devices: Devices) -> list[ProblemFields]:
         """What there is to say of the `-r` map's names that the template does not use."""
         template = await self.templates.get(key)
         return [{"text": each} for each in needless(template.name, template.data, list(devices))]
 
-    async def _in_the_way(self, workflow_id: str) -> list[Document]:
-        """What keeps the workflow that was just made from beginning."""
+    async def _in_the_way(self, ids: Sequence[str]) -> list[Document]:
+        """What keeps workflows that were just made from beginning, and what else there is to say of them."""
         architectures = {str(each["architecture"]) for each in self.osie()}
-        with suppress(NotFound):  # it was deleted meanwhile
-            return [
-                {"text": each} for each in self.plans.warnings(await self.workflows.get(workflow_id), architectures)
-            ]
-        return []
+        return [{"text": each} for each in await self.plans.warnings(ids, architectures)]
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request) -> Json[ShownWorkflow]:
         """A workflow with its actions, attempts and rendered text."""
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
         document = workflow_document(workflow, self.machines.known.name, self.progress)
         lost = await self.lost_histories.of_workflow(workflow.id)
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
-        return web.json_response(
+        return answered(
             {
                 **document,
                 "machines": self._machines(workflow),
@@ -218,15 +448,15 @@ class _WorkflowDoor:
         )
 
     @takes("run")
-    async def delete(self, request: web.Request) -> web.Response:
+    async def delete(self, request: web.Request) -> Json[Identity]:
         """Forget a workflow that does not run; refused when it is in another `run` by now."""
         run = number(request, "run") if "run" in request.query else None
         workflow_id = await self.workflows.delete(key_of(request), run=run)
         log_change(request, "workflow deleted", workflow_id)
-        return web.json_response({"id": workflow_id})
+        return answered({"id": workflow_id})
 
-    @takes(body=("force", "run"))
-    async def cancel(self, request: web.Request) -> web.Response:
+    @takes(body=CancellationWish)
+    async def cancel(self, request: web.Request) -> Json[ChangedWorkflow]:
         """Have a workflow end, with `force` also when its machine does not answer; refused when it is in another `run` by now."""
         document = await read_options(request)
         who, force, run = caller(request).name, flag(document, "force"), _run_in(document)
@@ -234,8 +464,8 @@ class _WorkflowDoor:
         log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
 
-    @takes(body=("from", "confirm_wipe", "run"))
-    async def retry(self, request: web.Request) -> web.Response:
+    @takes(body=RetryWish)
+    async def retry(self, request: web.Request) -> Json[ChangedWorkflow]:
         """Resume a workflow that ended badly, at the failed action or at one called `from`; `run` as for cancel."""
         document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
@@ -245,48 +475,62 @@ class _WorkflowDoor:
         log_change(request, "workflow retried", workflow_id)
         return await self._standing(workflow_id)
 
-    async def _standing(self, workflow_id: str) -> web.Response:
-        return web.json_response({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
+    async def _standing(self, workflow_id: str) -> Json[ChangedWorkflow]:
+        return answered({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     @takes("to_change")
-    async def state(self, request: web.Request) -> web.Response:
+    async def state(self, request: web.Request) -> Json[ShownState]:
         """Where a workflow stands; with `to_change` that one which the key means for what changes it, `unfinished`: what ends it, `held`: what decides about its hold."""
         standing = await self.breakpoints.standing(key_of(request), to_change(request))
         if to_change(request) is ToChange.DELETE:
             await self.workflows.refuse_deletion(standing.workflow.id)
         lost = await self.lost_histories.of_workflow(standing.workflow.id)
-        told = {name: lost_document(lost[0])[name] for name in ("reason", "message", "hint")} if lost else {}
+        told: ExplainedField = _explained(lost_document(lost[0])) if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
         named = self._named(standing.workflow)
         later = await self.workflows.overtaken(standing.workflow)
-        overtaken = {"overtaken": later} if later else {}  # why a retry is refused
-        return web.json_response(
+        overtaken: OvertakenField = {"overtaken": later} if later else {}  # why a retry is refused
+        return answered(
             {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems, **overtaken}
         )
 
-    def _named(self, flow: Workflow) -> Document:
+    def _named(self, flow: Workflow) -> NamesOfWorkflow:
         """What people call a workflow, its template and its machines."""
         return {"name": flow.name, "template_name": flow.template_name, "machines": self._machines(flow)}
 
-    def _machines(self, flow: Workflow) -> list[Document]:
+    def _machines(self, flow: Workflow) -> list[NamedMachine]:
         workers = dict.fromkeys(each.action.worker for each in flow.actions)
         return [named_machine(self.machines, each) for each in workers]
 
     @takes("after")
-    async def events(self, request: web.Request) -> web.Response:
+    async def events(self, request: web.Request) -> Json[list[EventDocument]]:
         """A workflow's events behind number `after`; all of them where there is no such event (`api.routes.events`)."""
         after = number(request, "after")
         happened = await self.workflows.events(key_of(request))
         if after > len(happened):
             after = 0
-        return web.json_response([event_document(each) for each in happened if each.number > after])
+        return answered([event_document(each) for each in happened if each.number > after])
 
     @takes("follow")
-    async def logs(self, request: web.Request) -> web.StreamResponse:
+    async def logs(self, request: web.Request) -> Output:
         """What the actions printed, as text or as server-sent events; `follow` goes on to the end."""
         workflow = await self.workflows.get(key_of(request))
         source = output_of_actions(self.workflows, workflow.id)
         return await answer(request, source, self.workflows.changed, self.followers)
+
+
+def creations_document(found: Creations) -> CreatedDocument:
+    """What became of a file's documents: those that were `created`, and those that are `existing` with the same content."""
+
+    def listed(*, new: bool) -> list[NamedIdentity]:
+        return [{"id": each.id, "name": each.name} for each in found.made if each.is_new is new]
+
+    return {
+        "id": found.made[0].id,
+        "created": listed(new=True),
+        "existing": listed(new=False),
+        "notes": [asdict(each) for each in found.notes],
+    }
 
 
 class _Pieces:
@@ -308,7 +552,7 @@ class _Pieces:
                 return
         self.is_last = True
 
-    def _document(self, workflow: ListedWorkflow) -> Document:
+    def _document(self, workflow: ListedWorkflow) -> ListedWorkflowDocument:
         return {
             **listed_document(workflow),
             "machines": [named_machine(self._machines, each) for each in workflow.workers],
@@ -330,12 +574,12 @@ async def _listed(request: web.Request, pieces: _Pieces) -> AsyncIterator[bytes]
     yield b"[]" if before == b"[" else b"]"
 
 
-def listed_document(flow: ListedWorkflow) -> Document:
+def listed_document(flow: ListedWorkflow) -> WorkflowSummary:
     """A workflow in the list of all, where nothing is long that a template, an action or a person can make long."""
     reason, message = explanation(flow)
     return {
         **_head(flow),
-        "devices": {name: briefly(value, SHOWN_LETTERS) for name, value in flow.devices.items()},
+        "devices": {name: briefly(as_text(value), SHOWN_LETTERS) for name, value in flow.devices.items()},
         "reason": reason,
         "message": shortened(message, SHOWN_LETTERS),
         "actions_done": flow.done,
@@ -354,18 +598,20 @@ def no_progress(_: ActionStatus | None) -> Progress | None:
     return None
 
 
-def workflow_document(flow: Workflow, name: Callable[[str], str], progress: ProgressOf = no_progress) -> Document:
+def workflow_document(
+    flow: Workflow, name: Callable[[str], str], progress: ProgressOf = no_progress
+) -> WorkflowDocument:
     """`name` is what people call a machine of an id; `progress` tells how far an action is that runs."""
     return {
         **_head(flow),
         "conditions": _conditions(flow),
-        "actions": [{**_action(each), **_far("progress", progress(each))} for each in flow.actions],
+        "actions": [_action(each, progress(each)) for each in flow.actions],
         "services": [service_document(each, name) for each in flow.services],
         "text": flow.text,
     }
 
 
-def _head(flow: WorkflowHead) -> Document:
+def _head(flow: WorkflowHead) -> HeadDocument:
     return {
         "id": flow.id,
         "name": flow.name,
@@ -381,7 +627,7 @@ def _head(flow: WorkflowHead) -> Document:
     }
 
 
-def _reached(flow: WorkflowHead, total: int) -> Document:
+def _reached(flow: WorkflowHead, total: int) -> ReachedAction:
     """Which of `total` actions it stands at, in the words of 2020's `tink workflow state`."""
     current = flow.current()
     action = current.action if current else None
@@ -397,10 +643,10 @@ def _reached(flow: WorkflowHead, total: int) -> Document:
     }
 
 
-def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[Document]:
+def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[AttemptDocument]:
     """Every attempt at a workflow's actions in the order in which they began; `number` counts those at one action."""
     numbers: Counter[int] = Counter()
-    listed = []
+    listed: list[AttemptDocument] = []
     for each in made:
         numbers[each.position] += 1
         action = flow.actions[each.position].action
@@ -422,12 +668,7 @@ def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[Document]
     return listed
 
 
-def _far(name: str, progress: Progress | None) -> Document:
-    """How far an action is, where it says so."""
-    return {name: asdict(progress)} if progress else {}
-
-
-def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Document:
+def state_document(standing: Standing, progress: ProgressOf = no_progress) -> StateDocument:
     """Where a workflow stands, in the words of 2020's `tink workflow state`.
 
     Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
@@ -441,6 +682,8 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Do
     failed_and_held = held is not None and held.outcome is not None and held.outcome.state is not State.SUCCESS
     ended = held.outcome if held else current.outcome if current else None
     outcome = ended or _unattempted(flow)
+    far = progress(current)
+    said: ActionProgressField = {"action_progress": asdict(far)} if far else {}
     return {
         "workflow_id": flow.id,
         "state": flow.state,
@@ -458,19 +701,19 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> Do
         "signal": outcome.signal,
         "last_output": list(outcome.tail),
         "held": held_document(standing),
-        **_far("action_progress", progress(current)),
+        **said,
         "conditions": _conditions(flow),
     }
 
 
-def lost_fields(lost: Sequence[LostWork]) -> Document:
+def lost_fields(lost: Sequence[LostWork]) -> LostHistoriesField:
     """What a workflow waits for a person with, if it does."""
     return {"lost_histories": [lost_document(each) for each in lost]} if lost else {}
 
 
-def first_boot_fields(told: Mapping[str, FirstBoot]) -> Document:
+def first_boot_fields(told: Mapping[str, FirstBoot]) -> FirstBootsField:
     """What the installed systems told, if they did; `machine` is the id of hardware."""
-    listed = [
+    listed: list[FirstBootDocument] = [
         {
             "machine": machine,
             "phoned_at": time(each.phoned_at),
@@ -494,7 +737,12 @@ def _unattempted(flow: Workflow) -> Outcome:
     return Outcome(state=flow.state, reason=reason, message=message, hint=hint(reason))
 
 
-def _action(status: ActionStatus) -> Document:
+def _explained(lost: LostDocument) -> ExplainedField:
+    return {"reason": lost["reason"], "message": lost["message"], "hint": lost["hint"]}
+
+
+def _action(status: ActionStatus, far: Progress | None) -> ActionOfWorkflow:
+    said: ProgressField = {"progress": asdict(far)} if far else {}
     return {
         **action_document(status.action),
         "digest": status.digest,
@@ -504,10 +752,11 @@ def _action(status: ActionStatus) -> Document:
         "started_at": time(status.started_at),
         "ended_at": time(status.ended_at),
         "outcome": outcome(status.outcome),
+        **said,
     }
 
 
-def _conditions(flow: Workflow) -> list[Document]:
+def _conditions(flow: Workflow) -> list[ConditionDocument]:
     """In the words of Kubernetes."""
     return [
         {

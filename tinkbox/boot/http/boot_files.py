@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from tinkbox.boot.dhcp.reporting import Timeline
-from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
+from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
 from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
@@ -43,6 +43,8 @@ SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
     Boot.LOCAL_DISK: Stage.LOCAL_DISK,
     Boot.WORKFLOW: Stage.SUPPLIED,
     Boot.WAITING: Stage.SERVICES,
+    Boot.OWN_SCRIPT: Stage.OWN_BOOT,
+    Boot.OWN_OSIE: Stage.OWN_BOOT,
 }
 
 
@@ -108,7 +110,7 @@ class _BootDoor:
             facts: dict[str, Fact] = {**machine_facts(request.query)}
             if plan.local_boot is not None:
                 facts["way"] = plan.local_boot.value
-            detail = plan.reason if plan.boot is Boot.WAITING else ""
+            detail = plan.reason if plan.boot is Boot.WAITING else _own(plan)
             if other := self._planner.other_host(mac, request.remote or ""):
                 facts[OTHER_HOST], detail = other, f"by another host, {other}"
             else:
@@ -119,7 +121,7 @@ class _BootDoor:
 
     async def credential(self, request: web.Request) -> web.Response:
         _, plan = self._plan(request)
-        if plan.boot not in WITH_CREDENTIAL:
+        if not has_credential(plan):
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
         ramdisk = credential_ramdisk(self._credential(plan, self._folder.url, request.remote or ""))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
@@ -169,11 +171,14 @@ class _BootDoor:
         folder, url = self._folder, self._folder.url
         own = f"{url}/boot/{mac.replace(':', '-')}"
         osie = f"{url}/boot/osie/{plan.interface.architecture}"
+        kernel, initramfs = f"{osie}/vmlinuz", f"{osie}/initramfs"
+        if plan.boot is Boot.OWN_OSIE and (other := plan.interface.netboot.osie):
+            kernel, initramfs, firmware = other.kernel, other.initramfs, False
         return BootFiles(
             script=f"{own}/script.ipxe",
             credential=f"{own}/credential.cpio",
-            kernel=f"{osie}/vmlinuz",
-            initramfs=f"{osie}/initramfs",
+            kernel=kernel,
+            initramfs=initramfs,
             firmware=f"{osie}/{FIRMWARE}" if firmware else "",
             loaders=f"{url}/boot/loaders",
             server=url,
@@ -181,6 +186,14 @@ class _BootDoor:
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
             arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
         )
+
+
+def _own(plan: Plan) -> str:
+    """What of its hardware document boots, in words."""
+    own = plan.interface.netboot
+    if plan.boot is Boot.OWN_SCRIPT:
+        return own.script_url or "the script of netboot.ipxe.contents"
+    return own.osie.kernel if plan.boot is Boot.OWN_OSIE and own.osie else ""
 
 
 def has_firmware(folder: BootFolder, plan: Plan) -> bool:

@@ -15,7 +15,7 @@ CONSOLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def kernel_arguments(plan: Plan, url: str, *, dns: str = "", syslog_port: int = 0) -> tuple[str, ...]:
-    """The arguments for a machine that reaches the node door at `url`.
+    """The arguments for a machine that reaches the node door at `url`; those of its hardware document are the last.
 
     `dns` is where names of workflows are answered, empty: only by what the network has.  `syslog_port` is ours, 0: none.
     """
@@ -28,7 +28,8 @@ def kernel_arguments(plan: Plan, url: str, *, dns: str = "", syslog_port: int = 
     words.append(f"tinkbox.mac={interface.mac}")
     if interface.vlan_id is not None:
         words.append(f"vlan_id={interface.vlan_id}")
-    return (*words, *CONSOLES.get(interface.architecture, CONSOLES["x86_64"]))
+    consoles = CONSOLES.get(interface.architecture, CONSOLES["x86_64"])
+    return (*words, *consoles, *interface.netboot.kernel_parameters)
 
 
 def syslog(url: str, port: int) -> str:

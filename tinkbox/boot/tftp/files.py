@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from tinkbox.boot.http import boot_files as over_http
 from tinkbox.boot.http.boot_files import FIRMWARE, OSIE_FILES, SCRIPT_STAGE, BootFolder, has_firmware
-from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
+from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
 from tinkbox.boot.http.kernel_command_line import kernel_arguments
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.card_firmware import Need
@@ -19,6 +19,7 @@ from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
+from tinkbox.wire.boot_scripts.script_text import needs_ipxe
 from tinkbox.wire.messages.worker import Credential
 
 CREDENTIAL: Final = "machine/credential.cpio"
@@ -106,9 +107,10 @@ class TftpFiles:
         if plan.boot is Boot.LOCAL_DISK and name == grub.TURN:
             facts["way"] = grub.way_taken(plan.local_boot).value
         self._planner.booted(mac)
-        if plan.boot is Boot.WORKFLOW:
-            # What it supplies is for iPXE: this machine says so on its screen, and asks again.
-            self._planner.saw(mac, Stage.PARKED, "its workflow supplies a script for iPXE, which it cannot run")
+        what, _ = needs_ipxe(plan)
+        if what:
+            # This machine says so on its screen, and asks again.
+            self._planner.saw(mac, Stage.PARKED, f"{what}, which it cannot run")
         else:
             detail = plan.reason if plan.boot is Boot.WAITING else ""
             self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
@@ -170,7 +172,7 @@ class TftpFiles:
         return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
 
     def _identity(self, peer: str, plan: Plan) -> bytes | None:
-        if plan.boot not in WITH_CREDENTIAL:
+        if not has_credential(plan):
             return None
         try:
             return credential_ramdisk(self._credential(plan, self._folder.url, peer))

@@ -17,6 +17,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "rollout": "one template for many machines, so many of them at a time",
     "apply": "have machines, templates and workflows become what files declare",
     "export": "what there is, as files that apply takes",
+    "document": "rules for unknown machines, and what is kept for power control",
     "breakpoint": "hold an action, look into it, decide",
     "service": "what workflows run in the background",
     "image": "the images that actions run from, and those of operating systems",

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import add_confirmation, add_format, add_selector, add_yes, carry_out
+from tinkbox.cli.flags import (
+    add_confirmation,
+    add_format,
+    add_require_images,
+    add_selector,
+    add_strict,
+    add_yes,
+    carry_out,
+)
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
@@ -25,8 +33,9 @@ Applying the same files again changes nothing: what is there already is told
 as unchanged, and a workflow of the same name is not run again, whatever
 became of it.
 
-Files hold Tinkerbell's kind: Hardware, Template and Workflow, or hardware of
-2020. Their order does not matter. Everything is checked before anything is
+Files hold Tinkerbell's kind: Hardware, Template and Workflow, hardware of
+2020, or what is kept as it is, such as WorkflowRuleSet (`tinkbox document`).
+Their order does not matter. Everything is checked before anything is
 stored."""
 EPILOG: Final = """\
 Exit status: 0 done; 1 something was refused, or with --diff something differs.
@@ -55,11 +64,13 @@ def declare(noun: argparse.ArgumentParser) -> None:
     noun.add_argument(
         "--prune",
         action="store_true",
-        help="delete machines and templates that -l selects and no file declares; asks before it does",
+        help="delete machines, templates and kept documents that -l selects and no file declares; asks before it does",
     )
     add_selector(noun, "what --prune may delete: rack=r1,gpu!=no")
     add_yes(noun)
     add_confirmation(noun)
+    add_require_images(noun)
+    add_strict(noun)
     add_format(noun, FORMATS, "a line for each thing (default); json, yaml; name: KIND/NAME of each but those refused")
     carry_out(noun, apply)
 
@@ -76,6 +87,10 @@ def apply(chosen: argparse.Namespace) -> int:
     _tell_skipped(chosen, read.skipped)
     files = read.texts
     how: dict[str, Any] = {"confirm_wipe": True} if chosen.confirm_wipe else {}
+    if chosen.require_images:
+        how["require_images"] = True
+    if chosen.strict:
+        how["strict"] = True
     if chosen.prune:
         how["prune"] = chosen.selector
     if chosen.diff:

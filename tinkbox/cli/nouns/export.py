@@ -13,14 +13,17 @@ from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.errors import NotFound, Refusal
+from tinkbox.model.kept_documents import KeptKind
 from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")
-KINDS: Final = ("hardware", "template", "workflow")
+_WITHOUT_A_WORD: Final = ("hardware", "template", *KeptKind)
+KINDS: Final = (*_WITHOUT_A_WORD, "workflow")
 _SOUGHT: Final = {"hardware": "machine", "template": "template", "workflow": "workflow that is not over"}
 STORY: Final = """\
-Write machines and templates as the documents that `tinkbox apply` takes: in
-a stable order, without ids and times, so that a Git repository can hold them.
+Write machines, templates, rule sets and their like as the documents that
+`tinkbox apply` takes: in a stable order, without ids and times, so that a Git
+repository can hold them.
 What machines are told stands in them, passwords too."""
 
 
@@ -30,7 +33,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         metavar="KIND[/NAME]",
-        help="hardware, template, workflow; or one of them: hardware/node7 (default: all machines and templates)",
+        help="hardware, template, workflow, workflowruleset, policy, task, machine.bmc, job.bmc, task.bmc; or one of them: "
+        "hardware/node7 (default: all but workflows)",
     )
     add_selector(noun, "with these labels only: rack=r1,gpu!=no")
     noun.add_argument(
@@ -73,20 +77,21 @@ def export(chosen: argparse.Namespace) -> None:
 
 
 def _whole_kinds(what: list[str]) -> list[str]:
-    """The kinds of which all documents are asked for; without a word these are machines and templates."""
-    return [_kind(each) for each in what or ("hardware", "template") if "/" not in each]
+    """The kinds of which all documents are asked for; without a word these are all but workflows."""
+    return [_kind(each) for each in what or _WITHOUT_A_WORD if "/" not in each]
 
 
 def _kind(word: str) -> str:
-    return word.partition("/")[0].lower().removesuffix("s")
+    first, dot, rest = word.partition("/")[0].lower().removesuffix(".tinkerbell.org").partition(".")
+    return f"{'policy' if first == 'policies' else first.removesuffix('s')}{dot}{rest}"
 
 
 def _nothing_selected(what: list[str], selector: str) -> str:
     kinds = dict.fromkeys(map(_kind, what or ("hardware", "template")))
-    sought = f"no {' or '.join(map(_SOUGHT.__getitem__, kinds))}"
+    sought = f"no {' or '.join(_SOUGHT.get(each, each) for each in kinds)}"
     if len(_whole_kinds(what)) < len(what):
         sought = "none of what is named"
-    lists = " and ".join(f"`tinkbox {each} list`" for each in kinds)
+    lists = " and ".join(f"`tinkbox {f'{each} list' if each in _SOUGHT else f'export {each}'}`" for each in kinds)
     return f"{sought} has the labels {selector}: {lists} {'shows' if len(kinds) == 1 else 'show'} which have any"
 
 

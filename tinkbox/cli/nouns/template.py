@@ -12,6 +12,8 @@ from tinkbox.cli.flags import (
     add_keys,
     add_labels,
     add_listing,
+    add_require_images,
+    add_strict,
     add_verb,
     add_verbs,
     add_watch,
@@ -82,6 +84,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     add_text_source(verb)
     add_labels(verb, "a label", "-l")
+    add_strict(verb)
     verb = add_listing(add_verb(verbs, "list", show_list, "templates"))
     add_filters(verb, "label", sorts=("name", "created_at", "updated_at"), age="created_at")
     add_watch(verb)
@@ -94,6 +97,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument("key", metavar="TEMPLATE")
     verb.add_argument("-n", "--name")
     add_text_source(verb)
+    add_strict(verb)
     declare_label(verbs, KeyKind.TEMPLATE, lambda operator: operator.templates)
     add_yes(
         add_keys(
@@ -106,6 +110,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("-r", "--hardware", metavar="JSON", help="for these devices only")
     add_text_source(verb)
+    add_require_images(verb)
+    add_strict(verb)
 
 
 def show_catalogue(chosen: argparse.Namespace) -> None:
@@ -128,10 +134,15 @@ def show_catalogue(chosen: argparse.Namespace) -> None:
 
 def create(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template")
-    answer = ask(chosen, lambda operator: operator.templates.create(chosen.name or "", text, dict(chosen.labels)))
+    answer = ask(
+        chosen,
+        lambda operator: operator.templates.create(chosen.name or "", text, dict(chosen.labels), strict=chosen.strict),
+    )
     show_notes(answer)
     for created in answer.get("created", [answer]):
         print("Created Template: ", created["id"])
+    for existing in answer.get("existing", ()):
+        print("Existing Template: ", existing["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> int:
@@ -153,7 +164,10 @@ def update(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template") if chosen.file is not None or chosen.name is None else None
     if text is None and chosen.name is None:
         raise Invalid("nothing to update: give --name, --file, or both")
-    updated = ask(chosen, lambda operator: operator.templates.update(chosen.key, chosen.name, text))
+    updated = ask(
+        chosen, lambda operator: operator.templates.update(chosen.key, chosen.name, text, strict=chosen.strict)
+    )
+    show_notes(updated)
     print("Updated Template: ", updated["id"])
 
 
@@ -186,6 +200,10 @@ def validate(chosen: argparse.Namespace) -> int:
             asked["hardware"] = read_devices(chosen.hardware)
         except argparse.ArgumentTypeError as error:
             chosen.usage_error(f"argument -r/--hardware: {error}")
+    if chosen.require_images:
+        asked["require_images"] = True
+    if chosen.strict:
+        asked["strict"] = True
     with while_it_works("rendering the template") as progress:
         answer = ask(chosen, lambda operator: operator.templates.validate(asked, progress))
     show_notes(answer)

@@ -19,6 +19,9 @@ Without it, the unix socket of the appliance on this host.
 .TP
 .B TINKBOX_TOKEN
 The token for it.
+.TP
+.B TINKBOX_TO_TOKEN
+The token of the other appliance that `tinkbox image copy --to` names.
 """
 
 

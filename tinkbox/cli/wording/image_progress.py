@@ -32,6 +32,11 @@ def packing(progress: Progress) -> str:
     return f"{_STAGES[progress.stage]}: {_so_far(progress.done, progress.total)}"
 
 
+def transferring(doing: str, done: int, total: int) -> str:
+    """How far images are on their way, such as `Saving`."""
+    return f"{doing}: {_so_far(done, total)}"
+
+
 def _so_far(done: int, total: int) -> str:
     """A `total` of 0 is not known."""
     return f"{show_size(done)} of {show_size(total)} ({min(100, done * 100 // total)}%)" if total else show_size(done)

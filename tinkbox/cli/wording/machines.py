@@ -5,6 +5,8 @@ from functools import cache
 
 from tinkbox.cli.output.formats import Document
 
+_NO_INTERFACE: Document = {"mac": "", "address": "", "hostname": ""}
+
 
 @cache
 def short_stages() -> Mapping[str, str]:
@@ -35,6 +37,7 @@ def short_stages() -> Mapping[str, str]:
         Stage.PARKED: "parked",
         Stage.SERVICES: "wants service",
         Stage.SUPPLIED: "own script",
+        Stage.OWN_BOOT: "own boot",
         Stage.DISCOVERY: "discovery",
         Stage.INVENTORY: "discovered",
         Stage.IGNORED: "not answered",
@@ -73,8 +76,8 @@ def seen_standing(seen: Document) -> str:
 
 
 def shown_by(machine: Document) -> Document:
-    """The interface by which lists show a machine; the first one of an earlier release, which does not tell it."""
-    cards: Sequence[Document] = machine["interfaces"]
+    """The interface by which lists show a machine; the first one of an earlier release, which does not tell it; or an empty one."""
+    cards: Sequence[Document] = machine["interfaces"] or [_NO_INTERFACE]
     return next((each for each in cards if each["mac"] == machine.get("mac")), cards[0])
 
 

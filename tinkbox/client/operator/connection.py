@@ -100,8 +100,11 @@ class Connection(ABC):
         """POST what may take long; the answer is a JSON object."""
         raise NotImplementedError("only a quick connection does that")
 
-    async def upload(self, path: str, content: BinaryIO) -> Document:
-        """POST a file of any length, for as long as that takes; the answer is a JSON object."""
+    async def upload(self, path: str, content: BinaryIO | AsyncIterator[bytes]) -> Document:
+        """POST a file of any length, or what comes, for as long as that takes; the answer is a JSON object.
+
+        Raises what `content` raises when it is asked for more.
+        """
         raise NotImplementedError(LASTING)
 
     def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:

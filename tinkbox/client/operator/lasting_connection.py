@@ -1,13 +1,18 @@
 """A connection for what lasts or happens at once: streams, uploads, shells, and questions beside them.  Needs an event loop."""
 
+from asyncio import WriteTransport
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp import connector
+from aiohttp.tracing import Trace
 
 from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply
 from tinkbox.client.shell import ShellConnection, shell_connection
+from tinkbox.model.errors import Refusal
 from tinkbox.wire.list_total import HEADER, total_of
 
 QUICK = aiohttp.ClientTimeout(total=SECONDS)
@@ -21,17 +26,26 @@ class LastingConnection(Connection):
     """See Connection."""
 
     async def open(self) -> None:
-        connector = aiohttp.UnixConnector(str(self.socket)) if self.socket else None
-        self._session = aiohttp.ClientSession(connector=connector, headers=self.headers)
+        self._connector = _UnixConnector(str(self.socket)) if self.socket else _TCPConnector()
+        self._session = aiohttp.ClientSession(connector=self._connector, headers=self.headers)
 
     async def close(self) -> None:
+        self._connector.give_up()
         await self._session.close()
 
     async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
         return await self._exchange(method, path, body, QUICK)
 
-    async def upload(self, path: str, content: BinaryIO) -> Document:
-        answer = self.object_of(path, (await self._exchange("POST", path, content, STREAM)).content)
+    async def upload(self, path: str, content: BinaryIO | AsyncIterator[bytes]) -> Document:
+        broken: list[Exception] = []
+        sent = _noting(content, broken) if isinstance(content, AsyncIterator) else content
+        try:
+            reply = await self._exchange("POST", path, sent, STREAM)
+        except Refusal:
+            if broken:  # the library tells of a connection alone
+                raise broken[0] from None
+            raise
+        answer = self.object_of(path, reply.content)
         self.changed(path, answer)
         return answer
 
@@ -51,7 +65,11 @@ class LastingConnection(Connection):
         return shell_connection(self._session, self.url + path, CONNECT_SECONDS, tty=tty)
 
     async def _exchange(
-        self, method: str, path: str, body: bytes | BinaryIO | None, limit: aiohttp.ClientTimeout
+        self,
+        method: str,
+        path: str,
+        body: bytes | BinaryIO | AsyncIterator[bytes] | None,
+        limit: aiohttp.ClientTimeout,
     ) -> Reply:
         try:
             request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
@@ -78,3 +96,42 @@ class LastingConnection(Connection):
             if len(answer) > MOST_ANSWERED:
                 raise self.too_much(response.url.raw_path_qs)
         return bytes(answer)
+
+
+class _Connector(aiohttp.BaseConnector):
+    """Knows its connections: one whose upload was refused, or came to no end, is not closed before what it holds is sent."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._used = WeakSet[WriteTransport]()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> connector.Connection:
+        made = await super().connect(req, traces, timeout)
+        if isinstance(made.transport, WriteTransport):
+            self._used.add(made.transport)
+        return made
+
+    def give_up(self) -> None:
+        """Send nothing more."""
+        for each in list(self._used):
+            each.abort()
+
+
+class _UnixConnector(_Connector, aiohttp.UnixConnector):
+    pass
+
+
+class _TCPConnector(_Connector, aiohttp.TCPConnector):
+    pass
+
+
+async def _noting(content: AsyncIterator[bytes], broken: list[Exception]) -> AsyncIterator[bytes]:
+    """The same, with a note of why it ended early."""
+    try:
+        async for piece in content:
+            yield piece
+    except Exception as error:
+        broken.append(error)
+        raise

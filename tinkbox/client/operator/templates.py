@@ -30,8 +30,9 @@ class Templates:
         """The templates of the program."""
         return await self._connection.documents("/v1/template-catalogue")
 
-    async def create(self, name: str, data: str, labels: Labels = NO_LABELS) -> Document:
-        asked = {"name": name, "data": data, **({"labels": dict(labels)} if labels else {})}
+    async def create(self, name: str, data: str, labels: Labels = NO_LABELS, *, strict: bool = False) -> Document:
+        """`strict` refuses what would be ignored."""
+        asked = {"name": name, "data": data, **({"labels": dict(labels)} if labels else {}), **_strictly(yes=strict)}
         return await self._connection.document("POST", "/v1/templates", asked)
 
     async def validate(self, asked: Mapping[str, Any], waiting: Callable[[float], None]) -> Document:
@@ -46,8 +47,14 @@ class Templates:
     async def get(self, key: str) -> Document:
         return await self._connection.document("GET", f"/v1/templates/{part(key)}")
 
-    async def update(self, key: str, name: str | None, data: str | None) -> Document:
-        return await self._connection.document("PUT", f"/v1/templates/{part(key)}", {"name": name, "data": data})
+    async def update(self, key: str, name: str | None, data: str | None, *, strict: bool = False) -> Document:
+        asked = {"name": name, "data": data, **_strictly(yes=strict)}
+        return await self._connection.document("PUT", f"/v1/templates/{part(key)}", asked)
 
     async def delete(self, key: str) -> Document:
         return await self._connection.document("DELETE", f"/v1/templates/{part(key)}")
+
+
+def _strictly(*, yes: bool) -> Document:
+    """That what would be ignored is refused, as the API takes it."""
+    return {"strict": True} if yes else {}

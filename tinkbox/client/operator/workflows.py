@@ -37,9 +37,16 @@ class Workflows:
         confirm_wipe: bool = False,
         labels: Labels = NO_LABELS,
         machine: str = "",
+        require_images: bool = False,
+        strict: bool = False,
     ) -> Document:
-        """For the machine of this key, which must have no other work, or behind what the machines of `hardware` have."""
+        """For the machine of this key, which must have no other work, or behind what the machines of `hardware` have.
+
+        With `require_images` none is made as long as an image is missing that the appliance should have;
+        `strict` refuses what would be ignored of the template.
+        """
         asked = {"template": template, "hardware": dict(hardware), **({"machine": machine} if machine else {})}
+        asked |= _required(yes=require_images) | _strictly(yes=strict)
         return await self._create(asked, breakpoints, labels, confirm_wipe=confirm_wipe)
 
     async def create_from(
@@ -49,9 +56,14 @@ class Workflows:
         *,
         confirm_wipe: bool = False,
         labels: Labels = NO_LABELS,
+        again: bool = False,
+        require_images: bool = False,
+        strict: bool = False,
     ) -> Document:
-        """Create every `kind: Workflow` of a file, with these labels beside its own."""
-        return await self._create({"documents": documents}, breakpoints, labels, confirm_wipe=confirm_wipe)
+        """Create every `kind: Workflow` of a file that is not there, or `again` all, with these labels beside its own."""
+        asked = {"documents": documents, **({"again": True} if again else {}), **_required(yes=require_images)}
+        asked |= _strictly(yes=strict)
+        return await self._create(asked, breakpoints, labels, confirm_wipe=confirm_wipe)
 
     async def plan(self, template: str, machine: str, parameters: Mapping[str, Any]) -> Document:
         """What would happen; without a machine for the devices among the parameters."""
@@ -113,6 +125,16 @@ class Workflows:
 def _in_run(run: int) -> Document:
     """Which run of a workflow is meant, 0: the one it is in, as the API takes it."""
     return {"run": run} if run else {}
+
+
+def _strictly(*, yes: bool) -> Document:
+    """That what would be ignored is refused, as the API takes it."""
+    return {"strict": True} if yes else {}
+
+
+def _required(*, yes: bool) -> Document:
+    """That nothing is made as long as an image is missing, as the API takes it."""
+    return {"require_images": True} if yes else {}
 
 
 def _confirmed(*, yes: bool) -> Document:

@@ -9,12 +9,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide
 from tinkbox.engine.applying.manifests import Manifest, machine_manifest, template_manifest
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
+    DeclaredKept,
     DeclaredMachine,
     DeclaredTemplate,
     Documents,
@@ -22,21 +24,29 @@ from tinkbox.engine.applying.reading import (
     SourceFile,
     Unread,
 )
+from tinkbox.engine.applying.structured_flows import called as called_tasks
+from tinkbox.engine.applying.structured_flows import seen
+from tinkbox.engine.documents.definitions import invalid_template, refuse_ignored
 from tinkbox.engine.documents.kubernetes import Part, parts_of, read_part
 from tinkbox.engine.machines.machines import Machines, claims, refuse_retired
 from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import DECLARED_IN, Rendered, check, render_each, rendering_data
+from tinkbox.engine.templates.structured_tasks import Entry, composed
 from tinkbox.engine.templates.templates import Templates, find_template
 from tinkbox.engine.turns import Rehearsals, Turn, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN
 from tinkbox.model.declaration import Declaration
+from tinkbox.model.devices import addresses
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
-from tinkbox.model.hardware import Hardware, MacAddress, called
+from tinkbox.model.hardware import Hardware, MacAddress, called, worker_of
+from tinkbox.model.kept_documents import KeptDocument, KeptKey, KeptKind
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.notes import Retirement
+from tinkbox.model.rule_sets import read_rule_sets
 from tinkbox.model.text import counted, natural
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
@@ -59,11 +69,13 @@ CheckTexts = Callable[[Iterable[Hardware]], Sequence[Problem]]
 class Wish:
     """How documents are to be applied.
 
-    With `rehearsal` nothing is stored.  `prune` deletes machines and templates with these labels that no document
-    declares; with `agreed` only what has those ids may be deleted, and of an id with a time only what was made then: a machine
+    With `rehearsal` nothing is stored.  `prune` deletes machines, templates and kept documents with these labels that no
+    document declares; with `agreed` only what has those ids may be deleted, and of an id with a time only what was made then: a machine
     that is registered anew has the id of its name.  `confirm_wipe` is as in `Workflows.create`.  `apart`: templates are of a
     person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
-    be made, or where it would run, where that may have what the template made of a machine's document.
+    be made, or where it would run, where that may have what the template made of a machine's document.  `require_images` is as
+    in `Workflows.create`, and `strict` refuses what would be ignored.  `looks`: the person may look, and is told what new
+    workflows will lack.
     """
 
     rehearsal: bool = False
@@ -72,6 +84,9 @@ class Wish:
     confirm_wipe: bool = False
     apart: bool = False
     reasons: bool = True
+    require_images: bool = False
+    strict: bool = False
+    looks: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +135,7 @@ class _Surplus:
 
     machines: Sequence[tuple[MachineRecord, str]] = ()
     templates: Sequence[ListedTemplate] = ()
+    kept: Sequence[KeptDocument] = ()
 
     @property
     def leaving(self) -> dict[str, str]:
@@ -132,7 +148,7 @@ class _Prospect:
     """What would become of documents, by one committed state.
 
     `pruned` are the results of `surplus`, `needed` the problems with it, `templates` what new workflows mean by their
-    references.
+    references, `tasks` what those of v1alpha2 do, `notes` what there is to say of rules.
     """
 
     decisions: Decisions
@@ -140,6 +156,8 @@ class _Prospect:
     pruned: Sequence[Result]
     needed: Sequence[Problem]
     templates: Mapping[str, Template | BuiltIn | Refusal]
+    tasks: Mapping[KeptKey, Manifest]
+    notes: Sequence[Problem] = ()
 
     @property
     def changes(self) -> bool:
@@ -166,7 +184,11 @@ class _ChangedMeanwhile(Exception):
 
 
 class Applying:
-    """Applies documents.  `check_texts` says what of a machine's user-data and the like is odd, and raises Invalid."""
+    """Applies documents.  `check_texts` says what of a machine's user-data and the like is odd, and raises Invalid.
+
+    `notes_on` says what of its document is not honoured, `shortages` what new workflows will lack.  Unless the appliance
+    `discovers`, rules for unknown machines are kept and not followed.
+    """
 
     def __init__(
         self,
@@ -179,6 +201,10 @@ class Applying:
         renderings: Turns,
         rehearsals: Rehearsals,
         check_texts: CheckTexts,
+        notes_on: Callable[[Hardware], Iterable[Problem]],
+        shortages: Shortages,
+        *,
+        discovers: bool,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -188,7 +214,10 @@ class Applying:
         self._new_id = new_id
         self._renderings = renderings
         self._check_texts = check_texts
+        self._shortages = shortages
+        self._notes_on = notes_on
         self._rehearsals = rehearsals
+        self._discovers = discovers
 
     async def apply(self, files: Sequence[SourceFile], wish: Wish, who: str) -> Applied:
         """Have what is there become what the files declare, as `wish` says.
@@ -204,41 +233,45 @@ class Applying:
 
     async def _applied(self, files: Sequence[SourceFile], wish: Wish, who: str, turn: Turn) -> Applied:
         with seldom_collected:
-            documents = await self._read(files, turn)
+            documents = await self._read(files, wish, turn)
             texts = _Lines(files)
             ask = self._store.read_long if wish.rehearsal else self._store.read
             if documents.problems:
-                others = [each for one in documents.templates for each in await _text_problems(one, texts, wish, turn)]
+                others: list[Problem] = []
+                for one in documents.templates:
+                    others += (await _judged_text(one, texts, wish, turn)).problems
                 prospect = await ask(lambda tables: self._prospect(tables, documents, None))
                 refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
                 raise Invalid("there are no documents of kind Hardware, Template or Workflow in it", documents.notes)
             for _ in range(TRIES):
                 prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune))
-                prepared = await self._prepared(prospect, texts, wish, who, turn)
+                prepared, ignored = await self._prepared(prospect, texts, wish, who, turn)
                 try:
                     if wish.rehearsal or not prospect.changes:
-                        return await self._foretell(documents, prospect, prepared, wish)
-                    return await self._carry_out(documents, prospect, prepared, wish, who)
+                        applied = await self._foretell(documents, prospect, prepared, wish)
+                    else:
+                        applied = await self._carry_out(documents, prospect, prepared, wish, who)
+                    return replace(applied, notes=[*applied.notes, *prospect.notes, *ignored])
                 except _ChangedMeanwhile:
                     continue
         raise Unavailable(f"{NOTHING}: others change the same things at the same time: try again later")
 
-    async def _read(self, files: Sequence[SourceFile], turn: Turn) -> Documents:
+    async def _read(self, files: Sequence[SourceFile], wish: Wish, turn: Turn) -> Documents:
         """What the files declare; where more than MOST_PROBLEMS are wrong, the rest is not read."""
-        reading = Reading()
+        reading = Reading(self._notes_on, discovers=self._discovers)
         for piece in _pieces(files):
             if reading.problems > MOST_PROBLEMS:
                 reading.end_early()
                 break
             if reading.values > MAX_VALUES:
                 raise TooLarge(f"{NOTHING}: more than {MAX_VALUES} values in these documents: apply them in parts")
-            await in_thread(turn, self._read_parts, piece, reading)
+            await in_thread(turn, partial(self._read_parts, strict=wish.strict), piece, reading)
         return await in_thread(turn, reading.documents)
 
-    def _read_parts(self, parts: Iterable[tuple[SourceFile, Part]], reading: Reading) -> None:
+    def _read_parts(self, parts: Iterable[tuple[SourceFile, Part]], reading: Reading, *, strict: bool) -> None:
         for file, part in parts:
-            for each in reading.take(file, read_part(part)):
+            for each in reading.take(file, read_part(part, strict=strict)):
                 try:
                     reading.note(each.problem(str(one), "spec") for one in self._check_texts([each.hardware]))
                 except Invalid as refusal:
@@ -254,24 +287,38 @@ class Applying:
             pruned=list(_pruned(tables, surplus)),
             needed=list(self._needed(tables, documents, surplus)),
             templates=_templates_of(tables, wanted, documents),
+            tasks=_tasks_of(tables, documents),
+            notes=list(_lacked_by_rules(tables, documents)),
         )
 
     async def _prepared(
         self, prospect: _Prospect, texts: _Lines, wish: Wish, who: str, turn: Turn
-    ) -> dict[int, Prepared]:
-        """Check what is to change, and fill the templates of new workflows, by the places of these in the documents."""
+    ) -> tuple[dict[int, Prepared], list[Problem]]:
+        """Check what is to change, and fill the templates of new workflows, by the places of these in the documents.
+
+        Beside them is what is ignored of templates that change, and of others that new workflows are made of.
+        """
         decisions = prospect.decisions
         problems = [*decisions.problems, *prospect.needed]
+        told: dict[str, Sequence[Problem]] = {}
         for each in decisions.templates:
             if each.content_changes:
-                problems += await _text_problems(each.declared, texts, wish, turn)
+                judged = await _judged_text(each.declared, texts, wish, turn)
+                problems += judged.problems
+                if judged.ignored:
+                    told[each.declared.name] = judged.ignored
         if problems:
             refuse([*problems, *self._unknown(prospect, Unread())])
         _refuse_more(prospect.surplus, wish.agreed)
         new = sum(each.outcome is Outcome.CREATED for each in decisions.flows)
         if new > MAX_NEW:
             raise TooLarge(f"{NOTHING}: {new} new workflows, and {MAX_NEW} are made at once: apply them in parts")
-        return await self._filled_flows(decisions, prospect.templates, wish, who, turn) if new else {}
+        prepared = await self._filled_flows(prospect, wish, who, turn) if new else {}
+        for place, ready in prepared.items() if wish.reasons else ():
+            flow = decisions.flows[place].declared
+            if ready.ignored:
+                told.setdefault(ready.template.name, _of_template(flow, ready.ignored))
+        return prepared, [each for ignored in told.values() for each in ignored]
 
     async def _foretell(
         self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish
@@ -305,11 +352,13 @@ class Applying:
 
         problems: list[Problem] = []
         notes: list[Problem] = []
+        new: list[New] = []
         for place, ready in prepared.items():
             declared = decisions.flows[place].declared
             wanted.clear()
             try:
-                workers = self._workflows.bound(hardware_at, ready).workers()
+                workflow = self._workflows.bound(hardware_at, ready)
+                workers = workflow.workers()
             except Refusal as refusal:
                 gone = [_pruned_away(declared, f"machine {each}", "spec") for each in wanted]
                 problems += gone or _told(declared, refusal, reasons=wish.reasons)
@@ -322,18 +371,32 @@ class Applying:
             except Refusal as refusal:
                 problems += _told(declared, refusal)
             notes += _elsewhere(tables, declared, decisions, workers)
+            new.append(New(workflow, ready.rendered.definition.metadata))
         refuse(problems)
-        return notes
+        return [*notes, *self._lacking(new, decisions, wish)]
+
+    def _lacking(self, new: Sequence[New], decisions: Decisions, wish: Wish) -> Iterator[Problem]:
+        """What new workflows will lack, with the machines as they will be."""
+
+        def hardware_of(worker: str) -> Hardware | None:
+            record = self._machines.known.get(worker)
+            return decisions.hardware.get(worker) or (record.hardware if record else None)
+
+        if not wish.looks:
+            return
+        shortages = self._shortages
+        for each in (*shortages.images(new), *shortages.metadata(new, hardware_of), *shortages.names(new)):
+            yield Problem(text=each)
 
     async def _filled_flows(
         self,
-        decisions: Decisions,
-        templates: Mapping[str, Template | BuiltIn | Refusal],
+        prospect: _Prospect,
         wish: Wish,
         who: str,
         turn: Turn,
     ) -> dict[int, Prepared]:
         """New workflows by their places, those of one template together: it is read once."""
+        decisions, templates = prospect.decisions, prospect.templates
         machines = self._references(decisions)
         problems: list[Problem] = []
         prepared: dict[int, Prepared] = {}
@@ -350,8 +413,13 @@ class Applying:
             for begin in range(0, len(places), AT_ONCE):
                 piece = places[begin : begin + AT_ONCE]
                 declared = flows[begin : begin + AT_ONCE]
-                filled = await self._filled(template, declared, machines, wish, turn)
+                if declared[0].structured:
+                    filled = await self._filled_tasks(declared, prospect.tasks, machines, wish, turn)
+                else:
+                    filled = await self._filled(template, declared, machines, wish, turn)
                 for place, flow, (workflow_id, rendered) in zip(piece, declared, filled, strict=True):
+                    if isinstance(rendered, Rendered) and wish.strict and rendered.definition.ignored:
+                        rendered = invalid_template(rendered.definition.ignored)
                     if isinstance(rendered, Refusal):
                         problems += _told(flow, rendered, reasons=wish.reasons)
                     else:
@@ -368,7 +436,7 @@ class Applying:
         data = {}
         for place, (each, workflow_id) in enumerate(zip(flows, ids, strict=True)):
             seen = machines.named(each.namespace, each.hardware_ref) if each.hardware_ref else None
-            known = (machines.at(address) for address in each.devices.values())
+            known = (machines.at(address) for address in addresses(each.devices))
             try:
                 data[place] = rendering_data(each.devices, seen or next(filter(None, known), None), workflow_id)
             except Refusal as refusal:
@@ -383,6 +451,28 @@ class Applying:
             found[place] = result
         return [(workflow_id, each) for workflow_id, each in zip(ids, found, strict=True) if each is not None]
 
+    async def _filled_tasks(
+        self,
+        flows: Sequence[DeclaredFlow],
+        tasks: Mapping[KeptKey, Manifest],
+        machines: References,
+        wish: Wish,
+        turn: Turn,
+    ) -> list[tuple[str, Rendered | Refusal]]:
+        """As `_filled`, of workflows of v1alpha2."""
+        filled: list[tuple[str, Rendered | Refusal]] = []
+        for flow in flows:
+            workflow_id = self._new_id()
+            try:
+                entries = _entries_of(flow, tasks, machines)
+                text = await composed(flow.structured, entries, turn, apart=wish.apart)
+                (rendered,) = await render_each(text, [{}], turn, apart=wish.apart, way_out=DECLARED_IN)
+            except Refusal as refusal:
+                filled.append((workflow_id, refusal))
+            else:
+                filled.append((workflow_id, rendered))
+        return filled
+
     async def _carry_out(
         self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish, who: str
     ) -> Applied:
@@ -395,8 +485,8 @@ class Applying:
             pruned = self._prune(tables, documents, wish, followed)
             decisions = self._decide(tables, documents)
             refuse(decisions.problems)
-            template_ids, notes = self._take_in(tables, decisions, prepared, followed, who)
-            return _applied(tables, documents, [*pruned, *_results(decisions, template_ids, prepared)], notes)
+            ids, notes = self._take_in(tables, decisions, prepared, followed, wish, who)
+            return _applied(tables, documents, [*pruned, *_results(decisions, ids, prepared)], notes)
 
         applied = await self._store.write(use_case)
         await self._follow(followed)
@@ -438,6 +528,7 @@ class Applying:
             waiting=tables.rollouts.waiting_in(
                 [each.hardware.id for each in documents.machines if each.retired is not None]
             ),
+            kept={each.key: each for each in tables.kept_documents.some(one.document.key for one in documents.kept)},
             let_netboot=tables.declarations.letting_netboot(wanted),
             template_ids={
                 name: found.id
@@ -471,9 +562,15 @@ class Applying:
         ]
 
     def _take_in(
-        self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed, who: str
-    ) -> tuple[Mapping[str, str], list[Problem]]:
-        """Store everything; returns the ids of the templates by their names, and what there is to say of the workflows."""
+        self,
+        tables: Tables,
+        decisions: Decisions,
+        prepared: Mapping[int, Prepared],
+        followed: _Followed,
+        wish: Wish,
+        who: str,
+    ) -> tuple[Mapping[str | KeptKey, str], list[Problem]]:
+        """Store everything; returns the ids of templates and kept documents, and what there is to say of the workflows."""
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)
@@ -499,13 +596,24 @@ class Applying:
             template_ids[template.declared.name] = template_id
             if template.outcome is not Outcome.UNCHANGED and template.labels is not None:
                 tables.labels.replace(LabelKind.TEMPLATE, template_id, template.labels)
+        ids: dict[str | KeptKey, str] = {}
+        for kept in decisions.kept:
+            ids[kept.declared.document.key] = self._keep(tables, kept)
+        ids.update(template_ids)
         ready = {
             place: replace(each, template=replace(each.template, id=template_ids[each.template.name]))
             if isinstance(each.template, Template) and each.template.name in template_ids
             else each
             for place, each in prepared.items()
         }
-        return template_ids, self._take_flows_in(tables, decisions, ready, followed)
+        return ids, self._take_flows_in(tables, decisions, ready, followed, wish)
+
+    def _keep(self, tables: Tables, decision: Decision[DeclaredKept]) -> str:
+        """Keep a document, unless nothing changes; returns its id."""
+        document = replace(decision.declared.document, id=decision.id or self._new_id(), manifest=decision.new)
+        if decision.outcome is not Outcome.UNCHANGED:
+            tables.kept_documents.put(document, self._workflows.now())
+        return document.id
 
     def _retire(self, tables: Tables, machine_id: str, reason: str, who: str) -> None:
         """Take a machine out of service, or give another reason for that it is."""
@@ -516,28 +624,31 @@ class Applying:
         self._machines.sessions.void(tables, machine_id)
 
     def _take_flows_in(
-        self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed
+        self, tables: Tables, decisions: Decisions, prepared: Mapping[int, Prepared], followed: _Followed, wish: Wish
     ) -> list[Problem]:
         """Returns what there is to say of new workflows."""
         problems: list[Problem] = []
         notes: list[Problem] = []
+        new: list[New] = []
         for place, flow in enumerate(decisions.flows):
             if flow.outcome is Outcome.CREATED:
                 if place not in prepared:
                     raise _ChangedMeanwhile
                 ready = prepared[place]
                 try:
-                    workers = self._workflows.take_in(tables, ready)
+                    workflow = self._workflows.take_in(tables, ready)
                 except Refusal as refusal:
                     problems += _told(flow.declared, refusal)
                     continue
+                workers = workflow.workers()
+                new.append(New(workflow, ready.rendered.definition.metadata))
                 notes += _elsewhere(tables, flow.declared, decisions, workers)
                 self._let_netboot(tables, ready, followed)
                 followed.flows.append((ready.name, workers))
             elif flow.outcome is Outcome.CONFIGURED:
                 tables.labels.replace(LabelKind.WORKFLOW, flow.id, flow.labels or NO_LABELS)
         refuse(problems)
-        return notes
+        return [*notes, *self._lacking(new, decisions, wish)]
 
     def _let_netboot(self, tables: Tables, ready: Prepared, followed: _Followed) -> None:
         """`toggleAllowNetboot` of a machine that is not among the documents: one that is was stored with it."""
@@ -558,12 +669,15 @@ class Applying:
             followed.left_out.append(leaving)
         for template in surplus.templates:
             tables.templates.delete(template.id)
+        for kept in surplus.kept:
+            tables.kept_documents.delete(kept.id)
         return pruned
 
     def _needed(self, tables: Tables, documents: Documents, surplus: _Surplus) -> Iterator[Problem]:
         """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance."""
         leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
-        if not documents.flows or not (leaving or templates):
+        kept = {each.key for each in surplus.kept}
+        if not documents.flows or not (leaving or templates or kept):
             return
         found = _templates_of(tables, {each.template_ref for each in documents.flows}, documents)
         referred = self._referred(documents)
@@ -573,10 +687,12 @@ class Applying:
             template = found[each.template_ref]
             if isinstance(template, Template) and template.id in templates:
                 yield _pruned_away(each, f"template {templates[template.id]}", "spec.templateRef")
+            for _, _, task in sorted(kept & {each.task_key(one) for one in each.tasks}):
+                yield _pruned_away(each, f"task {task}", "spec.tasks")
             machine = referred.get((each.namespace, each.hardware_ref), "")
             if machine in leaving:
                 yield _pruned_away(each, f"machine {leaving[machine]}", "spec.hardwareRef")
-            at = [going.at(address) for address in each.devices.values() if declared.at(address) is None]
+            at = [going.at(address) for address in addresses(each.devices) if declared.at(address) is None]
             for other in dict.fromkeys(one.id for one in at if one is not None and one.id != machine):
                 yield _pruned_away(each, f"machine {leaving[other]}", "spec")
 
@@ -598,7 +714,7 @@ class Applying:
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)  # of a template that is not stored yet
 _PRUNING: Final = (Outcome.PRUNED, Outcome.KEPT)
 _ABSENT: Final = "is neither known nor in these files: give its document, or its new name where it was renamed"
-_KINDS: Final = ("hardware", "template", "workflow")
+_KINDS: Final = ("hardware", "template", *KeptKind, "workflow")
 
 
 def _pieces(files: Iterable[SourceFile]) -> Iterator[list[tuple[SourceFile, Part]]]:
@@ -630,14 +746,17 @@ def _applied(tables: Tables, documents: Documents, results: Iterable[Result], no
 
 
 def _results(
-    decisions: Decisions, template_ids: Mapping[str, str] | None = None, prepared: Mapping[int, Prepared] | None = None
+    decisions: Decisions, ids: Mapping[str | KeptKey, str] | None = None, prepared: Mapping[int, Prepared] | None = None
 ) -> Iterator[Result]:
     """What becomes of each document; without the ids of what was made what is new has none."""
     for machine in decisions.machines:
         yield _result("hardware", machine.declared.name, machine, machine.declared.hardware.id)
     for template in decisions.templates:
         name = template.declared.name
-        yield _result("template", name, template, (template_ids or {}).get(name, template.id))
+        yield _result("template", name, template, (ids or {}).get(name, template.id))
+    for kept in decisions.kept:
+        document = kept.declared.document
+        yield _result(document.kind, document.name, kept, (ids or {}).get(document.key, kept.id))
     for place, flow in enumerate(decisions.flows):
         made = (prepared or {}).get(place) if flow.outcome is Outcome.CREATED else None
         yield _result("workflow", flow.declared.name, flow, made.id if made else flow.id)
@@ -670,12 +789,21 @@ def _pruned(tables: Tables, surplus: _Surplus) -> Iterator[Result]:
             old=old,
             created_at=template.created_at,
         )
+    for kept in surplus.kept:
+        yield Result(
+            kind=kept.kind,
+            name=kept.name,
+            id=kept.id,
+            outcome=Outcome.PRUNED,
+            old=dict(kept.manifest),
+            created_at=kept.created_at,
+        )
 
 
 def _result(
     kind: str,
     name: str,
-    decision: Decision[DeclaredMachine] | Decision[DeclaredTemplate] | Decision[DeclaredFlow],
+    decision: Decision[DeclaredMachine] | Decision[DeclaredTemplate] | Decision[DeclaredFlow] | Decision[DeclaredKept],
     id_: str,
 ) -> Result:
     return Result(
@@ -701,6 +829,17 @@ def _templates_of(
         each.name: Template(id="", name=each.name, data=each.text, created_at=_NEVER, updated_at=_NEVER)
         for each in documents.templates
     }
+    found |= {
+        each.template_ref: Template(
+            id=each.template_ref,
+            name=called_tasks([each.task_key(one) for one in each.tasks]),
+            data="",
+            created_at=_NEVER,
+            updated_at=_NEVER,
+        )
+        for each in documents.flows
+        if each.structured
+    }
     for each in set(references) - set(found):
         try:
             found[each] = find_template(tables, each)
@@ -709,15 +848,68 @@ def _templates_of(
     return found
 
 
-async def _text_problems(declared: DeclaredTemplate, texts: _Lines, wish: Wish, turn: Turn) -> list[Problem]:
-    """What is wrong with the text of a template."""
+def _lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
+    """The templates that rule sets mean and that are not there yet."""
+    named = {each.name for each in documents.templates}
+    for each in documents.kept:
+        for one in read_rule_sets(each.document).rule_sets:
+            if not one.template or one.template in named:
+                continue
+            try:
+                find_template(tables, one.template)
+            except (NotFound, Conflict) as refusal:
+                told = f"{refusal}. Machines for which a rule holds wait for it"
+                yield each.problem(told, "spec")
+
+
+def _tasks_of(tables: Tables, documents: Documents) -> dict[KeptKey, Manifest]:
+    """The Tasks that workflows of v1alpha2 mean: of the documents, else those that are kept."""
+    wanted = {flow.task_key(each) for flow in documents.flows for each in flow.tasks}
+    kept = tables.kept_documents.some(wanted) if wanted else ()
+    declared = (each.document for each in documents.kept if each.document.key in wanted)
+    return {each.key: dict(each.manifest) for each in (*kept, *declared)}
+
+
+def _entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, Manifest], machines: References) -> list[Entry]:
+    """What a workflow of v1alpha2 refers to; raises Invalid with every problem."""
+    problems: list[Problem] = []
+    entries: list[Entry] = []
+    for place, each in enumerate(flow.tasks):
+        wanted = (each.get("hardware") or {}).get("hardwareRef") or {}
+        named = wanted.get("name") or ""
+        agent = each.get("agentID") or ""
+        machine = machines.named(wanted.get("namespace") or flow.namespace, named) if named else machines.at(agent)
+        task = tasks.get(flow.task_key(each))
+        if named and machine is None:
+            problems.append(Problem(text=f"spec.tasks[{place}]: hardware {named} {_ABSENT}"))
+        if task is None:
+            kind, namespace, name = flow.task_key(each)
+            problems.append(Problem(text=f"spec.tasks[{place}]: {kind} {name} of namespace {namespace} {_ABSENT}"))
+        else:
+            worker = agent or (worker_of(machine) if machine else "")
+            entries.append(Entry(task=task, worker=worker, hardware=seen(machine)))
+    if problems:
+        raise Invalid("a document refers to what is not there", problems)
+    return entries
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedText:
+    """What is wrong with the text of a template, and what of it is ignored."""
+
+    problems: Sequence[Problem] = ()
+    ignored: Sequence[Problem] = ()
+
+
+async def _judged_text(declared: DeclaredTemplate, texts: _Lines, wish: Wish, turn: Turn) -> _JudgedText:
     try:
-        await check(declared.text, turn, apart=wish.apart)
+        ignored = await check(declared.text, turn, apart=wish.apart)
+        if wish.strict:
+            refuse_ignored(ignored)
     except Invalid as refusal:
-        return [declared.text_problem(each, texts.of(declared.file)) for each in refusal.problems] or [
-            declared.problem(str(refusal), "spec.data")
-        ]
-    return []
+        problems = [declared.text_problem(each, texts.of(declared.file)) for each in refusal.problems]
+        return _JudgedText(problems or [declared.problem(str(refusal), "spec.data")])
+    return _JudgedText(ignored=[declared.text_problem(each, texts.of(declared.file)) for each in ignored])
 
 
 def _reference_problems(
@@ -725,6 +917,8 @@ def _reference_problems(
 ) -> Iterator[Problem]:
     """What a workflow refers to that is not there; `unread` are names of documents that are wrong."""
     unread = unread or Unread()
+    if declared.structured:  # what it refers to is looked for when it is filled
+        return
     wanted, machine = declared.template_ref, declared.hardware_ref
     if isinstance(template, Refusal) and wanted not in unread.templates:
         ambiguous = isinstance(template, Conflict)
@@ -758,11 +952,16 @@ def _pruned_away(declared: DeclaredFlow, what: str, key: str) -> Problem:
 def _told(declared: DeclaredFlow, refusal: Refusal, *, reasons: bool = True) -> list[Problem]:
     """Why a workflow cannot be made; what stands in its template has its line there.  `reasons` as in `Wish`."""
     if not reasons:
-        return [declared.problem(NOT_SHOWN, "spec.templateRef")]
+        return [declared.problem(NOT_SHOWN, "spec.tasks" if declared.structured else "spec.templateRef")]
     listed = refusal.problems if isinstance(refusal, Invalid) else ()
-    if not listed:
-        return [declared.problem(str(refusal), "spec")]
-    return [declared.problem(f"template {declared.template_ref}: {each}", "spec.templateRef") for each in listed]
+    return _of_template(declared, listed) if listed else [declared.problem(str(refusal), "spec")]
+
+
+def _of_template(declared: DeclaredFlow, told: Iterable[Problem]) -> list[Problem]:
+    """What there is to say of a workflow's template, or of its tasks."""
+    if declared.structured:
+        return [declared.problem(str(each), "spec.tasks") for each in told]
+    return [declared.problem(f"template {declared.template_ref}: {each}", "spec.templateRef") for each in told]
 
 
 def _ready(
@@ -784,11 +983,13 @@ def _ready(
         labels=declared.labels or {},
         who=who,
         confirm_wipe=wish.confirm_wipe,
+        require_images=wish.require_images,
         declared=Declaration(
             namespace=declared.namespace,
             template_ref=declared.template_ref,
             hardware_ref=declared.hardware_ref,
             let_netboot=machine.id if machine else "",
+            document=declared.structured,
         ),
     )
 
@@ -799,6 +1000,7 @@ def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None)
         return _Surplus()
     declared = {each.hardware.id for each in documents.machines}
     named = {each.name for each in documents.templates}
+    kept_keys = {each.document.key for each in documents.kept}
     machines = [
         each
         for each in tables.hardware.all()
@@ -813,6 +1015,9 @@ def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None)
             for each in machines
         ],
         templates=sorted(templates, key=lambda each: natural(each.name)),
+        kept=[
+            each for each in tables.kept_documents.all() if each.key not in kept_keys and selector.matches(each.labels)
+        ],
     )
 
 
@@ -823,6 +1028,7 @@ def _refuse_more(surplus: _Surplus, agreed: Mapping[str, datetime | None] | None
     deleted = [
         *((each.hardware.id, each.created_at, called(each.hardware)) for each, why in surplus.machines if not why),
         *((each.id, each.created_at, each.name) for each in surplus.templates),
+        *((each.id, each.created_at, each.name) for each in surplus.kept),
     ]
     more = [name for known, made, name in deleted if known not in agreed or agreed[known] not in (None, made)]
     if more:

@@ -6,12 +6,27 @@ from enum import StrEnum
 from itertools import chain
 from typing import Generic, TypeVar
 
-from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
-from tinkbox.engine.applying.reading import Declared, DeclaredFlow, DeclaredMachine, DeclaredTemplate, Documents
+from tinkbox.engine.applying.manifests import (
+    Manifest,
+    flow_manifest,
+    kept_manifest,
+    machine_manifest,
+    template_manifest,
+)
+from tinkbox.engine.applying.reading import (
+    Declared,
+    DeclaredFlow,
+    DeclaredKept,
+    DeclaredMachine,
+    DeclaredTemplate,
+    Documents,
+)
 from tinkbox.engine.machines.machines import claims
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
+from tinkbox.model.devices import canonical
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, namespace_of
+from tinkbox.model.kept_documents import KeptDocument, KeptKey
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -35,7 +50,7 @@ class Outcome(StrEnum):
 class Stored:
     """What is there, as far as documents are about it.
 
-    Machines by id, templates by name, workflows by name, newest last; `holders` are the other machines that have a MAC,
+    Machines by id, templates by name, workflows by name, newest last, kept documents by their keys; `holders` are the other machines that have a MAC,
     address or agent id of a declared one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that
     workflows allow to netboot, `template_ids` the ids of the templates that workflows refer to, `waiting` the rollouts in
     which machines wait.
@@ -49,6 +64,7 @@ class Stored:
     let_netboot: Collection[str] = ()
     template_ids: Mapping[str, str] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[KeptKey, KeptDocument] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +103,7 @@ class Decisions:
     machines: Sequence[Decision[DeclaredMachine]]
     templates: Sequence[Decision[DeclaredTemplate]]
     flows: Sequence[Decision[DeclaredFlow]]
+    kept: Sequence[Decision[DeclaredKept]]
     hardware: Mapping[str, Hardware]
     referred: Mapping[tuple[str, str], str]
     problems: Sequence[Problem]
@@ -109,6 +126,7 @@ def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, st
         machines=machines,
         templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
         flows=flows,
+        kept=[_kept(each, stored.kept.get(each.document.key)) for each in documents.kept],
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
         referred=referred,
         problems=problems,
@@ -156,12 +174,18 @@ def _template(declared: DeclaredTemplate, stored: Template | None) -> Decision[D
     )
 
 
+def _kept(declared: DeclaredKept, stored: KeptDocument | None) -> Decision[DeclaredKept]:
+    labels = declared.labels if declared.labels is not None else stored.labels if stored else NO_LABELS
+    new, old = kept_manifest(declared.document.manifest, labels), dict(stored.manifest) if stored else None
+    return Decision(declared=declared, outcome=_outcome(old, new), old=old, new=new, id=stored.id if stored else "")
+
+
 def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decision[DeclaredFlow]:
-    """What becomes of a document, compared with the workflow that it is about (`_meant`).
+    """What becomes of a document, compared with the workflow that it is about (`meant_workflow`).
 
     Of one that is forgotten for its age only its declaration is known: the same one is not run again.
     """
-    flow = _meant(declared, stored)
+    flow = meant_workflow(declared, stored)
     lets = referred.get((declared.namespace, declared.hardware_ref), "") if declared.toggles_netboot else ""
     wanted = DeclaredWorkflow(
         id="",
@@ -175,21 +199,22 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
             template_ref=declared.template_ref,
             hardware_ref=declared.hardware_ref,
             let_netboot=lets,
+            document=declared.structured,
         ),
     )
     kept = flow.labels if flow else NO_LABELS
     own = {LABEL: kept[LABEL]} if LABEL in kept else {}  # no document says or changes it
     labels = kept if declared.labels is None else {**declared.labels, **own}
     new = flow_manifest(wanted, declared.template_ref, labels)
-    if flow is None or (not flow.id and _changed(flow, declared, stored)):
+    if flow is None or (not flow.id and changed_fields(flow, declared, stored)):
         return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
     old = flow_manifest(flow, _template_ref(flow, declared, stored), flow.labels)
-    if changed := _changed(flow, declared, stored):
+    if changed := changed_fields(flow, declared, stored):
         way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
         if not flow.is_over:
             way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
         why = (
-            f"its {' and '.join(changed)} differ{'s' if len(changed) == 1 else ''} from the workflow of that name, and a "
+            f"{differs(changed)} from the workflow of that name, and a "
             f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
         )
         return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
@@ -198,7 +223,7 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
     return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
 
 
-def _meant(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow | None:
+def meant_workflow(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow | None:
     """The workflow that a document is about: the newest that was declared in its namespace, else one that was made by hand.
 
     By hand many are made of one name, each for its machine: it is the newest that does not differ, and else the newest.
@@ -206,20 +231,27 @@ def _meant(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow | None:
     newest_first = stored.flows.get(declared.name, ())[::-1]
     ours = (each for each in newest_first if each.declaration and each.declaration.namespace == declared.namespace)
     by_hand = [each for each in newest_first if each.declaration is None]
-    same = (each for each in by_hand if not _changed(each, declared, stored))
+    same = (each for each in by_hand if not changed_fields(each, declared, stored))
     return next(chain(ours, same, by_hand), None)
 
 
-def _changed(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
+def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
     """The fields that differ; of a workflow that was made by hand nothing is known of a hardwareRef."""
     before = flow.declaration
+    if declared.structured:
+        return ["spec"] if before is None or before.template_ref != declared.template_ref else []
     known: list[tuple[str, object, object]] = [
         ("templateRef", _template_ref(flow, declared, stored), declared.template_ref),
-        ("hardwareMap", dict(flow.devices), dict(declared.devices)),
+        ("hardwareMap", canonical(flow.devices), canonical(declared.devices)),
     ]
     if before is not None:
         known.insert(1, ("hardwareRef", before.hardware_ref, declared.hardware_ref))
     return [name for name, was, wanted in known if was != wanted]
+
+
+def differs(changed: Sequence[str]) -> str:
+    """That these fields of a document do: `its templateRef and hardwareMap differ`."""
+    return f"its {' and '.join(changed)} differ{'s' if len(changed) == 1 else ''}"
 
 
 def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> str:

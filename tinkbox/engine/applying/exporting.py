@@ -1,7 +1,7 @@
 """The use-case of `export`: what is there as the documents that `apply` takes, in a stable order."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -13,8 +13,9 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import DeclaredWorkflow
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.hardware import called
+from tinkbox.model.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
@@ -25,14 +26,23 @@ from tinkbox.store.templates import Template
 
 
 class Kind(StrEnum):
-    """What documents can be about."""
+    """What documents can be about, beside those that are kept as they are (`KeptKind`)."""
 
     HARDWARE = "hardware"
     TEMPLATE = "template"
     WORKFLOW = "workflow"
 
 
-_SPELLED: Final = {**{str(each): each for each in Kind}, "templates": Kind.TEMPLATE, "workflows": Kind.WORKFLOW}
+AnyKind = Kind | KeptKind
+_KINDS: Final[Sequence[AnyKind]] = (*Kind, *KeptKind)
+# As people and kubectl say them: `templates`, `workflowrulesets`, `machines.bmc`, `machine.bmc.tinkerbell.org`.
+_SPELLED: Final[Mapping[str, AnyKind]] = {
+    spelling: each
+    for each in _KINDS
+    for first, dot, rest in [each.partition(".")]
+    for plural in (first, "policies" if first == "policy" else f"{first}s")
+    for spelling in (f"{plural}{dot}{rest}", *([f"{plural}.bmc.tinkerbell.org"] if dot else []))
+}
 
 _MOST_NAMED: Final = 5  # workflows
 
@@ -41,7 +51,7 @@ _MOST_NAMED: Final = 5  # workflows
 class Asked:
     """A kind, all of it or what `key` means."""
 
-    kind: Kind
+    kind: AnyKind
     key: str = ""
 
 
@@ -49,7 +59,7 @@ class Asked:
 class Exported:
     """A document of one thing; `key` is what means a machine that was left out, and no other."""
 
-    kind: Kind
+    kind: AnyKind
     name: str
     manifest: Manifest
     key: str = ""
@@ -57,7 +67,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """The documents that are asked for, machines first, then templates and workflows, each by name.
+    """The documents that are asked for, machines first, then templates, what is kept and workflows, each by name.
 
     `left_out` are those of machines out of service; `notes` tell of them, and of what is in no document.
     """
@@ -72,7 +82,7 @@ def parse_asked(text: str) -> Asked:
     kind, slash, key = text.partition("/")
     found = _SPELLED.get(kind.lower())
     if found is None or (slash and not key):
-        raise Invalid(f"{quoted(text)} is nothing to export: {meant(kind, [str(each) for each in Kind])}")
+        raise Invalid(f"{quoted(text)} is nothing to export: {meant(kind, [str(each) for each in _KINDS])}")
     return Asked(found, key)
 
 
@@ -104,6 +114,7 @@ class Exporting:
                 notes.extend(_waiting(tables, known))
             return [
                 *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, whole=Kind.TEMPLATE in kinds),
+                *_kept(tables, asked, selector),
                 *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
             ]
 
@@ -138,7 +149,7 @@ class Exporting:
         return replace(_machine(record), key=self._machines.known.key(record.hardware))
 
 
-def _keys(asked: Iterable[Asked], kind: Kind) -> list[str]:
+def _keys(asked: Iterable[Asked], kind: AnyKind) -> list[str]:
     return [each.key for each in asked if each.kind is kind and each.key]
 
 
@@ -164,6 +175,19 @@ def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *
         if _fits(selector, labels)
     ]
     return sorted(exported, key=_order)
+
+
+def _kept(tables: Tables, asked: Iterable[Asked], selector: Selector | None) -> list[Exported]:
+    found: dict[str, KeptDocument] = {}
+    for each in asked:
+        if not isinstance(each.kind, KeptKind):
+            continue
+        named = [one for one in tables.kept_documents.all([each.kind]) if each.key in ("", one.name, one.id)]
+        if each.key and not named:
+            raise NotFound(f"{each.kind} {each.key} not found: `tinkbox export {each.kind}` prints all there are")
+        found |= {one.id: one for one in named if _fits(selector, one.labels)}
+    exported = [Exported(kind=each.kind, name=each.name, manifest=dict(each.manifest)) for each in found.values()]
+    return sorted(exported, key=lambda each: (_KINDS.index(each.kind), *_order(each)))
 
 
 def _workflows(

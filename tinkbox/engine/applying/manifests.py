@@ -3,17 +3,21 @@
 Two that have the same manifest are the same.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, DeclaredWorkflow, with_retirement
+from tinkbox.model.devices import ANNOTATION, without_texts
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware_v1alpha2 import is_v1alpha2
 from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, OBJECT_META, OWN_ANNOTATIONS, VERSION
 from tinkbox.model.labels import Labels
 from tinkbox.model.rollout import LABEL
 
 Manifest = dict[str, Any]
 API: Final = f"{GROUP}/{VERSION}"
+_HEAD: Final = ("apiVersion", "kind", "metadata")
 _FIRST: Final = ("name", "namespace", "labels", "annotations")
 # What the API server of Kubernetes keeps in metadata, which `kubectl get -o yaml` prints.
 _SERVERS: Final = frozenset(
@@ -38,7 +42,8 @@ def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = N
     given = document.get("metadata")
     rest = {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "metadata", "status")}
     metadata = _metadata(given if isinstance(given, Mapping) else {}, labels)
-    return {"apiVersion": API, "kind": "Hardware", "metadata": metadata, **rest}
+    api = document["apiVersion"] if is_v1alpha2(document) else API
+    return {"apiVersion": api, "kind": "Hardware", "metadata": metadata, **rest}
 
 
 def template_manifest(name: str, text: str, labels: Labels) -> Manifest:
@@ -46,22 +51,35 @@ def template_manifest(name: str, text: str, labels: Labels) -> Manifest:
     return {"apiVersion": API, "kind": "Template", "metadata": metadata, "spec": {"data": text}}
 
 
+def kept_manifest(content: Mapping[str, Any], labels: Labels) -> Manifest:
+    """A document that is kept as it was given, with these labels; what Kubernetes adds is left out."""
+    given = content.get("metadata")
+    rest = {name: value for name, value in content.items() if name not in (*_HEAD, "status")}
+    metadata = _metadata(given if isinstance(given, Mapping) else {}, labels)
+    return {"apiVersion": content["apiVersion"], "kind": content["kind"], "metadata": metadata, **rest}
+
+
 def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> Manifest:
     """A workflow as what it was made from; one that was made by hand has the name of its template as `template_ref`.
 
-    The label by which the appliance tells what belongs to a rollout is not in it.
+    What `hardwareMap` has no room for is in an annotation.  The label by which the appliance tells what belongs to a rollout is not in it.
     """
     declared = flow.declaration
+    if declared is not None and declared.document:
+        return kept_manifest(declared.document, {key: value for key, value in labels.items() if key != LABEL})
     spec: Manifest = {"templateRef": declared.template_ref if declared else template_ref}
     if declared is not None and declared.hardware_ref:
         spec["hardwareRef"] = declared.hardware_ref
-    if flow.devices:
-        spec["hardwareMap"] = dict(flow.devices)
+    others = without_texts(flow.devices)
+    if texts := {name: value for name, value in flow.devices.items() if name not in others}:
+        spec["hardwareMap"] = texts
     if declared is not None and declared.let_netboot:
         spec["bootOptions"] = {"toggleAllowNetboot": True}
     namespace = declared.namespace if declared else DEFAULT_NAMESPACE
     shown = {key: value for key, value in labels.items() if key != LABEL}
     metadata = _metadata({"name": flow.name, "namespace": namespace}, shown)
+    if others:
+        metadata["annotations"] = {ANNOTATION: json.dumps(others, ensure_ascii=False, sort_keys=True)}
     return {"apiVersion": API, "kind": "Workflow", "metadata": metadata, "spec": spec}
 
 

@@ -3,25 +3,45 @@
 Every problem says its file and line.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from tinkbox.engine.applying.manifests import kept_manifest
+from tinkbox.engine.applying.structured_flows import reference, task_key
 from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Everything, Object
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import declared_retirement, with_retirement
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
+from tinkbox.model.hardware_v1alpha2 import as_v1alpha1
+from tinkbox.model.kept_documents import KEPT, KeptDocument, KeptKey
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
+from tinkbox.model.rule_sets import read_rule_sets
 
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
 # Of what is read without a problem, where something may turn out to be in the way; the line of every field takes more
 # memory than all else.
 _PLACES: Final = frozenset(
-    {"", "metadata", "metadata.name", "metadata.labels", "spec", "spec.data", "spec.templateRef", "spec.hardwareRef"}
+    {
+        "",
+        "metadata",
+        "metadata.name",
+        "metadata.labels",
+        "spec",
+        "spec.data",
+        "spec.templateRef",
+        "spec.hardwareRef",
+        "spec.tasks",
+    }
 )
+_GENERATES: Final = (
+    "generateName makes another one each time, and what is applied is known by its name: give it a name, or make it with `tinkbox "
+    "workflow create -f`"
+)
+_WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml has unknown_machines: discover"
 _CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 
 
@@ -82,14 +102,36 @@ class DeclaredTemplate(Declared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredFlow(Declared):
-    """A workflow as a document has it."""
+    """A workflow as a document has it; one of v1alpha2 stands in `structured`, and has tasks in place of a template."""
 
     name: str
     namespace: str
     template_ref: str
     hardware_ref: str
-    devices: dict[str, str]
+    devices: dict[str, Any]
     toggles_netboot: bool
+    structured: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> list[Mapping[str, Any]]:
+        """The entries of one of v1alpha2, each of which refers to a Task."""
+        listed = (self.structured.get("spec") or {}).get("tasks")
+        return [each or {} for each in listed or ()]
+
+    def task_key(self, entry: Mapping[str, Any]) -> KeptKey:
+        """Which Task an entry means."""
+        return task_key(entry, self.namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredKept(Declared):
+    """A document that is kept as it is."""
+
+    document: KeptDocument
+
+    @property
+    def name(self) -> str:
+        return self.document.name
 
 
 @dataclass(slots=True)
@@ -115,12 +157,13 @@ class Documents:
     machines: Sequence[DeclaredMachine] = ()
     templates: Sequence[DeclaredTemplate] = ()
     flows: Sequence[DeclaredFlow] = ()
+    kept: Sequence[DeclaredKept] = ()
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
     unread: Unread = field(default_factory=Unread)
 
     def __len__(self) -> int:
-        return len(self.machines) + len(self.templates) + len(self.flows)
+        return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept)
 
 
 @dataclass(slots=True)
@@ -128,6 +171,7 @@ class _Found:
     machines: list[DeclaredMachine] = field(default_factory=list)
     templates: list[DeclaredTemplate] = field(default_factory=list)
     flows: list[DeclaredFlow] = field(default_factory=list)
+    kept: list[DeclaredKept] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     unread: Unread = field(default_factory=Unread)
@@ -143,8 +187,16 @@ def in_file(file: str, problem: Problem) -> Problem:
 class Reading:
     """What the documents of files declare, taken part by part: of each no more is kept than is needed."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        notes_on: Callable[[Hardware], Iterable[Problem]] = lambda hardware: hardware.notes,
+        *,
+        discovers: bool = True,
+    ) -> None:
+        """`notes_on` says what of a machine's document is not honoured; unless it `discovers`, no rule accepts a machine."""
         self._found = _Found()
+        self._notes_on = notes_on
+        self._discovers = discovers
         self.values = 0
 
     @property
@@ -160,8 +212,21 @@ class Reading:
         found.unread.whole &= everything.whole
         self.values += everything.values
         for each in everything.objects:
+            taken, kept = len(found.machines), len(found.kept)
             _take(each, file, found)
+            for one in found.kept[kept:]:
+                found.notes += [in_file(file.name, told) for told in self._notes_on_rules(each, one.document)]
+            for machine in found.machines[taken:]:
+                notes = self._notes_on(machine.hardware)
+                found.notes += [in_file(file.name, each.problem(one.key, one.text)) for one in notes]
         return found.machines[known:]
+
+    def _notes_on_rules(self, source: Object, document: KeptDocument) -> Iterator[Problem]:
+        read = read_rule_sets(document)
+        for each in read.notes:
+            yield source.problem(each.key, each.text)
+        if read.rule_sets and not self._discovers:
+            yield source.problem("spec", _WAITS)
 
     def refuse(self, problems: Iterable[Problem]) -> None:
         """Keep what is wrong besides."""
@@ -183,6 +248,7 @@ class Reading:
             machines=found.machines,
             templates=found.templates,
             flows=found.flows,
+            kept=found.kept,
             problems=found.problems,
             notes=found.notes,
             unread=found.unread,
@@ -193,8 +259,11 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
     readers: dict[str, Callable[[Object, SourceFile, _Found], None]] = {
         HARDWARE_2020: _take_machine,
         "Hardware": _take_machine,
+        "Hardware v1alpha2": _take_machine,
         "Template": _take_template,
         "Workflow": _take_flow,
+        "Workflow v1alpha2": _take_structured_flow,
+        **dict.fromkeys(KEPT, _take_kept),
     }
     if not each.content:  # told already
         _note_unread(each, found.unread)
@@ -210,14 +279,14 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
 
 def _note_unread(each: Object, unread: Unread) -> None:
     """Keep by which names Workflows may mean what a document that is wrong declares."""
-    if each.kind == "Workflow":
+    if each.kind in ("Workflow", "Workflow v1alpha2") or each.kind in KEPT:
         return
     if not each.name or not each.content:  # a machine can be meant by its hostname as well
         unread.whole = False
     elif each.kind == "Template":
         unread.templates.add(each.name)
     else:
-        interfaces = each.spec.get("interfaces")
+        interfaces = (as_v1alpha1(each.content).get("spec") or {}).get("interfaces")
         dhcp = [one.get("dhcp") for one in interfaces or () if isinstance(one, dict)]
         unread.machines |= {each.name, *(str(one.get("hostname") or "") for one in dhcp if isinstance(one, dict))}
 
@@ -248,9 +317,68 @@ def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
     )
 
 
+def _take_kept(each: Object, file: SourceFile, found: _Found) -> None:
+    labels = each.declared_labels
+    document = KeptDocument(
+        kind=KEPT[each.kind],
+        namespace=each.namespace,
+        name=each.name,
+        manifest=kept_manifest(each.content, labels or NO_LABELS),
+    )
+    found.kept.append(DeclaredKept(source=each, file=file.name, labels=labels, document=document))
+
+
 def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
+    if each.generate_name:
+        raise Invalid("", [Problem(key="metadata.generateName", text=_GENERATES)])
+    found.flows.append(declared_flow(each, file.name))
+
+
+def _take_structured_flow(each: Object, file: SourceFile, found: _Found) -> None:
+    """A workflow of v1alpha2; raises Invalid with every problem."""
+    labels, problems = each.declared_labels, []
+    try:
+        labels_given(labels or NO_LABELS)
+    except Invalid as refusal:
+        problems.append(Problem(key="metadata.labels", text=str(refusal)))
+    manifest = kept_manifest(each.content, NO_LABELS)
+    entries = [entry or {} for entry in each.spec.get("tasks") or ()]
+    if not entries:
+        problems.append(Problem(key="spec.tasks", text="a task is required"))
+    for place, entry in enumerate(entries):
+        hardware = entry.get("hardware") or {}
+        if not (entry.get("taskRef") or {}).get("name"):
+            problems.append(Problem(key=f"spec.tasks[{place}].taskRef", text="the name of a Task is required"))
+        if not entry.get("agentID") and not (hardware.get("hardwareRef") or {}).get("name"):
+            problems.append(Problem(key=f"spec.tasks[{place}]", text="agentID or hardwareRef says where it runs"))
+    if problems:
+        raise Invalid("", problems)
+    first = entries[0].get("hardware") or {}
+    flow = DeclaredFlow(
+        source=each,
+        file=file.name,
+        labels=labels,
+        name=each.name,
+        namespace=each.namespace,
+        template_ref=reference(manifest),
+        hardware_ref=(first.get("hardwareRef") or {}).get("name") or "",
+        devices={},
+        toggles_netboot=bool((first.get("bootOptions") or {}).get("toggleNetboot")),
+        structured=manifest,
+    )
+    found.flows.append(flow)
+
+
+def declared_flow(each: Object, file: str = "") -> DeclaredFlow:
+    """What a `kind: Workflow` declares; raises Invalid with every problem, which has the key of its field."""
     problems = []
-    devices = {str(name): str(value or "") for name, value in (each.spec.get("hardwareMap") or {}).items()}
+    devices: dict[str, Any] = {
+        str(name): str(value or "") for name, value in (each.spec.get("hardwareMap") or {}).items()
+    }
+    try:
+        devices |= each.other_devices
+    except Invalid as refusal:
+        problems.append(Problem(key="metadata.annotations", text=str(refusal)))
     if not each.spec.get("templateRef"):
         problems.append(Problem(key="spec.templateRef", text="the name of a template is required"))
     try:
@@ -265,9 +393,9 @@ def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
     if problems:
         raise Invalid("", problems)
     options = each.spec.get("bootOptions") or {}
-    flow = DeclaredFlow(
+    return DeclaredFlow(
         source=each,
-        file=file.name,
+        file=file,
         labels=labels,
         name=each.name,
         namespace=each.namespace,
@@ -276,7 +404,6 @@ def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
         devices=devices,
         toggles_netboot=bool(options.get("toggleAllowNetboot")),
     )
-    found.flows.append(flow)
 
 
 def _twice(found: _Found) -> Iterator[Problem]:
@@ -285,6 +412,7 @@ def _twice(found: _Found) -> Iterator[Problem]:
         *((("hardware", each.hardware.id), each.name, each) for each in found.machines),
         *((("template", each.name), each.name, each) for each in found.templates),
         *((("workflow", each.namespace, each.name), each.name, each) for each in found.flows),
+        *((each.document.key, each.name, each) for each in found.kept),
     ]
     first: dict[tuple[str, ...], Declared] = {}
     for key, name, each in named:
@@ -325,7 +453,7 @@ def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
     """MACs, addresses and agent ids that two machines of the files want."""
     first: dict[str, DeclaredMachine] = {}
     for each in machines:
-        claims = [str(claim) for one in each.hardware.interfaces for claim in (one.mac, one.address) if claim]
+        claims = [*(one.mac for one in each.hardware.interfaces), *map(str, each.hardware.addresses)]
         for claim in (*claims, *([each.hardware.agent_id] if each.hardware.agent_id else ())):
             before = first.setdefault(claim, each)
             if before.hardware.id != each.hardware.id:

@@ -15,6 +15,7 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Protocol
 
 from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.machines.addressing import OTHERS_ADDRESSES
 from tinkbox.engine.machines.boot_plan import BootFacts, dhcp_plan, netboot_plan
 from tinkbox.engine.machines.boot_progress import BOOTS
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
@@ -29,8 +30,6 @@ from tinkbox.model.sightings import OTHER_HOST, Fact, Note
 
 BEHIND_ROUTER_SECONDS = 600.0
 MAX_KEPT = 20_000
-# Modes in which another server gives the addresses.
-OTHERS_ADDRESSES = frozenset({"proxy", "off"})
 
 
 class Strangers(Protocol):
@@ -162,6 +161,7 @@ class Booting:
             return None
         facts = self._machines.boot_facts.of(mac)
         plan = netboot_plan(facts) if facts else self._script_of_stranger(mac)
+        plan = self._on_its_network(plan) if plan else None
         if plan is not None and self._is_at(plan.interface, address):
             silent = facts is not None and facts.boots > 0 and facts.furthest is Stage.RAMDISK
             firmware = Need.NEEDED if silent else self._firmware(plan)
@@ -230,12 +230,14 @@ class Booting:
             return False
         return self.at(address) == mac or self._is_its_host(mac, asked)
 
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
-        """Note that a machine, known or not, was seen at a stage of its boot.
+    def saw(self, mac: MacAddress | None, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Note that a machine, known or not, was seen at a stage of its boot; without a MAC as `BootProgress.saw`.
 
         A boot that begins is compared with the host at the machine's address, where nobody said whose it is: by TFTP an
         address is all that is known.
         """
+        if mac is None:
+            return
         if stage in BOOTS and OTHER_HOST not in facts and (other := self._host_in_its_place(mac)):
             facts, detail = {**facts, OTHER_HOST: other}, f"by another host, {other}"
         self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
@@ -315,8 +317,21 @@ class Booting:
     def _beside_others(self, plan: Plan) -> Plan:
         """The plan, without an address where other servers give them."""
         if self._mode not in OTHERS_ADDRESSES or plan.interface.address is None:
-            return plan
+            return self._on_its_network(plan)
         return replace(plan, interface=replace(plan.interface, address=None))
+
+    def _on_its_network(self, plan: Plan) -> Plan:
+        """The plan, with the netmask of the served network of its address where the document has none.
+
+        Without such a network it is without an address.
+        """
+        interface = plan.interface
+        if interface.address is None or interface.netmask is not None or self._mode in OTHERS_ADDRESSES:
+            return plan
+        subnet = self._network_of(int(interface.address))
+        if subnet is None:
+            return replace(plan, interface=replace(interface, address=None))
+        return replace(plan, interface=replace(interface, netmask=subnet.network.netmask))
 
     def _may_be_told(self, plan: Plan, mac: MacAddress) -> bool:
         """Whether a plan with a reserved address, or with none, can be told to a machine now."""
@@ -368,12 +383,14 @@ def _same_address(before: Lease | None, lease: Lease) -> bool:
 
 def _lent(interface: Interface, address: IPv4Address, subnet: Subnet, term: int) -> Interface:
     """What a machine is told with an address of a pool: what its hardware says, else what the subnet does."""
+    # Those of IPv6 alone are none that DHCP could tell.
+    told = any(isinstance(each, IPv4Address) for each in interface.name_servers)
     return replace(
         interface,
         address=address,
         netmask=subnet.network.netmask,
         gateway=interface.gateway or subnet.gateway,
-        name_servers=interface.name_servers or subnet.name_servers,
+        name_servers=interface.name_servers if told else (*interface.name_servers, *subnet.name_servers),
         domain_name=interface.domain_name or subnet.domain_name,
         lease_seconds=min(interface.lease_seconds, term),
     )

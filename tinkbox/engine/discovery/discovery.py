@@ -2,27 +2,38 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from ipaddress import IPv4Network
 from typing import NoReturn
 
+from tinkbox.engine.applying.structured_flows import called, reference, seen, task_key
+from tinkbox.engine.discovery.kept_rule_sets import KeptRuleSets
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_tickets import Kind
 from tinkbox.engine.machines.hardware_document import hardware_of, reservation
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.templates.structured_tasks import Entry, composed
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.agent_attributes import agent_attributes
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.card_firmware import Need, need
+from tinkbox.model.declaration import Declaration
+from tinkbox.model.devices import Devices
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.hardware import Hardware, Interface, MacAddress, mac_of
 from tinkbox.model.inventory import Inventory, summary
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION_2
+from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.rule_sets import LABEL, PREFIX, RuleSet
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.templates import Template
 from tinkbox.wire.messages.inventory import Accepted, Told
 from tinkbox.wire.messages.worker import Credential
 
@@ -30,6 +41,8 @@ ACCEPTED = "accepted"  # the wakeup for when a machine was
 DEVICE = "device_1"
 BY_RULE = "discovery rules"
 LOOK_EVERY = 30.0
+# What stands for the template of a machine that is accepted, and what its workflow is declared as.
+TemplateFor = Callable[[Hardware], Awaitable[tuple[Template, Declaration]]]
 _log = logging.getLogger(__name__)
 
 
@@ -70,6 +83,7 @@ class Discovery:
         self._strangers = strangers
         self._rules = acceptance.rules
         self._networks = acceptance.networks
+        self._rule_sets = KeptRuleSets(store)
         self._needs: dict[str, Need] = {}
 
     async def load(self) -> list[str]:
@@ -197,15 +211,20 @@ class Discovery:
         name: str = "",
         address: str = "",
         gateway: str = "",
-        template: str = "",
-        devices: Mapping[str, str] | None = None,
+        template: str | TemplateFor = "",
+        devices: Devices | None = None,
         who: str = "",
         confirm_wipe: bool = False,
+        workflow_name: str = "",
+        workflow_labels: Labels = NO_LABELS,
+        namespace: str = "",
     ) -> Enrolled:
         """Make hardware of a machine that told what it is, and with a template a workflow: both, or neither.
 
         `address` is an IPv4 address to reserve, with its prefix when that is of no network known here; the person `who`
-        asks.  Without `devices` the template's only one is `device_1`; `confirm_wipe` is as in `Workflows.create`.
+        asks.  Without `devices` the template's only one is `device_1`; `confirm_wipe` is as in `Workflows.create`.  With a
+        `namespace` the workflow is declared there, as a document of `workflow_name` would.  The template may be made for the
+        machine, with what it is declared as.
         Raises NotFound for a machine never seen here and for an unknown template; Conflict for one that is known
         already, has not told yet, or would have the name, address or card of another; Invalid as `Workflows.create`.
         """
@@ -241,9 +260,22 @@ class Discovery:
             tables.discovery.forget(macs)
 
         if template:
-            bound = devices or {DEVICE: str(mac)}
+            made: str | Template
+            if isinstance(template, str):
+                made, bound = template, devices or {DEVICE: str(mac)}
+                declared = Declaration(template_ref=template, hardware_ref=hardware.name, namespace=namespace)
+            else:
+                (made, declared), bound = await template(hardware), {}
             workflow_id = await self._workflows.create(
-                template, bound, machine=hardware, who=who, confirm_wipe=confirm_wipe, first=enrol
+                made,
+                bound,
+                machine=hardware,
+                name=workflow_name,
+                who=who,
+                confirm_wipe=confirm_wipe,
+                first=enrol,
+                labels=workflow_labels,
+                declared=declared if namespace else None,
             )
         else:
             workflow_id = ""
@@ -285,11 +317,19 @@ class Discovery:
             await self._ask_rules(stranger.mac)
 
     async def _ask_rules(self, mac: MacAddress) -> None:
-        """Accept a machine that waits when a rule says so; what stands in the way is shown, and tried again later."""
+        """Accept a machine that waits when a rule says so; what stands in the way is shown, and tried again later.
+
+        Rules of the configuration come first, rule sets that were applied after them.
+        """
         stranger = self._waiting(mac)
         inventory = stranger.inventory if stranger else None
-        rule = best_rule(self._rules, mac, inventory) if inventory else None
-        if rule is None or inventory is None:
+        if inventory is None:
+            return
+        rule = best_rule(self._rules, mac, inventory)
+        if rule is None:
+            rule_set = await self._rule_sets.best(agent_attributes(inventory))
+            if rule_set is not None:
+                await self._follow(rule_set, mac)
             return
         devices = {name: filled(value, mac, inventory) for name, value in rule.devices.items()}
         name = host_name(filled(rule.name, mac, inventory))
@@ -297,6 +337,54 @@ class Discovery:
             await self.accept(mac, name=name, template=rule.template, devices=devices, who=BY_RULE)
         except Refusal as refusal:
             self._show_problem(mac, f"rule {self._number(rule)} would accept it: {refusal}")
+
+    async def _of_tasks(self, rule_set: RuleSet, name: str, hardware: Hardware) -> tuple[Template, Declaration]:
+        """The workflow of v1alpha2 that a rule set makes for a machine: what stands for its template, and its document.
+
+        Raises Invalid for what it refers to, and what cannot be filled.
+        """
+        named = {"name": hardware.name, "namespace": DEFAULT_NAMESPACE}
+        own = {"agentID": mac_of(hardware), "hardware": {"hardwareRef": named}}
+        listed = [{**own, **each} for each in rule_set.workflow["tasks"] if isinstance(each, dict)]
+        head = {"apiVersion": f"{GROUP}/{VERSION_2}", "kind": "Workflow"}
+        metadata = {"name": name, "namespace": rule_set.namespace}
+        manifest = {**head, "metadata": metadata, "spec": {**rule_set.workflow, "tasks": listed}}
+        keys = [task_key(each, rule_set.namespace) for each in listed]
+        kept = await self._store.read(lambda tables: {each.key: each for each in tables.kept_documents.some(set(keys))})
+        lacking = [f"task {key[2]} of namespace {key[1]}" for key in keys if key not in kept]
+        if lacking:
+            raise Invalid(f"{lacking[0]} is not there: `tinkbox apply` its document")
+        view = seen(hardware)
+        entries = [Entry(task=kept[key].manifest, worker=mac_of(hardware), hardware=view) for key in keys]
+        with self._workflows.rendering(BY_RULE) as turn:
+            text = await composed(manifest, entries, turn)
+        now, reference_ = self._clock(), reference(manifest)
+        template = Template(id=reference_, name=called(keys), data=text, created_at=now, updated_at=now)
+        declared = Declaration(
+            template_ref=reference_, hardware_ref=hardware.name, namespace=rule_set.namespace, document=manifest
+        )
+        return template, declared
+
+    async def _follow(self, rule_set: RuleSet, mac: MacAddress) -> None:
+        """Accept a machine as a rule set says."""
+        if rule_set.is_disabled:
+            self._show_problem(
+                mac, f"{rule_set.title} holds, and is disabled. Accept it with `tinkbox hardware accept {mac}`"
+            )
+            return
+        name = PREFIX + mac.replace(":", "-")
+        try:
+            await self.accept(
+                mac,
+                template=partial(self._of_tasks, rule_set, name) if rule_set.workflow else rule_set.template,
+                devices=rule_set.devices(mac),
+                who=BY_RULE,
+                workflow_name=name,
+                workflow_labels={LABEL: "true"},
+                namespace=rule_set.namespace,
+            )
+        except Refusal as refusal:
+            self._show_problem(mac, f"{rule_set.title} would accept it: {refusal}")
 
     def _waiting(self, mac: MacAddress) -> Stranger | None:
         """A machine that waits, as it is by now: while others were decided about, people may have decided about it."""

@@ -17,13 +17,14 @@ from tinkbox.model.access import OPERATOR
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.errors import Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Refusal, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress, primary
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import shortened
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -123,6 +124,11 @@ class Examiner:
         lost = await self._lost()
         waited_for = await self._machines.waited_for()
         macs = await self._macs(key) if key else await self._noteworthy(lost, waited_for)
+        if key and not macs:
+            raise Conflict(
+                f"the document of machine {shortened(key, 80)} tells no MAC, so nothing of its boots can be known: `tinkbox hardware "
+                "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
+            )
         rivals, unasked = await self._rivals()
         general = self._general(rivals, surveyed=not key)
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
@@ -151,7 +157,8 @@ class Examiner:
         """The machines that were seen lately, those that wait for a person, and those that workflows wait for."""
         since = self._clock() - RECENT
         recent = [each.mac for each in self._machines.timeline.machines() if each.at > since]
-        waiting = [primary(self._machines.known.find(each).hardware).mac for each in lost]
+        shown = [primary(self._machines.known.find(each).hardware) for each in lost]
+        waiting = [each.mac for each in shown if each]
         silent = set(waited_for) - {self._machines.known.holder(each) for each in recent}
         wanted = [mac for each in sorted(silent) if self._machines.known.get(each) for mac in await self._macs(each)]
         return list(dict.fromkeys([*recent, *waiting, *wanted]))
@@ -159,7 +166,7 @@ class Examiner:
     async def _macs(self, key: str) -> list[MacAddress]:
         """Of all interfaces of a machine those that were seen; else that it boots from."""
         _, macs = await self._seen.which(key)
-        return [each for each in macs if self._machines.timeline.newest(each)] or [macs[0]]
+        return [each for each in macs if self._machines.timeline.newest(each)] or list(macs[:1])
 
     def _general(self, rivals: tuple[Rival, ...] | None, *, surveyed: bool) -> Case:
         """The appliance's own case: what is the same for all machines."""

@@ -29,6 +29,7 @@ _STARTS_WITHIN = 30.0
 SCRIPTED = (
     Stage.SCRIPT,
     Stage.SUPPLIED,
+    Stage.OWN_BOOT,
     Stage.SERVICES,
     Stage.PARKED,
     Stage.DISCOVERY,

@@ -77,5 +77,5 @@ def metadata_refused(case: Case) -> Iterator[Finding]:
 
 def _newest(case: Case, stage: Stage) -> tuple[Sighting, ...]:
     """Those of the last boot in which there are any, unless the machine was sent to the OSIE since, or was in it."""
-    since = of(case.sightings, Stage.SCRIPT, Stage.SUPPLIED, Stage.WORKER)
+    since = of(case.sightings, Stage.SCRIPT, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.WORKER)
     return tuple(each for each in of(case.sightings, stage) if not since or each.at >= since[-1].at)

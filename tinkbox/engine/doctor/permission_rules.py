@@ -183,10 +183,13 @@ def not_permitted(case: Case) -> Iterator[Finding]:
             "its interface has no dhcp in its hardware document",
             "Give the interface a dhcp part with its MAC.",
         )
+    elif case.interface.netboot.elsewhere:
+        why = "its hardware document sends it to another boot server"
+        remedy = "If tinkbox is to boot it, take tftp_server_name and boot_file_name out of its document and push that again."
     elif not case.interface.allow_pxe:
         why = "its hardware document says allow_pxe: false"
         remedy = "Set netboot.allow_pxe to true in its hardware document and push it again."
-    elif not case.ticket and not case.installed:
+    elif not case.ticket and not case.installed and not case.interface.netboot.has_script:
         why = "no workflow waits for it, and none was ever carried out on it"
         devices = f'{{"device_1": "{case.interface.mac}"}}'
         remedy = (

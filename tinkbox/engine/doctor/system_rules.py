@@ -55,7 +55,8 @@ def no_osie(case: Case) -> Iterator[Finding]:
     if case.interface is None:
         return
     wanted = case.interface.architecture
-    if not case.ticket or wanted in {each.architecture for each in case.osie}:
+    ours = case.interface.netboot.needs_our_osie
+    if not (case.ticket and ours) or wanted in {each.architecture for each in case.osie}:
         return
     if wanted in _OSIES:
         change = "correct" if case.interface.architecture_told else "set"

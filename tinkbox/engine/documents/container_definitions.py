@@ -1,9 +1,6 @@
 """What a template says of any container of its, be it an action or a service."""
 
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
-from posixpath import normpath
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -11,20 +8,16 @@ from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import parse_reference
 from tinkbox.model.template import MAX_NAME, OTHER_WORDS
+from tinkbox.model.volumes import Volume, parse_volume
 from tinkbox.yaml_nodes import NodeReader, is_null, path
-
-_VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
 class ContainerReader(NodeReader):
     """Reads the keys that actions and services have in common."""
 
-    def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
-        other = OTHER_WORDS.get(node.value)
-        if other in known:
-            self.refuse(node, path(key, node.value), f"unknown key {node.value}; here it is {other}")
-        else:
-            super().unknown(node, key, known)
+    def meant_by(self, name: str, known: Sequence[str]) -> str:
+        other = OTHER_WORDS.get(name)
+        return f"here it is {other}" if other in known else super().meant_by(name, known)
 
     def name(self, fields: Mapping[str, Node], node: Node, key: str) -> str:
         name = self.text(fields, "name", key)
@@ -78,14 +71,18 @@ class ContainerReader(NodeReader):
             return {}
         return {name.value: self.scalar(value, path(place, name.value)) for name, value in self.pairs(node, place)}
 
-    def volumes(self, fields: Mapping[str, Node], key: str, *, named: bool = False) -> tuple[str, ...]:
-        """`named` tells whether a volume may be a name instead of a folder of the host."""
-        volumes = self.texts(fields, "volumes", key)
-        for volume in volumes:
-            source, _, target = volume.partition(":")
-            if not (source.startswith("/") or (named and _VOLUME.fullmatch(source))) or not target.startswith("/"):
-                text = f"{volume!r}: expected /host/path:/container/path[:ro]{', or NAME:/container/path' if named else ''}"
-                self.refuse(fields["volumes"], path(key, "volumes"), text)
+    def volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+        """Those that an engine takes, as they are written."""
+        return tuple(text for text, _ in self.parsed_volumes(fields, key))
+
+    def parsed_volumes(self, fields: Mapping[str, Node], key: str, *, shortest: int = 2) -> list[tuple[str, Volume]]:
+        """The same, each with what it means; `shortest` is as `parse_volume` has it."""
+        volumes = []
+        for text in self.texts(fields, "volumes", key):
+            try:
+                volumes.append((text, parse_volume(text, shortest=shortest)))
+            except Invalid as error:
+                self.refuse(fields["volumes"], path(key, "volumes"), f"{text[:80]!r}: {error}")
         return volumes
 
     def duration(
@@ -102,11 +99,3 @@ class ContainerReader(NodeReader):
             expected = f"expected {show_duration(least)} to {show_duration(most)}, not {text[:40]}"
             self.refuse(fields[name], path(key, name), expected)
         return seconds
-
-
-def volume_parts(volume: str) -> tuple[str, PurePosixPath, str]:
-    """Where it comes from as it is written, the container's folder in its shortest form, and how it is mounted."""
-    source, _, rest = volume.partition(":")
-    target, _, mode = rest.partition(":")
-    # To POSIX two slashes at the beginning mean something else than one; to a container's mounts they do not.
-    return source, PurePosixPath(normpath(f"/{target.lstrip('/')}")), mode

@@ -1,6 +1,7 @@
 """From a rendered template to a definition: every rule of Tinkerbell's format, and what tinkbox adds to it."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from yaml.nodes import Node, ScalarNode, SequenceNode
@@ -16,43 +17,56 @@ from tinkbox.model.disks import MAX_DISKS
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.names import check_name
+from tinkbox.model.namespaces import MACHINE, check_network, check_pid
 from tinkbox.model.services import Service
+from tinkbox.model.spelling import is_misspelt, nearest
 from tinkbox.model.template import (
     ACTION_KEYS,
     BREAKPOINT_KEYS,
+    EXTENSION,
     MAX_NAME,
     MAX_RETRIES,
     MAX_SECONDS,
     NAMESPACE_KEYS,
+    OWN_KEYS,
     ROOT_KEYS,
     TASK_KEYS,
     Definition,
     Task,
 )
 from tinkbox.model.text import counted
-from tinkbox.yaml_nodes import compose, is_null, line_of, path
+from tinkbox.yaml_nodes import compose_first, go_number, is_null, line_of, path
 
-# 1.0 is what Tinkerbell's documentation had in 2024, when no release looked at it any more; it means the same.
-VERSIONS = ("0.1", "1.0")
+# A number that Go takes for an octal one.
+_OCTAL = re.compile(r"[-+]?0[0-7_]*[1-7][0-7_]*")
 
 
 def read_definition(text: str) -> Definition:
-    """What a rendered template means; raises Invalid with every problem, each with its line."""
-    documents = compose(text)
+    """What a rendered template means; raises Invalid with every problem, each with its line.
+
+    It is read as Tinkerbell reads it, by yaml.v3: the first document counts, and unknown keys are ignored, which is told.
+    """
+    document, behind = compose_first(text)
     reader = _DefinitionReader()
-    definition = reader.definition(documents[0] if documents else None)
-    if len(documents) > 1:
-        place = line_of(documents[1])
-        reader.problems.append(Problem(line=place, text="a template is one document: a second one begins here"))
+    definition = reader.definition(document)
+    ignored = reader.ignored
+    if behind is not None:
+        ignored = [*ignored, Problem(line=behind, text="a template is one document: what begins here is ignored")]
     if reader.problems:
-        raise invalid_template(reader.problems)
-    return definition
+        raise invalid_template(reader.problems, ignored=ignored)
+    return replace(definition, ignored=tuple(sorted(ignored, key=lambda each: each.line or 0)))
 
 
-def invalid_template(problems: Sequence[Problem], about: str = "") -> Invalid:
-    """The refusal of a template, its problems in the order of their lines."""
-    ordered = sorted(problems, key=lambda problem: problem.line or 0)
-    return Invalid(f"invalid template: {counted(len(ordered), 'problem')}{about}", ordered)
+def refuse_ignored(ignored: Sequence[Problem]) -> None:
+    """Raise Invalid for what is not taken as it stands in a template, where its author wants to hear of it so (`--strict`)."""
+    if ignored:
+        raise invalid_template(ignored)
+
+
+def invalid_template(problems: Sequence[Problem], about: str = "", ignored: Sequence[Problem] = ()) -> Invalid:
+    """The refusal of a template, its problems in the order of their lines, with what is ignored of it among them."""
+    ordered = sorted([*problems, *ignored], key=lambda problem: problem.line or 0)
+    return Invalid(f"invalid template: {counted(len(problems), 'problem')}{about}", ordered, ignored=ignored)
 
 
 class _DefinitionReader(ContainerReader):
@@ -60,15 +74,37 @@ class _DefinitionReader(ContainerReader):
         super().__init__()
         self._plan = PlanSize()
 
+    def fields(self, node: Node, key: str, known: Sequence[str]) -> dict[str, Node]:
+        found = super().fields(node, key, known)
+        if known not in OWN_KEYS:
+            return found
+        return {name: self._without_empty(value, path(key, name)) for name, value in found.items()}
+
+    def _without_empty(self, node: Node, key: str) -> Node:
+        """A list without its items that are null, as yaml.v3 reads it."""
+        if not isinstance(node, SequenceNode) or not any(map(is_null, node.value)):
+            return node
+        for index, item in enumerate(node.value):
+            if is_null(item):
+                self.ignore(item, f"{key}[{index}]", "an item with nothing in it is ignored")
+        kept = [each for each in node.value if not is_null(each)]
+        return SequenceNode(node.tag, kept, node.start_mark, node.end_mark)
+
+    def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
+        """Refuse what stands below a key of our own, or is nearly one: it would change what happens to a machine."""
+        name, own = node.value, OWN_KEYS.get(tuple(known))
+        if own is None or ((near := nearest(name, known)) in own and is_misspelt(name, near)):
+            super().unknown(node, key, known)
+        elif not name.startswith(EXTENSION):
+            self.unknown_is_ignored(node, key, known)
+
     def definition(self, node: Node | None) -> Definition:
         if node is None or is_null(node):
             self.problems.append(Problem(text="the template is empty"))
             return Definition(name="", tasks=())
         fields = self.fields(node, "", ROOT_KEYS)
-        version = self.text(fields, "version", "")
-        if version not in VERSIONS:
-            where = fields.get("version", node)
-            self.refuse(where, "version", f'invalid template version: {version or "none"} (it must be "0.1")')
+        self.text(fields, "version", "")  # anything: no release of Tinkerbell since 2022 looks at it
+        self.text(fields, "id", "")
         tasks = self.items(fields.get("tasks"), "tasks", self._task)
         if not tasks:
             self.refuse(fields.get("tasks", node), "tasks", "template must have at least one task defined")
@@ -115,7 +151,7 @@ class _DefinitionReader(ContainerReader):
 
     def _task(self, node: Node, key: str) -> Task:
         fields = self.fields(node, key, TASK_KEYS)
-        needed = "a task needs its worker: the MAC or IPv4 address of known hardware, or its agentID"
+        needed = "a task needs its worker: the MAC or IPv4 address of known hardware, its agentID, or its id"
         task = Task(
             name=self.name(fields, node, key),
             worker=self.worker(fields, node, key, needed),
@@ -149,6 +185,7 @@ class _DefinitionReader(ContainerReader):
     def _action(self, node: Node, key: str) -> tuple[Action, bool]:
         """An action, and whether it applies."""
         fields = self.fields(node, key, ACTION_KEYS)
+        pid, network = self._namespaces(fields, key)
         action = Action(
             name=self.name(fields, node, key),
             image=self.image(fields, node, key),
@@ -158,7 +195,8 @@ class _DefinitionReader(ContainerReader):
             on_failure=self.command(fields, key, "on-failure"),
             volumes=self.volumes(fields, key),
             environment=self.environment(fields, key),
-            pid=self._pid(fields, key),
+            pid=pid,
+            network=network,
             retries=self._retries(fields, key),
             reboot=self.flag(fields["reboot"], path(key, "reboot")) if "reboot" in fields else False,
             helper=self.flag(fields["helper"], path(key, "helper"), absent=True) if "helper" in fields else True,
@@ -222,22 +260,22 @@ class _DefinitionReader(ContainerReader):
         self.refuse(fields["onExpiry"], "breakpoint.onExpiry", f"expected {', '.join(ON_EXPIRY)}, not {text[:40]!r}")
         return Verb.FAIL
 
-    def _pid(self, fields: Mapping[str, Node], key: str) -> str:
-        pid = self._host(fields, "pid", key, "actions have a process namespace of their own, or the host's")
-        inner = fields.get("namespaces")
-        if inner is None or is_null(inner):
-            return pid
-        key = path(key, "namespaces")
-        spaces = self.fields(inner, key, NAMESPACE_KEYS)
-        self._host(spaces, "network", key, "actions always have the host's network")
-        return self._host(spaces, "pid", key, "actions have a process namespace of their own, or the host's") or pid
+    def _namespaces(self, fields: Mapping[str, Node], key: str) -> tuple[str, str]:
+        """The action's `pid` and network: today's `namespaces` beat the `pid` of before."""
+        node, place = fields.get("namespaces"), path(key, "namespaces")
+        inner = {} if node is None or is_null(node) else self.fields(node, place, NAMESPACE_KEYS)
+        pid = self._namespace(fields, "pid", key, check_pid)
+        pid = self._namespace(inner, "pid", place, check_pid) or pid
+        network = self._namespace(inner, "network", place, check_network)
+        return pid, "" if network == MACHINE else network
 
-    def _host(self, fields: Mapping[str, Node], name: str, key: str, honoured: str) -> str:
+    def _namespace(self, fields: Mapping[str, Node], name: str, key: str, check: Callable[[str], None]) -> str:
         value = self.text(fields, name, key)
-        if value in ("", "host"):
-            return value
-        self.refuse(fields[name], path(key, name), f"expected host, not {value[:40]!r}: {honoured}")
-        return ""
+        try:
+            check(value)
+        except Invalid as error:
+            self.refuse(fields[name], path(key, name), str(error))
+        return value
 
     def _retries(self, fields: Mapping[str, Node], key: str) -> int:
         if "retries" not in fields:
@@ -269,4 +307,20 @@ class _DefinitionReader(ContainerReader):
             return text
 
     def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
-        return self.number(fields[name], path(key, name), "seconds", MAX_SECONDS) if name in fields else 0
+        """Whole seconds, as Go decodes a number of YAML into an int64; what is no limit is none."""
+        if name not in fields:
+            return 0
+        node, place = fields[name], path(key, name)
+        text = self.scalar(node, place)
+        number = go_number(text) if text else 0
+        if number is None:
+            self.refuse(node, place, f"expected seconds as a whole number, such as 600, not {text[:40]!r}")
+            return 0
+        seconds = min(max(int(number), 0), MAX_SECONDS)
+        if number != seconds or _OCTAL.fullmatch(text):
+            self.ignore(
+                node,
+                place,
+                f"{text[:40]} is read as {counted(seconds, 'second')}" if seconds else f"{text[:40]} is no limit",
+            )
+        return seconds

@@ -6,7 +6,7 @@ refused with every problem at once, and what is not honoured is named.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from typing import Any, Final
@@ -15,10 +15,21 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
+from tinkbox.model.devices import ANNOTATION, Devices, annotated
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import Hardware, given_hardware
 from tinkbox.model.json_text import MAX_DEPTH, next_of_stream, read_stream
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, OWN_ANNOTATIONS, SHAPES, UNHEEDED, VERSION
+from tinkbox.model.kubernetes import (
+    DEFAULT_NAMESPACE,
+    DISABLED_ANNOTATION,
+    GROUP,
+    OWN_ANNOTATIONS,
+    READ_AS,
+    SHAPES,
+    UNHEEDED,
+    VERSION,
+    versions_of,
+)
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.spelling import nearest
@@ -27,6 +38,7 @@ from tinkbox.yaml_nodes import NodeReader, Nodes, compose, compose_json, is_null
 
 COMMANDS: Mapping[str, str] = {
     "Hardware": "tinkbox hardware push",
+    "Hardware v1alpha2": "tinkbox hardware push",
     "Template": "tinkbox template create",
     "Workflow": "tinkbox workflow create",
 }
@@ -37,15 +49,6 @@ _MOST_COMPARED: Final = 100  # keys of a document of 2020 that are looked at for
 MAX_NUMBER = 2**32 - 1
 # What stands beside Tinkerbell's documents in the same folder: Namespace, Secret, Deployment, Kustomization and their like.
 _KUBERNETES_OWN: Final = re.compile(r"|apps|batch|autoscaling|policy|(?:[a-z0-9.-]+\.)?k8s\.io")
-# What Tinkerbell has beside those that tinkbox reads: groups and kinds.
-_TINKERBELLS_OWN: Final = frozenset(
-    {
-        ("bmc.tinkerbell.org", "Machine"),
-        ("bmc.tinkerbell.org", "Job"),
-        ("bmc.tinkerbell.org", "Task"),
-        (GROUP, "WorkflowRuleSet"),
-    }
-)
 _TASKS: Final = re.compile(r"^tasks:\s", re.MULTILINE)
 _A_TEMPLATE: Final = (
     "a template by itself: `tinkbox template create --file FILE` takes it, or make it the spec.data of a kind: Template"
@@ -61,18 +64,22 @@ _BREAKS: Final = ("\n", "\r", "\x85", "\u2028", "\u2029")
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")  # before JSON
 _LONGEST_WORD: Final = 16  # in JSON beside texts: what a window's end may cut
 _JSON: Final = json.JSONDecoder()
-_HEADS = re.compile(r"^apiVersion:\s", re.MULTILINE), re.compile(r"^kind:\s", re.MULTILINE)
+_HEADS = re.compile(r"^\ufeff?apiVersion:\s", re.MULTILINE), re.compile(r"^\ufeff?kind:\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object:
-    """One document: its content as JSON would have it, and the line of each of its fields."""
+    """One document: its content as JSON would have it, and the line of each of its fields.
+
+    Without a name it may have `generate_name`, what the name of each that is made of it begins with.
+    """
 
     name: str
     namespace: str
     content: Mapping[str, Any]
     lines: Mapping[str, int] = field(repr=False)
     kind: str = ""
+    generate_name: str = ""
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -90,6 +97,13 @@ class Object:
         """The same; None when the document says nothing of labels, which then stay as they are."""
         metadata = self.content.get("metadata")
         return self.labels if isinstance(metadata, dict) and "labels" in metadata else None
+
+    @property
+    def other_devices(self) -> Devices:
+        """What a Workflow has beside its `hardwareMap`; raises Invalid."""
+        metadata = self.content.get("metadata")
+        annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+        return annotated(annotations.get(ANNOTATION) if isinstance(annotations, dict) else None)
 
     def with_places(self, keys: Collection[str]) -> "Object":
         """The same with the lines of no other fields than these."""
@@ -147,24 +161,28 @@ def has_objects(text: str) -> bool:
     return isinstance(document, dict) and "apiVersion" in document and "kind" in document
 
 
-def take(text: str, kind: str) -> Taken:
-    """The documents of one kind in a file; raises Invalid with every problem of theirs."""
-    taken, problems = _read(text, kind)
+def take(text: str, kind: str, *, strict: bool = False) -> Taken:
+    """The documents of one kind in a file; raises Invalid with every problem of theirs, `strict` also for keys that are not known."""
+    taken, problems = _read(text, kind, strict=strict)
     _refuse(kind, problems)
     return taken
 
 
-def take_hardware(text: str) -> tuple[list[Hardware], tuple[Problem, ...]]:
-    """The machines in a file, and what there is to say; raises Invalid with every problem of theirs."""
+def take_hardware(
+    text: str, notes_on: Callable[[Hardware], Iterable[Problem]] = lambda hardware: hardware.notes
+) -> tuple[list[Hardware], tuple[Problem, ...]]:
+    """The machines in a file, and what there is to say, also of each (`notes_on`); raises Invalid with every problem of theirs."""
     taken, problems = _read(text, "Hardware")
     machines: list[Hardware] = []
+    notes = list(taken.notes)
     for each in taken.objects:
         try:
             machines.append(given_hardware(each.content))
+            notes += [each.problem(found.key, found.text) for found in notes_on(machines[-1])]
         except Invalid as error:
             problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
     _refuse("Hardware", problems)
-    return machines, taken.notes
+    return machines, tuple(notes)
 
 
 def slips_of_2020(document: Mapping[str, Any]) -> list[Problem]:
@@ -173,6 +191,16 @@ def slips_of_2020(document: Mapping[str, Any]) -> list[Problem]:
     others = islice((each for each in document if each not in _KEYS_2020), _MOST_COMPARED)
     near = {each: nearest(each, lacking) for each in others}
     return [Problem(key=each, text=f"unknown key {each}; did you mean {one}?") for each, one in near.items() if one]
+
+
+def with_lines(text: str, notes: Sequence[Problem]) -> list[Problem]:
+    """The same notes about a text that is one document of JSON, with the lines of what they are about."""
+    try:
+        (node,) = compose_json(text)
+    except (Invalid, TooLarge, ValueError):  # with a byte order mark
+        return list(notes)
+    document = Object(name="", namespace="", content={}, lines=dict(_places(node)))
+    return [document.problem(each.key, each.text) for each in notes]
 
 
 def parts_of(text: str) -> Iterator[Part]:
@@ -252,9 +280,9 @@ def _marks(text: str) -> Iterator[int]:
         at = text.find(f"\n{_MARK}", at + 1)
 
 
-def read_part(part: Part) -> Everything:
+def read_part(part: Part, *, strict: bool = False) -> Everything:
     """All documents of a part, as `read_all`, with the lines of the whole text."""
-    found = read_all(part.text)
+    found = read_all(part.text, strict=strict)
     if not part.lines:
         return found
     return replace(
@@ -271,8 +299,8 @@ def _moved(problem: Problem, lines: int) -> Problem:
     return problem if problem.line is None else replace(problem, line=problem.line + lines)
 
 
-def read_all(text: str) -> Everything:
-    """All documents of a file, of any kind; what is wrong is among its problems."""
+def read_all(text: str, *, strict: bool = False) -> Everything:
+    """All documents of a file, of any kind; what is wrong is among its problems, `strict` also keys that are not known."""
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
@@ -285,7 +313,7 @@ def read_all(text: str) -> Everything:
         composed, plain_ones = _nodes_of(text)
         values = composed.values
         for node, plain in zip(_documents(composed), plain_ones, strict=False):
-            whole &= _take_any(node, plain, objects, problems, notes)
+            whole &= _take_any(node, plain, objects, problems, notes, strict=strict)
     except (Invalid, TooLarge) as refusal:
         found = refusal.problems if isinstance(refusal, Invalid) else ()
         problems += found or [Problem(text=str(refusal))]
@@ -300,7 +328,7 @@ def _nodes_of(text: str) -> tuple[Nodes, Iterable[Any]]:
             f"more than {MAX_DOCUMENT // 1024} KiB in one document, or in one list of JSON: make several of it"
         )
     if _json_begin(text) is None:
-        return compose(text), repeat(None)
+        return compose(text, as_go=True), repeat(None)
     try:
         documents = read_stream(text)
     except ValueError as error:
@@ -322,7 +350,9 @@ def _json_problem(told: str) -> Problem:
     return Problem(line=int(where[1]), text=f"invalid json: {told[where.end() :]}")
 
 
-def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem]) -> bool:
+def _take_any(
+    node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem], *, strict: bool
+) -> bool:
     """Take a document; returns whether it is known what it is."""
     head, entries = _head(node), _entries(node)
     if "kind" not in head and "apiVersion" not in head:
@@ -336,20 +366,17 @@ def _take_any(node: Node, plain: Any, objects: list[Object], problems: list[Prob
         of_2020 = Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020)
         objects.append(of_2020)
         notes += [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
-    elif head["group"] == GROUP and head.get("kind") in SHAPES:
-        of_kind = _ObjectReader(head["kind"])
+    elif shape := _shape_of(head):
+        of_kind = _ObjectReader(shape)
         objects.append(of_kind.object(node, head))
-        problems += of_kind.problems
-        notes += of_kind.notes
+        problems += of_kind.problems + (of_kind.ignored if strict else [])
+        notes += of_kind.notes + ([] if strict else of_kind.ignored)
     elif "apiVersion" in head and "kind" in head and _KUBERNETES_OWN.fullmatch(head["group"]):
         what = " ".join(head[name] for name in ("kind", "name") if name in head)
         notes.append(Problem(line=line_of(node), text=f"{what} is of Kubernetes itself, and is left out"))
-    elif (head["group"], head.get("kind", "")) in _TINKERBELLS_OWN:
-        what = " ".join(head[name] for name in ("kind", "name") if name in head)
-        notes.append(Problem(line=line_of(node), text=f"{what} of {head['group']} has no use here, and is left out"))
     else:
         what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
-        known = ", ".join(SHAPES)
+        known = ", ".join(kind for group, version, kind in READ_AS if (group, version) == (GROUP, VERSION))
         problems.append(
             Problem(line=line_of(node), text=f"{what} is unknown here; known of {GROUP}/{VERSION}: {known}")
         )
@@ -371,7 +398,7 @@ def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, in
             yield from _places(item, f"{key}[{index}]", depth + 1)
 
 
-def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
+def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Problem]]:
     objects: list[Object] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
@@ -380,11 +407,11 @@ def _read(text: str, kind: str) -> tuple[Taken, list[Problem]]:
     composed, _ = _nodes_of(text)
     for node in _documents(composed):
         head = _head(node)
-        if head.get("kind") == kind and head["group"] == GROUP:
-            reader = _ObjectReader(kind)
+        if head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
+            reader = _ObjectReader(_shape_of(head))
             objects.append(reader.object(node, head))
-            problems += reader.problems
-            notes += reader.notes
+            problems += reader.problems + (reader.ignored if strict else [])
+            notes += reader.notes + ([] if strict else reader.ignored)
         else:
             notes.append(_left(node, head))
     if not objects:
@@ -421,15 +448,24 @@ def _head(node: Node) -> dict[str, str]:
     entries = _entries(node)
     metadata = _entries(entries["metadata"]) if "metadata" in entries else {}
     found = {"kind": entries.get("kind"), "apiVersion": entries.get("apiVersion")}
-    found |= {name: metadata.get(name) for name in ("name", "namespace")}
+    found |= {name: metadata.get(name) for name in ("name", "namespace", "generateName")}
     head = {name: str(node.value) for name, node in found.items() if isinstance(node, ScalarNode) and not is_null(node)}
     group, _, version = head.get("apiVersion", "").rpartition("/")
     return {**head, "group": group, "version": version}
 
 
+def _shape_of(head: Mapping[str, str]) -> str:
+    """The name of the shape by which a document is read; of a version that is not known that of the first; empty: there is none."""
+    group, kind = head["group"], head.get("kind", "")
+    for version in (head["version"], *versions_of(group, kind)):
+        if shape := READ_AS.get((group, version, kind)):
+            return shape
+    return ""
+
+
 def _left(node: Node, head: Mapping[str, str]) -> Problem:
     what = " ".join(head[name] for name in ("kind", "name") if name in head) or "what stands here"
-    command = COMMANDS.get(head.get("kind", "")) if head["group"] == GROUP else None
+    command = COMMANDS.get(_shape_of(head), "tinkbox apply" if _shape_of(head) else "")
     text = f"{what} is left for `{command}`" if command else f"{what} means nothing here, and is left out"
     return Problem(line=line_of(node), text=text)
 
@@ -444,22 +480,38 @@ class _ObjectReader(NodeReader):
         self.notes: list[Problem] = []
 
     def object(self, node: Node, head: Mapping[str, str]) -> Object:
-        if head["version"] != VERSION:
-            text = f"{GROUP}/{head['version']} is not read: only {GROUP}/{VERSION} is"
+        group, kind = head["group"], head["kind"]
+        if (group, head["version"], kind) not in READ_AS:
+            known = " or ".join(f"{group}/{each}" for each in versions_of(group, kind))
+            text = f"{group}/{head['version']} of {kind} is not read: write it as {known}"
             self.refuse(_entries(node)["apiVersion"], "apiVersion", text)
             content: dict[str, Any] = {}
             self._lines[""] = line_of(node)
         else:
-            content = self._value(node, SHAPES[self._kind], "") or {}
+            content = self._value(node, SHAPES[self._kind], "", "") or {}
         name, namespace = head.get("name", ""), head.get("namespace") or DEFAULT_NAMESPACE
         metadata = _entries(_entries(node).get("metadata", node))
-        if not name and self._kind != "Hardware":  # whose own rules ask for it
+        generated = head.get("generateName", "") if not name and self._kind == "Workflow" else ""
+        if generated:
+            self._check(metadata["generateName"], "metadata.generateName", lambda: check_name(generated, self._kind))
+        elif not name and kind != "Hardware":  # whose own rules ask for it
             self.refuse(metadata.get("name", node), "metadata.name", "a name is required")
         if name and self._kind != "Template":  # which have rules of their own
-            self._check(metadata["name"], "metadata.name", lambda: check_name(name, self._kind))
+            self._check(metadata["name"], "metadata.name", lambda: check_name(name, kind))
         if "namespace" in head:
             self._check(metadata["namespace"], "metadata.namespace", lambda: check_namespace(namespace))
-        return Object(name=name, namespace=namespace, content=content, lines=self._lines, kind=self._kind)
+        return Object(
+            name=name,
+            namespace=namespace,
+            content=content,
+            lines=self._lines,
+            kind=self._kind,
+            generate_name=generated,
+        )
+
+    def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
+        """Ignore it: the API server of Kubernetes leaves it out with a warning."""
+        self.unknown_is_ignored(node, key, known)
 
     def _check(self, node: Node, key: str, check: Callable[[], None]) -> None:
         try:
@@ -467,22 +519,23 @@ class _ObjectReader(NodeReader):
         except Invalid as refusal:
             self.refuse(node, key, str(refusal))
 
-    def _value(self, node: Node, shape: Any, key: str) -> Any:
+    def _value(self, node: Node, shape: Any, key: str, field: str) -> Any:
+        """`key` is where it stands, `field` which of the shape's paths that is."""
         self._lines[key] = line_of(node)
-        value = None if is_null(node) else self._shaped(node, shape, key)
-        unheeded = UNHEEDED[self._kind].get(re.sub(r"\[\d+\]", "[]", key))
+        value = None if is_null(node) else self._shaped(node, shape, key, field)
+        unheeded = UNHEEDED[self._kind].get(field)
         if unheeded is not None and value and unheeded.harmful:
             self.refuse(node, key, f"not supported: {unheeded.text}")
         elif unheeded is not None and value:
             self.notes.append(Problem(line=line_of(node), key=key, text=f"not honoured: {unheeded.text}"))
         return value
 
-    def _shaped(self, node: Node, shape: Any, key: str) -> Any:
+    def _shaped(self, node: Node, shape: Any, key: str, field: str) -> Any:
         match shape:
             case None:
                 return self.plain(node, key)
             case list():
-                return list(self.items(node, key, lambda item, at: self._value(item, shape[0], at)))
+                return list(self.items(node, key, lambda item, at: self._value(item, shape[0], at, f"{field}[]")))
             case tuple():
                 found = {
                     name: self.plain(value, path(key, name)) for name, value in self.fields(node, key, shape).items()
@@ -490,7 +543,7 @@ class _ObjectReader(NodeReader):
                 self._refuse_annotations(_entries(node).get("annotations"))
                 return found
             case dict():
-                return self._mapping(node, shape, key)
+                return self._mapping(node, shape, key, field)
             case bool():
                 return self.flag(node, key)
             case int():
@@ -500,15 +553,21 @@ class _ObjectReader(NodeReader):
 
     def _refuse_annotations(self, node: Node | None) -> None:
         """Note those with our own prefix that nothing here reads."""
-        known = KNOWN_ANNOTATIONS.get(self._kind, ())
+        known = KNOWN_ANNOTATIONS.get(self._kind.partition(" ")[0], ())
         for name, _ in node.value if isinstance(node, MappingNode) else ():
+            waiting = UNHEEDED[self._kind].get("spec.disabled")
+            if waiting and isinstance(name, ScalarNode) and name.value == DISABLED_ANNOTATION:
+                self.refuse(name, "metadata.annotations", f"not supported: {name.value}: {waiting.text}")
             if isinstance(name, ScalarNode) and name.value.startswith(OWN_ANNOTATIONS) and name.value not in known:
-                self.unknown(name, "metadata.annotations", known)
+                super().unknown(name, "metadata.annotations", known)
 
-    def _mapping(self, node: Node, shape: Mapping[str, Any], key: str) -> dict[str, Any]:
+    def _mapping(self, node: Node, shape: Mapping[str, Any], key: str, field: str) -> dict[str, Any]:
         if "*" in shape and isinstance(node, MappingNode):
             pairs = {name.value: value for name, value in self.pairs(node, key)}
-            return {name: self._value(value, shape["*"], path(key, name)) for name, value in pairs.items()}
+            inside = path(field, "*")
+            return {name: self._value(value, shape["*"], path(key, name), inside) for name, value in pairs.items()}
         fields = self.fields(node, key, tuple(shape))
-        values = {name: self._value(value, shape[name], path(key, name)) for name, value in fields.items()}
+        values = {
+            name: self._value(value, shape[name], path(key, name), path(field, name)) for name, value in fields.items()
+        }
         return {name: value for name, value in values.items() if value is not None}

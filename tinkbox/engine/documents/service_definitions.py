@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.container_definitions import ContainerReader, volume_parts
+from tinkbox.engine.documents.container_definitions import ContainerReader
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.services import (
     DEFAULT_READY_SECONDS,
@@ -112,18 +112,19 @@ class ServiceReader(ContainerReader):
         return memory
 
     def _volumes(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        volumes = self.volumes(fields, key, named=True)
-        targets = [volume_parts(volume)[1] for volume in volumes]
-        times = Counter(targets)
-        for volume, target in zip(volumes, targets, strict=True):
-            if times[target] > 1:
+        # Of the appliance's own folders, which have no engine's names.
+        volumes = self.parsed_volumes(fields, key, shortest=1)
+        times = Counter(each.target for _, each in volumes)
+        for volume, each in volumes:
+            target = PurePosixPath(each.target)
+            if times[each.target] > 1:
                 self.refuse(
                     fields["volumes"], path(key, "volumes"), f"{volume!r}: another volume is at {target} as well"
                 )
             if target.is_relative_to(OWN_FOLDER) or OWN_FOLDER.is_relative_to(target):
                 text = f"{volume!r}: {OWN_FOLDER} is the service's own folder, which becomes the workflow's data"
                 self.refuse(fields["volumes"], path(key, "volumes"), text)
-        return volumes
+        return tuple(text for text, _ in volumes)
 
     def _labels(self, fields: Mapping[str, Node], key: str) -> tuple[_Said, ...]:
         node, place = fields.get("labels"), path(key, "labels")

@@ -1,11 +1,12 @@
 """The use-case of a machine that a person adds by its MAC: it gets a document, and an address where it needs one."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Final
 
+from tinkbox.engine.machines.addressing import RESERVING, Addressing
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware, free_addresses, reservation
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
@@ -13,21 +14,10 @@ from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import LeaseState, Subnet
 from tinkbox.store.database import Store, Tables
 
-# In other modes machines have an address without one of ours.
-RESERVING: Final = "reservation"
 MOST_ANSWERING: Final = 16
 _HELD: Final = (LeaseState.OFFERED, LeaseState.BOUND, LeaseState.DECLINED, LeaseState.TAKEN)
 # Whether a host answers at an address that nobody is known to have.
 Answers = Callable[[IPv4Address], Awaitable[bool]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addressing:
-    """Who gives machines their addresses, the setting `dhcp.mode`, on which networks, and which are the appliance's `own`."""
-
-    mode: str
-    subnets: Sequence[Subnet]
-    own: Collection[IPv4Address]
 
 
 class Additions:
@@ -78,7 +68,7 @@ class Additions:
         Raises Invalid for what no machine can have, and Conflict for an address of the appliance.
         """
         told = reservation(address, gateway, [*(each.network for each in self._addressing.subnets), *near])
-        own = next((each for each in self._addressing.subnets if told.address.ip in each.network), None)
+        own = self._addressing.subnet_of(told.address.ip)
         if own is not None:
             router = own.gateway if own.gateway and own.gateway in told.address.network else None
             router = None if router == told.address.ip else router

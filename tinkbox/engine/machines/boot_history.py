@@ -86,7 +86,7 @@ class Seen:
 
     async def _story(self, hardware_id: str, macs: Sequence[MacAddress], lines: int) -> list[Sighting]:
         sightings = await self._machines.timeline.of(*macs)
-        if hardware_id:
+        if hardware_id and macs:
             acts = await self._store.read(lambda tables: tables.sightings.acts(hardware_id, TOLD_ACTS))
             sightings += [told for act in acts for told in _of_act(macs[0], act)]
         sightings += [_of_line(each) for each in await self._syslog.of(macs, lines)]

@@ -34,13 +34,17 @@ def dhcp_plan(facts: BootFacts, *, netboots: bool) -> Plan | None:
 
     The seed's rule: a machine with a ticket boots the OSIE, or what its workflow supplies, one without it is left
     to its own disk when a workflow once succeeded on it, and is ignored when none did.  A machine that its last
-    action sent away is left to its own disk as well.  One that does not netboot only wants its address, and
-    one that another server gives its address to is not answered at all.
+    action sent away is left to its own disk as well.  A script in its hardware document stands in the OSIE's place, and
+    needs no ticket; it is not booted again where a workflow once succeeded, for that may be what installed the machine.
+    One whose document names another boot server is sent there, whatever waits for it.  One that does not netboot only
+    wants its address, and one that another server gives its address to is not answered at all.
     """
     if facts.retired or not facts.interface.dhcp:
         return None
     if not netboots:
         return Plan(boot=Boot.NOTHING, hardware_id=facts.hardware_id, interface=facts.interface)
+    if facts.interface.netboot.elsewhere:
+        return Plan(boot=Boot.ELSEWHERE, hardware_id=facts.hardware_id, interface=facts.interface)
     return netboot_plan(facts)
 
 
@@ -56,6 +60,7 @@ def netboot_plan(facts: BootFacts) -> Plan | None:
         workflow=facts.workflow,
         reason=reason,
         script=facts.supply.url if facts.supply and boot is Boot.WORKFLOW else "",
+        ticket=facts.ticket,
     )
 
 
@@ -70,16 +75,21 @@ def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None) -> str:
 
 
 def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
-    if facts.retired or not facts.interface.allow_pxe:
+    own = facts.interface.netboot
+    if facts.retired or not facts.interface.allow_pxe or own.elsewhere:
         return None, ""
-    if facts.left:
+    if facts.left or (facts.installed and not facts.ticket):
         return Boot.LOCAL_DISK, ""
     if not facts.ticket:
-        return (Boot.LOCAL_DISK if facts.installed else None), ""
+        return (Boot.OWN_SCRIPT if own.has_script else None), ""
     reason = parked_reason(ticket=facts.ticket, boots=facts.boots, furthest=facts.furthest)
     if reason:
         return Boot.PARKED, reason
-    return _supplied(facts.supply) if facts.supply else (Boot.OSIE, "")
+    if facts.supply:
+        return _supplied(facts.supply)
+    if own.has_script:
+        return Boot.OWN_SCRIPT, ""
+    return (Boot.OWN_OSIE if own.osie else Boot.OSIE), ""
 
 
 def _supplied(supply: Supply) -> tuple[Boot, str]:

@@ -22,8 +22,8 @@ from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note, Sighting
 from tinkbox.store.database import Store
 
-_BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.KERNEL, Stage.RAMDISK)
-BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED, Stage.DISCOVERY})  # with these a boot begins
+_BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.KERNEL, Stage.RAMDISK)
+BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.DISCOVERY})  # with these a boot begins
 
 
 class BootProgress:
@@ -56,9 +56,13 @@ class BootProgress:
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
-    def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
-        """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules."""
-        self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
+    def saw(self, mac: MacAddress | None, stage: Stage, detail: str = "", **facts: Fact) -> None:
+        """Note that a machine, known or not, was seen at a stage of its boot: `detail` for people, `facts` for rules.
+
+        Of one whose MAC nobody told (None) nothing is noted: a timeline is a MAC's.
+        """
+        if mac is not None:
+            self.note(mac, [Note(stage=stage, detail=detail, facts=facts)])
 
     def note(self, mac: MacAddress, notes: Sequence[Note]) -> Round | None:
         """The same of several at once; returns the round that a known machine goes when all of it only repeats."""
@@ -144,10 +148,11 @@ class BootProgress:
                 self._known.note(replace(record, boots=0, furthest=None))
                 self._remember(hardware_id)
 
-    def seen_last(self, hardware: Hardware) -> MacAddress:
-        """The interface that it boots from: the one that was seen last, else the one it is shown by."""
+    def seen_last(self, hardware: Hardware) -> MacAddress | None:
+        """The interface that it boots from: the one that was seen last, else the one it is shown by; None: it has no MAC."""
         seen = [each for each in map(self._timeline.newest, (each.mac for each in hardware.interfaces)) if each]
-        return max(seen, key=lambda each: each.at).mac if seen else primary(hardware).mac
+        shown = primary(hardware)
+        return max(seen, key=lambda each: each.at).mac if seen else shown.mac if shown else None
 
     async def run(self) -> NoReturn:
         """Save how far boots have come, in batches, for ever; `timeline` saves what was seen."""

@@ -36,6 +36,7 @@ _RUNS: Final = frozenset(
         Stage.SCRIPT,
         Stage.SCRIPT_REFUSED,
         Stage.SUPPLIED,
+        Stage.OWN_BOOT,
         Stage.SERVICES,
         Stage.PARKED,
         Stage.DISCOVERY,

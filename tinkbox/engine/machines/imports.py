@@ -19,7 +19,7 @@ from tinkbox.engine.machines.hardware_document import Added, Reservation, added_
 from tinkbox.engine.machines.machines import Machines, claims
 from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
-from tinkbox.model.hardware import Hardware, called, names_of, primary
+from tinkbox.model.hardware import Hardware, address_of, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, networks_of, placed, routed
 from tinkbox.model.notes import MAX_NOTES
@@ -293,11 +293,10 @@ class Imports:
         return self._additions.reserved(listed.reserved, str(listed.gateway or ""))
 
     def _edit(self, listed: ListedMachine, hardware: Hardware, known: _Known) -> Edit:
-        shown = primary(hardware)
         has_moved = listed.address is not None and (
-            listed.address != shown.address or (listed.prefix is not None and listed.prefix != _prefix(hardware))
+            listed.address != address_of(hardware) or (listed.prefix is not None and listed.prefix != _prefix(hardware))
         )
-        is_rerouted = listed.gateway is not None and listed.gateway != shown.gateway
+        is_rerouted = listed.gateway is not None and listed.gateway != _gateway(hardware)
         reserved = None
         if has_moved or is_rerouted:
             reserved = self._reserved(listed, known)
@@ -311,22 +310,22 @@ class Imports:
 
 def _rerouted(listed: ListedMachine, hardware: Hardware, target: Hardware) -> tuple[str, ...]:
     """That the gateway does not stay, which is none of the network that the machine moves to."""
-    before, after = primary(hardware).gateway, primary(target).gateway
+    before, after = _gateway(hardware), _gateway(target)
     told = listed.gateway is None and before != after
     return (f"gateway {before or 'none'} -> {after or 'none'}",) if told else ()
 
 
 def _differences(listed: ListedMachine, hardware: Hardware, notes: Sequence[str]) -> Iterator[str]:
     """What the list says otherwise, in words."""
-    shown = primary(hardware)
+    address, gateway = address_of(hardware), _gateway(hardware)
     if listed.name and listed.name != called(hardware):
         yield f"name {called(hardware)} -> {listed.name}"
-    if listed.address is not None and listed.address != shown.address:
-        yield f"ip {shown.address or 'none'} -> {listed.address}"
+    if listed.address is not None and listed.address != address:
+        yield f"ip {address or 'none'} -> {listed.address}"
     elif listed.prefix is not None and listed.prefix != _prefix(hardware):
         yield f"prefix {_prefix(hardware)} -> {listed.prefix}"
-    if listed.gateway is not None and listed.gateway != shown.gateway:
-        yield f"gateway {shown.gateway or 'none'} -> {listed.gateway}"
+    if listed.gateway is not None and listed.gateway != gateway:
+        yield f"gateway {gateway or 'none'} -> {listed.gateway}"
     for mac in listed.macs:
         if hardware.interface(mac) is None:
             yield f"mac +{mac}"
@@ -339,8 +338,13 @@ def _differences(listed: ListedMachine, hardware: Hardware, notes: Sequence[str]
 
 
 def _prefix(hardware: Hardware) -> int | None:
-    netmask = primary(hardware).netmask
-    return None if netmask is None else int(netmask).bit_count()
+    shown = primary(hardware)
+    return None if shown is None or shown.netmask is None else int(shown.netmask).bit_count()
+
+
+def _gateway(hardware: Hardware) -> IPv4Address | None:
+    shown = primary(hardware)
+    return shown.gateway if shown else None
 
 
 def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported]:
@@ -412,8 +416,7 @@ def _claims(hardware: Hardware) -> Iterator[str]:
     """What no other machine may have."""
     for each in hardware.interfaces:
         yield str(each.mac)
-        if each.address is not None:
-            yield str(each.address)
+    yield from map(str, hardware.addresses)
     yield from (f"the name {each}" for each in names_of(hardware))
 
 
@@ -433,7 +436,7 @@ def _said(refusal: Refusal) -> str:
 def _given(planned: Sequence[Imported]) -> list[IPv4Address]:
     """The addresses that new machines are given which name none."""
     made = [each for each in planned if each.outcome is ImportOutcome.MADE and each.listed.address is None]
-    addresses = [primary(each.hardware).address for each in made if each.hardware]
+    addresses = [address_of(each.hardware) for each in made if each.hardware]
     return [each for each in addresses if each is not None]
 
 

@@ -12,7 +12,7 @@ from tinkbox.engine.lookup import only_machine
 from tinkbox.engine.turns import in_slices
 from tinkbox.model import machine_keys
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, primary
+from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, worker_of
 from tinkbox.model.labels import Selector
 from tinkbox.model.machine_keys import exactly, meant
 from tinkbox.model.text import natural
@@ -68,20 +68,20 @@ class KnownMachines:
         return hardware_id in self._records
 
     def at(self, address: str) -> str:
-        """The id of the machine that has this MAC, however it is spelled, IPv4 address or agent id; empty: none has."""
+        """The id of the machine that has this MAC, however it is spelled, IPv4 address, agent id or id; empty: none has."""
         holder = self._by_address.get(address, "") or self._by_agent.get(address, "")
         with suppress(Invalid):
             holder = holder or self.holder(MacAddress(address))
-        return holder
+        return holder or (address if address in self._records else "")
 
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""
         return list(self._by_name.get(name, ()))
 
-    def mac_named(self, name: str) -> str:
-        """The MAC of the only machine that has this name or hostname; empty where none has, or several have."""
+    def worker_named(self, name: str) -> str:
+        """What templates call the only machine that has this name or hostname (`worker_of`); empty where none has, or several."""
         ids = self.named(name)
-        return str(primary(self._records[ids[0]].hardware).mac) if len(ids) == 1 else ""
+        return worker_of(self._records[ids[0]].hardware) if len(ids) == 1 else ""
 
     def beginning(self, letters: str) -> list[str]:
         """The ids that begin with these small letters."""
@@ -115,6 +115,10 @@ class KnownMachines:
         record = self._records.get(self._by_address.get(address, ""))
         interface = record.hardware.interface(address) if record else None
         return interface.mac if interface else None
+
+    def reserves(self, address: IPv4Address) -> bool:
+        """Whether an IPv4 address is reserved for a machine, with or without a MAC."""
+        return str(address) in self._by_address
 
     def address_of(self, mac: MacAddress) -> IPv4Address | None:
         """The IPv4 address that is reserved for the interface with a MAC."""
@@ -174,8 +178,8 @@ class KnownMachines:
         identity = record.hardware.id
         for interface in record.hardware.interfaces:
             self._by_mac[interface.mac] = identity
-            if interface.address is not None:
-                self._by_address[str(interface.address)] = identity
+        for address in record.hardware.addresses:
+            self._by_address[str(address)] = identity
         if record.hardware.agent_id:
             self._by_agent[record.hardware.agent_id] = identity
         for name in names_of(record.hardware):
@@ -190,8 +194,9 @@ class KnownMachines:
             # Another machine may have taken a card over already.
             if self._by_mac.get(interface.mac) == hardware_id:
                 del self._by_mac[interface.mac]
-            if self._by_address.get(str(interface.address)) == hardware_id:
-                del self._by_address[str(interface.address)]
+        for address in map(str, record.hardware.addresses):
+            if self._by_address.get(address) == hardware_id:
+                del self._by_address[address]
         if self._by_agent.get(record.hardware.agent_id) == hardware_id:
             del self._by_agent[record.hardware.agent_id]
         for name in names_of(record.hardware):

@@ -346,7 +346,7 @@ class Machines:
         self, record: MachineRecord, failure: Failure | None = None, doing: Doing | None = None
     ) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
-        newest = self.timeline.newest(mac)
+        newest = self.timeline.newest(mac) if mac else None
         # It may have been seen before anybody told of it; what others did about it is nowhere that it is.
         seen = newest if newest and is_its_own(newest.stage, newest.facts) else None
         session = self.sessions.of(record.hardware.id)
@@ -427,7 +427,10 @@ def _refuse_renamed(stored: Hardware | None, hardware: Hardware) -> None:
 
 def claims(hardware: Hardware) -> set[tuple[str, str]]:
     """What a machine is recognised by: its MACs and addresses."""
-    return {(each.mac, str(each.address or "")) for each in hardware.interfaces}
+    return {
+        *((each.mac, str(each.address or "")) for each in hardware.interfaces),
+        *(("", str(each.address)) for each in hardware.without_mac if each.address),
+    }
 
 
 def _claimed(hardware: Hardware, claim: str, holder: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, called
+from tinkbox.model.hardware import Hardware, MacAddress, called, names_of
 from tinkbox.model.kubernetes import identity
 
 
@@ -16,11 +16,10 @@ class References:
         self._by_name: dict[str, Hardware] = {}
         self._by_address: dict[str, Hardware] = {}
         for each in self._by_id.values():
-            for name in (each.name, *(one.hostname for one in each.interfaces)):
-                if name:
-                    self._by_name.setdefault(name, each)
-            addresses = (each.agent_id, *(at for one in each.interfaces for at in (one.mac, one.address)))
-            self._by_address |= {str(address): each for address in addresses if address}
+            for name in names_of(each):
+                self._by_name.setdefault(name, each)
+            addresses = (each.id, each.agent_id, *(one.mac for one in each.interfaces), *map(str, each.addresses))
+            self._by_address |= {address: each for address in addresses if address}
 
     def named(self, namespace: str, name: str) -> Hardware | None:
         """The machine of this name in a namespace, else any of that name or hostname."""
@@ -33,7 +32,7 @@ class References:
         return self._by_id.get(machine_id)
 
     def at(self, address: str) -> Hardware | None:
-        """The machine that has a MAC, however it is spelled, an address or an agent id."""
+        """The machine that has a MAC, however it is spelled, an address, an agent id or an id."""
         spelled = address
         with suppress(Invalid):
             spelled = MacAddress(address)

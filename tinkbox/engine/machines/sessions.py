@@ -51,7 +51,7 @@ class Near:
 class Saw(Protocol):
     """Notes what was seen of a machine, known or not: `BootProgress`."""
 
-    def __call__(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+    def __call__(self, mac: MacAddress | None, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
 class Sessions:
@@ -65,12 +65,12 @@ class Sessions:
         known: KnownMachines,
         near: Near,
         saw: Saw,
-        boots_from: Callable[[str], MacAddress],
+        boots_from: Callable[[str], MacAddress | None],
         is_let_in: Callable[[MacAddress], bool],
         tpm_rule: TpmRule,
         began_to_boot: Callable[[str], datetime | None],
     ) -> None:
-        """`saw` notes what is told of a machine; `boots_from` gives the MAC that a known one's timeline is kept under.
+        """`saw` notes what is told of a machine; `boots_from` gives the MAC that a known one's timeline is kept under, None: it has none.
 
         `is_let_in` tells whether one that nobody knows may tell what it is; `began_to_boot` when a holder's newest boot began,
         None: not known.
@@ -122,7 +122,7 @@ class Sessions:
     def _tell_given(self, ticket: BootTicket) -> None:
         """Note to whom a ticket was given: once to the machine, and once to others, who may ask as often as they like."""
         mac, address = self._mac(ticket.holder), ticket.address
-        other = self._near.other_host(mac, address)
+        other = self._near.other_host(mac, address) if mac else ""
         told = self._told.setdefault(ticket.holder, {})
         if told.get(bool(other)) == ticket.serial:
             return
@@ -361,9 +361,13 @@ class Sessions:
 
     def _move(self, session: Session, address: str) -> None:
         """Follow a machine to another address.  Raises Forbidden when it is not that machine."""
-        if session.address and not self._neighbour_is(session.holder, address):
+        if session.address and not self._neighbour_is(session.holder, address) and not self._began_at(session, address):
             self._refuse(session.holder, TicketRefusal.ELSEWHERE, address)
         self._take(replace(session, address=address))
+
+    def _began_at(self, session: Session, address: str) -> bool:
+        """Whether it is the host that the session began on, by its MAC as it is seen: a machine's document may tell none."""
+        return bool(session.neighbour) and session.neighbour == self._near.neighbours(address)
 
     def _compare(self, session: Session, address: str) -> None:
         """Whether the host at its address is still that of the session; who is not seen there now is not doubted.
@@ -410,7 +414,7 @@ class Sessions:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
         self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
 
-    def _mac(self, holder: str) -> MacAddress:
+    def _mac(self, holder: str) -> MacAddress | None:
         try:
             return MacAddress(holder)
         except Invalid:

@@ -17,6 +17,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.metadata_tokens import PATH, MetadataTokens
 from tinkbox.engine.metadata.instances import instance_of
+from tinkbox.engine.workflows.metadata_mentions import PORTS
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Forbidden, NotFound, TooMany
 from tinkbox.model.hardware import Hardware, called
@@ -38,10 +39,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the settings say: `lifetime` counts from the end of a workflow, `secrets` go to who is known by its address as well."""
+    """What the settings say: `lifetime` counts from the end of a workflow, `secrets` go to who is known by its address as well.
+
+    `ports` are those on which who is known by its address is answered; none: it is answered nothing.
+    """
 
     lifetime: timedelta = timedelta(days=1)
     secrets: bool = False
+    ports: frozenset[int] = frozenset({80, *PORTS})
     defaults: Defaults = field(default_factory=Defaults)
 
 
@@ -123,7 +128,8 @@ class InstalledSystems:
         client = client_name(agent)
         now, key = self._clock(), (hardware.id, what, client)
         before = self._noted.get(key)
-        booted = self._machines.timeline.last(mac, lambda each: each.stage in (Stage.DISK_BOOTED, Stage.LOCAL_DISK))
+        boots = (Stage.DISK_BOOTED, Stage.LOCAL_DISK)
+        booted = self._machines.timeline.last(mac, lambda each: each.stage in boots) if mac else None
         if before is not None and now - before < ONCE_IN and not (booted and before < booted):
             return
         self._noted[key] = now

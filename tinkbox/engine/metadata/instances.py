@@ -115,7 +115,7 @@ def _unusable(hardware: Hardware) -> Iterator[tuple[str, str]]:
 
 def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document's `metadata`, which clients of 2020 also wrote as text of JSON."""
-    held = document if document.get("kind") != "Hardware" else _mapping(document.get("spec"))
+    held = document if document.get("kind") != "Hardware" else _mapping(object_view(document).get("spec"))
     found = held.get("metadata")
     if isinstance(found, str):
         try:
@@ -134,8 +134,7 @@ def _user_data(document: Mapping[str, Any]) -> str:
 
 def _own_hostname(hardware: Hardware) -> str:
     """That of an interface, else the document's name; an id is none."""
-    own = next((each.hostname for each in hardware.interfaces if each.hostname), "")
-    return own or hardware.name
+    return next(iter(hardware.hostnames), "") or hardware.name
 
 
 def _mode(value: Any) -> int:

@@ -1,14 +1,11 @@
 """What keeps machines from beginning that may have work: told once for all of them.  Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from shlex import quote
-from typing import Final
 
-from tinkbox.engine.workflows.image_digests import DigestOf
-from tinkbox.model.hardware import Hardware, called, primary
-
-NAMED: Final = 5  # machines in a line
+from tinkbox.model.hardware import Hardware, Interface, called, primary
+from tinkbox.model.text import machines_named
 
 
 def boot_obstacles(
@@ -18,29 +15,42 @@ def boot_obstacles(
 
     `osie` are the architectures of the OSIEs that there are, `key` is what means a machine and no other.
     """
-    silent = [each for each in machines if not any(one.allow_pxe for one in each.interfaces)]
+    silent = [each for each in machines if each.interfaces and not any(one.allow_pxe for one in each.interfaces)]
     if silent:
         its = "its document" if len(silent) == 1 else "their documents"
         edit = f"`tinkbox hardware edit {quote(key(silent[0]))}`"
-        yield f"no card of {_machines([called(each) for each in silent])} may netboot: allow it in {its}, {edit}"
+        yield f"no card of {machines_named([called(each) for each in silent])} may netboot: allow it in {its}, {edit}"
+    led_away = [
+        each
+        for each in machines
+        if each not in silent and each.interfaces and not any(map(_boots_here, each.interfaces))
+    ]
+    if led_away:
+        its = "its document" if len(led_away) == 1 else "their documents"
+        edit = f"`tinkbox hardware edit {quote(key(led_away[0]))}`"
+        yield (
+            f"{machines_named([called(each) for each in led_away])} cannot boot from here, for {its} names another boot server: "
+            f"take tftp_server_name and boot_file_name out, {edit}"
+        )
     missing: dict[str, list[str]] = defaultdict(list)
     for each in machines:
-        if (architecture := str(primary(each).architecture)) not in osie:
-            missing[architecture].append(called(each))
+        shown = primary(each)
+        if shown is not None and shown.architecture not in osie and shown.netboot.needs_our_osie:
+            missing[shown.architecture].append(called(each))
     for architecture, names in missing.items():
         boot = "boots" if len(names) == 1 else "boot"
-        yield f"there is no OSIE for {architecture}, which {_machines(names)} {boot}: `tinkbox osie build` makes one"
+        yield f"there is no OSIE for {architecture}, which {machines_named(names)} {boot}: `tinkbox osie build` makes one"
 
 
-def missing_images(names: Iterable[str], digest_of: DigestOf) -> Iterator[str]:
-    """The images of these that the appliance's registry should have, and has not."""
-    for name in dict.fromkeys(names):
-        if digest_of(name) == "":
-            yield f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+def _boots_here(card: Interface) -> bool:
+    return card.allow_pxe and not card.netboot.elsewhere
 
 
-def _machines(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"machine {names[0]}"
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{len(names)} machines ({', '.join(names[:NAMED])}{more})"
+def started_by_hand(machines: Sequence[Hardware], key: Callable[[Hardware], str]) -> Iterator[str]:
+    """Whose workers a person has to start, for they have no MAC to boot by; `key` is what means a machine and no other."""
+    without_mac = [each for each in machines if not each.interfaces]
+    if without_mac:
+        yield (
+            f"{machines_named([called(each) for each in without_mac])} cannot boot by the network, for no MAC is told: start the "
+            f"worker there with a file of `tinkbox hardware credential {quote(key(without_mac[0]))}`, unless one works there already"
+        )

@@ -3,25 +3,27 @@
 import asyncio
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from shlex import quote
 from typing import Final, TypeVar
 
+from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.rules.arming import Change, armed
-from tinkbox.engine.templates.binding import HardwareAt, MacNamed, Names, bind, bind_services
+from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
 from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gaps, mentions
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model import machine_keys
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
-from tinkbox.model.hardware import Hardware, MacAddress, called, primary
+from tinkbox.model.devices import Devices
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
+from tinkbox.model.hardware import Hardware, called, mac_of, worker_of
 from tinkbox.model.labels import Labels, Selector
 from tinkbox.model.rollout import MAX_MACHINES, OnFailure
 from tinkbox.model.template import Definition
@@ -30,6 +32,7 @@ from tinkbox.model.workflow import ActionStatus, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
+from tinkbox.yaml_nodes import MOST_IGNORED
 
 DEVICE: Final = "device_1"
 AT_ONCE: Final = 200  # machines of which the rendered templates are in memory
@@ -44,18 +47,21 @@ T = TypeVar("T")
 class Wanted:
     """What a person asks for: the machines of these keys, and those that are selected.
 
-    `parameters` are the `-r` map without the machine; `max_parallel` 0: all at once.
+    `parameters` are the `-r` map without the machine; `max_parallel` 0: all at once.  With `require_images` nothing is begun as
+    long as the appliance's registry lacks one.
     """
 
     template: str
     machines: Sequence[str] = ()
     selector: Selector | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Devices = field(default_factory=dict)
     max_parallel: int = 0
     on_failure: OnFailure = OnFailure.STOP
     labels: Labels = field(default_factory=dict)
     breakpoints: Change | None = None
     confirm_wipe: bool = False
+    require_images: bool = False
+    strict: bool = False  # about what would be ignored of the template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +73,14 @@ class Chosen:
     registered: datetime
 
     @property
-    def mac(self) -> MacAddress:
+    def mac(self) -> str:
+        """The MAC that it is shown by; empty: its document tells none."""
+        return mac_of(self.hardware)
+
+    @property
+    def worker(self) -> str:
         """What the template is told."""
-        return primary(self.hardware).mac
+        return worker_of(self.hardware)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +113,20 @@ class Plan:
 
     Each of them is the template's `device`; `parameters` are the rest of the `-r` map.
     `wiped` are the disks that the template has wiped there, by the machines' ids; `images` are those of actions and services,
-    of any machine.
+    of any machine, `gaps` the machines that ask for metadata and would be given nothing, by where they ask and why.  `ignored` is
+    what is not taken as it stands in the template (`Definition`).
     """
 
     template: Template | BuiltIn
     device: str
-    parameters: Mapping[str, str]
+    parameters: Devices
     machines: tuple[Chosen, ...]
     refused: tuple[Refused, ...]
     steps: tuple[Step, ...]
     wiped: Mapping[str, frozenset[str]]
     images: tuple[str, ...]
+    gaps: Mapping[tuple[str, str], Sequence[Hardware]] = field(default_factory=dict)
+    ignored: tuple[Problem, ...] = ()
 
     @property
     def names(self) -> dict[str, str]:
@@ -132,7 +146,13 @@ class Plan:
         with the same disks that are wiped.  One that was registered anew is not the same, nor is one with another name or MAC.
         """
         machines = [
-            (each.hardware.id, each.name, each.mac, each.registered.isoformat(), sorted(self.wiped[each.hardware.id]))
+            (
+                each.hardware.id,
+                each.name,
+                each.worker,
+                each.registered.isoformat(),
+                sorted(self.wiped[each.hardware.id]),
+            )
             for each in self.machines
         ]
         shown = json.dumps([self.template.data, dict(self.parameters), machines], sort_keys=True)
@@ -141,11 +161,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """Why no workflow can be made for a machine, else what it would do, and the images that it needs."""
+    """Why no workflow can be made for a machine, else what it would do, the images that it needs, and the `gaps` of its metadata."""
 
     why: str = ""
     steps: tuple[Step, ...] = ()
     images: tuple[str, ...] = ()
+    gaps: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[Problem, ...] = ()
 
 
 async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
@@ -196,7 +218,7 @@ def _too_many(number: int) -> Invalid:
     return Invalid(f"{number} machines: a rollout has at most {MAX_MACHINES}, so make several")
 
 
-def device_of(text: str, names: Names, parameters: Mapping[str, str]) -> str:
+def device_of(text: str, names: Names, parameters: Devices) -> str:
     """The one device of a template that each machine of a rollout is; raises Invalid when it is not one."""
     devices = [each for each in device_names(text) if each not in RESERVED and each != names.name]
     free = [each for each in devices if each not in parameters]
@@ -212,7 +234,7 @@ def device_of(text: str, names: Names, parameters: Mapping[str, str]) -> str:
     return free[0] if free else DEVICE
 
 
-def with_appliance(text: str, names: Names, parameters: Mapping[str, str]) -> Mapping[str, str]:
+def with_appliance(text: str, names: Names, parameters: Devices) -> Devices:
     """The parameters; a device that is called as the appliance is stands for it."""
     if names.name in parameters or names.name not in device_names(text):
         return parameters
@@ -225,6 +247,7 @@ async def planned(
     wanted: Wanted,
     names: Names,
     known: KnownMachines,
+    gap: MetadataGap,
     turn: Turn,
 ) -> Plan:
     """Render the template for each machine and bind it, as `Workflows.create` does; nothing is stored.
@@ -240,13 +263,15 @@ async def planned(
     steps: tuple[Step, ...] = ()
     wiped: dict[str, frozenset[str]] = {}
     images: dict[str, None] = {}
+    ignored: dict[Problem, None] = {}
+    lacking: dict[tuple[str, str], list[Hardware]] = defaultdict(list)
     for piece in _pieces(machines, AT_ONCE):
-        data = await in_slices(lambda each: rendering_data({device: str(each.mac), **parameters}, each.hardware), piece)
+        data = await in_slices(lambda each: rendering_data({device: each.worker, **parameters}, each.hardware), piece)
         rendered = await render_each(text, data, turn)
 
         def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[_Judged]:
             return [
-                _judged(each, result, wanted.breakpoints, names, at, known.mac_named)
+                _judged(each, result, wanted, names, at, known.worker_named, gap)
                 for each, result in zip(piece, rendered, strict=True)
             ]
 
@@ -258,6 +283,10 @@ async def planned(
             steps = steps or judged.steps
             wiped[each.hardware.id] = frozenset(disk for step in judged.steps for disk in step.wipes)
             images |= dict.fromkeys(judged.images)
+            if len(ignored) < MOST_IGNORED:
+                ignored |= dict.fromkeys(judged.ignored)
+            for one in judged.gaps:
+                lacking[one].append(each.hardware)
     return Plan(
         template=template,
         device=device,
@@ -267,6 +296,8 @@ async def planned(
         steps=steps,
         wiped=wiped,
         images=tuple(images),
+        gaps=lacking,
+        ignored=tuple(ignored),
     )
 
 
@@ -296,15 +327,7 @@ def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -
 
 def hardware_at(known: KnownMachines) -> HardwareAt:
     """What tasks may name machines by, from memory: for each of many machines the store would be asked anew."""
-    agents = {each.hardware.agent_id: each.hardware.id for each in known.all() if each.hardware.agent_id}
-
-    def at(address: str) -> str | None:
-        with suppress(Invalid):
-            return known.holder(MacAddress(address)) or None
-        mac = known.mac_at(address)
-        return (known.holder(mac) if mac else "") or agents.get(address)
-
-    return at
+    return lambda address: known.at(address) or None
 
 
 def told(refusal: Refusal) -> str:
@@ -315,33 +338,45 @@ def told(refusal: Refusal) -> str:
 
 def _chosen(record: MachineRecord) -> Chosen:
     hardware = record.hardware
-    return Chosen(hardware=hardware, name=called(hardware, str(primary(hardware).mac)), registered=record.created_at)
+    return Chosen(hardware=hardware, name=called(hardware, mac_of(hardware)), registered=record.created_at)
 
 
 def _judged(
     machine: Chosen,
     rendered: Rendered | Invalid,
-    breakpoints: Change | None,
+    wanted: Wanted,
     names: Names,
     at: HardwareAt,
-    mac_named: MacNamed,
+    worker_named: WorkerNamed,
+    gap: MetadataGap,
 ) -> _Judged:
     if isinstance(rendered, Invalid):
         return _Judged(why=told(rendered))
     definition = rendered.definition
     try:
-        actions = bind(at, definition, names, mac_named)
-        bind_services(at, definition, names, NO_WORKFLOW, mac_named)
+        if wanted.strict:
+            refuse_ignored(definition.ignored)
+        actions = bind(at, definition, names, worker_named)
+        services = bind_services(at, definition, names, NO_WORKFLOW, worker_named)
         draft = _draft(definition, actions)
-        if breakpoints is not None:
-            armed(definition.breakpoints, breakpoints, draft)
+        if wanted.breakpoints is not None:
+            armed(definition.breakpoints, wanted.breakpoints, draft)
     except Refusal as refusal:
         return _Judged(why=told(refusal))
     if machine.hardware.id not in draft.workers():
         workers = shortened(", ".join(dict.fromkeys(task.worker for task in definition.tasks)), 200)
         return _Judged(why=f"the template has nothing to do for this machine: its tasks are for {workers}")
     steps = _steps(definition)
-    return _Judged(steps=steps, images=(*(each.image for each in steps), *(each.image for each in definition.services)))
+    mentioned = mentions(draft).get(machine.hardware.id, ())
+    return _Judged(
+        steps=steps,
+        images=(
+            *(each.action.spec.image for each in actions if each.state is not State.SKIPPED),
+            *(each.spec.image for each in services),
+        ),
+        gaps=tuple(gaps(machine.hardware, definition.metadata, mentioned, gap)),
+        ignored=definition.ignored,
+    )
 
 
 def _draft(definition: Definition, actions: tuple[ActionStatus, ...]) -> Workflow:

@@ -21,7 +21,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
-from tinkbox.model.hardware import Hardware, primary
+from tinkbox.model.hardware import Hardware, worker_of
 from tinkbox.model.rollout import (
     DELETED,
     LABEL,
@@ -170,7 +170,7 @@ class Progression:
         workflow_id = self._new_id()
         await self._workflows.create(
             template,
-            {rollout.device: str(primary(machine).mac), **rollout.parameters},
+            {rollout.device: worker_of(machine), **rollout.parameters},
             machine=machine,
             breakpoints=_armed(rollout.breakpoints),
             who=rollout.who,

@@ -7,7 +7,7 @@ from typing import Final
 
 from tinkbox.engine.lookup import only, only_called
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.rollouts.obstacles import boot_obstacles, missing_images
+from tinkbox.engine.rollouts.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.rollouts.planning import (
     Plan,
     Refused,
@@ -26,10 +26,11 @@ from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import find_listed_template, find_template
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.image_digests import DigestOf, missing_images, refuse_missing
+from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gap_lines
 from tinkbox.engine.workflows.retries import overtaken_on, taken_meanwhile
-from tinkbox.engine.workflows.workflows import Workflows
-from tinkbox.model.access import OPERATOR
+from tinkbox.engine.workflows.workflows import Prepared, Workflows
+from tinkbox.model.access import NOT_SHOWN, OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
 from tinkbox.model.errors import Conflict, Invalid, Problem
 from tinkbox.model.key_kinds import ToChange
@@ -110,6 +111,7 @@ class Rollouts:
         renderings: Turns,
         rehearsals: Rehearsals,
         digest_of: DigestOf,
+        metadata_gap: MetadataGap,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -120,12 +122,24 @@ class Rollouts:
         self._names = names
         self._renderings = renderings
         self._digest_of = digest_of
+        self._metadata_gap = metadata_gap
         self._rehearsals = rehearsals
 
-    async def rehearse(self, wanted: Wanted, who: str) -> Plan:
-        """As `plan`, in a turn of this person's (`Rehearsals`)."""
+    async def rehearse(self, wanted: Wanted, who: str, *, looks: bool = True) -> Plan:
+        """As `plan`, in a turn of this person's (`Rehearsals`); who may not look is not told which images are missing."""
         async with self._rehearsals.turn(who):
-            return await self.plan(wanted, who)
+            plan = await self.plan(wanted, who)
+        try:
+            self._require_images(plan, wanted)
+        except Invalid:
+            if looks:
+                raise
+            raise Invalid(NOT_SHOWN) from None
+        return plan
+
+    def _require_images(self, plan: Plan, wanted: Wanted) -> None:
+        if wanted.require_images:
+            refuse_missing(plan.images, self._digest_of)
 
     async def plan(self, wanted: Wanted, who: str = OPERATOR) -> Plan:
         """What a rollout would do; nothing is stored.
@@ -135,7 +149,9 @@ class Rollouts:
         template = await self._store.read(lambda tables: find_template(tables, wanted.template))
         machines, unknown = await chosen_machines(self._machines.known, wanted)
         with self._renderings.place(who) as turn:
-            plan = await planned(template, machines, wanted, self._names, self._machines.known, turn)
+            plan = await planned(
+                template, machines, wanted, self._names, self._machines.known, self._metadata_gap, turn
+            )
         why = await self._store.read(lambda tables: engaged(tables, plan.names))
         busy = refused_in(plan.names, why)
         return replace(
@@ -145,16 +161,19 @@ class Rollouts:
         )
 
     def warnings(self, plan: Plan, osie: Collection[str]) -> list[str]:
-        """What would keep its machines from beginning, and parameters that are given in vain.
+        """What would keep its machines from beginning, parameters that are given in vain, and what of the template is ignored.
 
         `osie` are the architectures of the OSIEs that there are.
         """
         machines = [each.hardware for each in plan.machines]
         in_vain = needless(plan.template.name, plan.template.data, list(plan.parameters))
         return [
+            *(f"template {plan.template.name}: {each}" for each in plan.ignored),
             *in_vain,
             *boot_obstacles(machines, osie, self._machines.known.key),
+            *started_by_hand(machines, self._machines.known.key),
             *missing_images(plan.images, self._digest_of),
+            *gap_lines(plan.gaps),
         ]
 
     async def create(
@@ -162,10 +181,11 @@ class Rollouts:
     ) -> Standing:
         """Make a rollout, which begins at once.
 
-        Raises as `plan`, and Invalid with every machine that is refused; with `skip_refused` only where no other is left.  With
+        Raises as `plan`, and Invalid for images that are required, and with every machine that is refused; with `skip_refused` only where no other is left.  With
         the `digest` of the plan that a person said yes to, raises Conflict where this one is another by now.
         """
         plan = await self.plan(wanted, who)
+        self._require_images(plan, wanted)
         if plan.refused and not (skip_refused and plan.machines):
             raise _refused(plan.refused, len(plan.machines))
         if digest is not None and digest != plan.digest:
@@ -210,8 +230,8 @@ class Rollouts:
         self._wakeups.wake(CHANGES)
         return await self.get(rollout_id)
 
-    async def create_one(self, wanted: Wanted, who: str = OPERATOR) -> str:
-        """Make a workflow for the one machine that is wanted, unless it is engaged; returns the workflow's id.
+    async def create_one(self, wanted: Wanted, who: str = OPERATOR) -> Prepared:
+        """Make a workflow for the one machine that is wanted, unless it is engaged; returns what it was made of.
 
         What refuses a machine of a rollout refuses this one, in the transaction that makes the workflow.  Raises as `create`.
         """
@@ -221,22 +241,24 @@ class Rollouts:
         (machine,) = plan.machines
         prepared = await self._workflows.prepare(
             plan.template,
-            {plan.device: str(machine.mac), **plan.parameters},
+            {plan.device: machine.worker, **plan.parameters},
             machine=machine.hardware,
             breakpoints=wanted.breakpoints,
             who=who,
             confirm_wipe=wanted.confirm_wipe,
             labels=wanted.labels,
+            require_images=wanted.require_images,
+            strict=wanted.strict,
         )
 
         def use_case(tables: Tables) -> list[str]:
             if why := engaged(tables, plan.names):  # since it was looked at
                 raise _refused(refused_in(plan.names, why), 0)
-            return self._workflows.take_in(tables, prepared)
+            return self._workflows.take_in(tables, prepared).workers()
 
         workers = await self._store.write(use_case)
         await self._workflows.taken_in(prepared.name, workers)
-        return prepared.id
+        return prepared
 
     async def all(self, template: str = "") -> list[Standing]:
         """Every rollout, oldest first, without its machines; of a `template` those of what this key means (`find_listed_template`)."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.model.hardware import called, primary
+from tinkbox.model.hardware import called, mac_of
 from tinkbox.model.rollout import Member
 
 
@@ -20,5 +20,5 @@ def called_now(known: KnownMachines, members: Iterable[Member]) -> list[Member]:
 def _name(known: KnownMachines, member: Member) -> str:
     record = known.get(member.machine)
     if record is not None and record.created_at == member.registered:
-        return called(record.hardware, str(primary(record.hardware).mac))
+        return called(record.hardware, mac_of(record.hardware))
     return f"{member.name} (deleted)" if known.means_any(member.name) else member.name

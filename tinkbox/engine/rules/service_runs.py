@@ -6,7 +6,8 @@ Rule 2: a run is STOPPING or STOPPED exactly when its workflow is over, and then
 
 from dataclasses import replace
 
-from tinkbox.model.services import ENDED, SERVING, Phase, Standing
+from tinkbox.model.reasons import NO_REASON
+from tinkbox.model.services import ENDED, MAX_RESTARTS, SERVING, Phase, Restarted, Standing
 
 ENDINGS = frozenset({Phase.STOPPING, Phase.STOPPED})
 # Where a run can only come to by being ready: one that exits before its health check says so has FAILED.
@@ -37,13 +38,34 @@ def told_to_end(before: Standing) -> Standing:
     return replace(before, phase=Phase.STOPPED if before.phase is Phase.PENDING else Phase.STOPPING)
 
 
-def passed(before: Standing, after: Standing, *, first_ready: bool) -> list[Phase]:
-    """The phases to be told of, in order: hosts say where they are, and not what they came through."""
-    phases: list[Phase] = []
-    if after.restarts > before.restarts and Phase.RESTARTING not in (before.phase, after.phase):
-        phases.append(Phase.RESTARTING)
+def passed(before: Standing, after: Standing, *, first_ready: bool) -> list[tuple[Phase, Standing]]:
+    """The phases to be told of, in order, each with what is said of it: hosts say where they are, and not what they came through.
+
+    Every restart is told, by its number, also where its host told of no other since (`Standing.restarted`).
+    """
+    first = max(before.restarts, after.restarts - MAX_RESTARTS) + 1
+    told = [(Phase.RESTARTING, _restart(after, number)) for number in range(first, after.restarts + 1)]
     if first_ready and after.phase is not Phase.READY:
-        phases.append(Phase.READY)
-    if phases or after.phase is not before.phase:
-        phases.append(after.phase)
-    return phases
+        told.append((Phase.READY, after))
+    is_told = bool(told) and after.phase is Phase.RESTARTING
+    if not is_told and (told or after.phase is not before.phase):
+        told.append((after.phase, after))
+    return told
+
+
+def _restart(after: Standing, number: int) -> Standing:
+    """Where it stood at the restart of this number."""
+    if number == after.restarts and after.phase is Phase.RESTARTING:
+        return after
+    known = {each.number: each for each in after.restarted}
+    found = known.get(number, Restarted(number=number))
+    return replace(
+        after,
+        phase=Phase.RESTARTING,
+        restarts=number,
+        exit_code=found.exit_code,
+        signal=found.signal,
+        reason=NO_REASON,
+        message=found.message,
+        tail=(),
+    )

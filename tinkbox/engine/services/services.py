@@ -76,6 +76,7 @@ class Services:
         directory: RoutingTable,
         address: str,
         digest_of: DigestOf,
+        appliance_only: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -84,6 +85,7 @@ class Services:
         self._directory = directory
         self._address = address
         self._digest_of = digest_of
+        self._appliance_only = appliance_only
         self._merging = asyncio.Semaphore()  # of large data
         self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as wakeups go
         self.host_id = ""
@@ -253,9 +255,9 @@ class Services:
                 pin(tables, run.workflow_id, image, digest, now, told_by)
             if first_ready:
                 tables.services.set_ready(run.token, now)
-            for phase in passed(status.standing, after, first_ready=first_ready):
+            for phase, stood in passed(status.standing, after, first_ready=first_ready):
                 seconds = _since(status, now) if first_ready and phase is Phase.READY else None
-                fact = history.service_told(status.service, phase, after, seconds)
+                fact = history.service_told(status.service, phase, stood, seconds)
                 if tables.events.count(run.workflow_id) < MAX_EVENTS:
                     tables.events.add(run.workflow_id, now, *fact)
             if first_ready or after.phase is Phase.FAILED:
@@ -278,6 +280,7 @@ class Services:
             restarts=run.status.standing.restarts,
             phase=run.status.standing.phase,
             hosts={self._directory.name_of(run.workflow_id): self._address},
+            appliance_only=self._appliance_only(run.status.service.spec.image),
         )
 
 

@@ -6,23 +6,24 @@ What is refused here is refused when a workflow is created, and told when a temp
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tinkbox.engine.documents.container_definitions import volume_parts
+from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, is_mac
 from tinkbox.model.image import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources, Service
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
+from tinkbox.model.volumes import parse_volume
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
 from tinkbox.wire.routing.labels import Labels, read_labels
 from tinkbox.wire.routing.rules import Request
 
-MODES = ("", "ro", "rw")
-# The id of the hardware that has a MAC, IPv4 address or agent id; None: it is unknown.
+MODES = frozenset({"ro", "rw"})
+# The id of the hardware that has a MAC, IPv4 address, agent id or id; None: it is unknown.
 HardwareAt = Callable[[str], str | None]
-# The MAC of the machine that has a name, which templates cannot name it by; empty: none has, or several have.
-MacNamed = Callable[[str], str]
+# What templates call the machine that has a name (`worker_of`), by which they cannot; empty: none has, or several have.
+WorkerNamed = Callable[[str], str]
 
 
 def no_name(_: str) -> str:
@@ -47,9 +48,9 @@ class Names:
     images: StandIns = field(default_factory=StandIns)
 
 
-def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
+def first_known(tables: Tables, devices: Devices) -> Hardware | None:
     """The first device of a map that is known hardware: the machine whose document the template sees."""
-    for address in devices.values():
+    for address in addresses(devices):
         hardware_id = tables.hardware.by_address(address)
         if hardware_id is not None:
             (record,) = tables.hardware.some([hardware_id])
@@ -58,7 +59,7 @@ def first_known(tables: Tables, devices: Mapping[str, str]) -> Hardware | None:
 
 
 def bind(
-    hardware_at: HardwareAt, definition: Definition, names: Names, mac_named: MacNamed = no_name
+    hardware_at: HardwareAt, definition: Definition, names: Names, worker_named: WorkerNamed = no_name
 ) -> tuple[ActionStatus, ...]:
     """The flat list of actions, each with the id of the hardware that its task names; what does not apply is skipped.
 
@@ -69,7 +70,7 @@ def bind(
     for number, task in enumerate(definition.tasks):
         worker = hardware_at(task.worker)
         if worker is None:
-            text = f"hardware mentioned with reference {task.worker} not found: {_way_out(task.worker, mac_named)}"
+            text = f"hardware mentioned with reference {task.worker} not found: {_way_out(task.worker, worker_named)}"
             problems.append(Problem(key=f"tasks[{number}].worker", text=text))
             continue
         for action in task.actions:
@@ -91,7 +92,7 @@ def bind(
 
 
 def bind_services(
-    hardware_at: HardwareAt, definition: Definition, names: Names, workflow_id: str, mac_named: MacNamed = no_name
+    hardware_at: HardwareAt, definition: Definition, names: Names, workflow_id: str, worker_named: WorkerNamed = no_name
 ) -> tuple[PlannedService, ...]:
     """The services of a template, each with its host: the appliance, or the hardware that it names.
 
@@ -104,7 +105,7 @@ def bind_services(
         host = _host(hardware_at, service, names)
         if host is None:
             called = f"the appliance, which is called {names.name} or {names.address}"
-            text = f"{service.worker} is neither {called}, nor known hardware: {_way_out(service.worker, mac_named)}"
+            text = f"{service.worker} is neither {called}, nor known hardware: {_way_out(service.worker, worker_named)}"
             problems.append(Problem(key=f"services[{index}].worker", text=text))
             continue
         key = f"services[{index}].volumes"
@@ -120,10 +121,11 @@ def bind_services(
     return tuple(planned)
 
 
-def _way_out(worker: str, mac_named: MacNamed) -> str:
+def _way_out(worker: str, worker_named: WorkerNamed) -> str:
     """What helps where no hardware has what a template calls a worker."""
-    if mac := mac_named(worker):
-        return f"{worker} is the name of a machine: give its MAC {mac}"
+    if meant := worker_named(worker):
+        kind = "MAC" if is_mac(meant) else "agent id or id"
+        return f"{worker} is the name of a machine: give its {kind} {meant}"
     return "push its hardware document first"
 
 
@@ -145,24 +147,27 @@ def _unfit_here(volumes: Sequence[str], named: Mapping[str, HostFolder]) -> Iter
     """What a service on the appliance must not mount: whatever the configuration does not name."""
     known = f"one of {', '.join(named)}" if named else "and none is named"
     for volume in volumes:
-        source, _, mode = volume_parts(volume)
+        parsed = parse_volume(volume, shortest=1)
+        source, modes = parsed.source, parsed.modes
         folder = named.get(source)
         if folder is None:
             yield (
                 f"{volume!r}: on the appliance a volume is one that services.volumes in its tinkbox.yaml names, {known}, "
                 "such as isos:/data"
             )
-        elif mode not in MODES:
-            yield f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{mode[:40]}"
-        elif mode == "rw" and folder.read_only:
+        elif modes - MODES:
+            yield f"{volume!r}: expected :ro, :rw or nothing after the folder, not :{', '.join(sorted(modes))}"
+        elif "rw" in modes and folder.read_only:
             yield f"{volume!r}: services.volumes has {source} to be read only: leave :rw out"
 
 
 def _unfit_there(volumes: Sequence[str]) -> Iterator[str]:
-    """What a service on a machine cannot mount: volumes have names on the appliance only."""
+    """What no engine of a machine mounts for a service."""
     for volume in volumes:
-        if not volume.startswith("/"):
-            yield f"{volume!r}: on a machine expected /host/path:/container/path[:ro]"
+        try:
+            parse_volume(volume)
+        except Invalid as error:
+            yield f"{volume!r}: {error}"
 
 
 def _too_much(key: str, asked: Resources, most: Resources) -> Iterator[Problem]:

@@ -1,18 +1,21 @@
 """The process that renders one template: little memory, little time, no files, no rights.
 
-It reads `{"dialect": …, "text": …, "data": […]}` with the name of a Dialect, gives up everything that it does not
+It reads `{"dialect": …, "text": …, "moment": …, "data": […]}` with the name of a Dialect and the time in ISO 8601, gives up everything that it does not
 need, and writes CONFINED and a list of texts and of `{"line": …, "key": …, "text": …}` for problems; or REFUSED and the reason,
 where the system does not let it give up what it has.  `rendering_process` starts it, and kills it in the end.
 """
 
 import json
 import os
-from typing import BinaryIO
+import re
+from datetime import datetime
+from typing import BinaryIO, Final
 
 from tinkbox.confinement.giving_up import CONFINED, REFUSED, confine
 
 CPU_SECONDS = 5
 MEMORY_BYTES = 192 * 1024 * 1024
+ZONE: Final = re.compile("in_?zone", re.IGNORECASE)  # in the names of all functions that ask for one
 _BALLAST = 4 * 1024 * 1024
 
 
@@ -22,11 +25,16 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     from tinkbox.engine.templates import go_dialect, jinja_dialect
     from tinkbox.engine.templates.dialects import Dialect
     from tinkbox.engine.templates.go_dialect import Yaml, own_functions
+    from tinkbox.engine.templates.surroundings import all_zones, shut_in
     from tinkbox.model.template import MAX_TEXT
+    from tinkbox.sprig.all_functions import of_surroundings
 
     os.nice(19)  # before anything is loaded: that takes longer than rendering
     request = json.loads(source.read())
-    functions = own_functions(Yaml(MEMORY_BYTES))  # bounded as everything here is, by time
+    text, data = request["text"], request["data"]
+    around = shut_in(datetime.fromisoformat(request["moment"]), all_zones() if ZONE.search(text) else {})
+    # Bounded as everything here is, by time.
+    functions = {**of_surroundings(around), **own_functions(Yaml(MEMORY_BYTES, floats=False))}
     for loads_what_is_loaded_late in ("{{ 'a' | sort }}", "{{ 1 / 0 }}", "{{ nothing }}", "{% if"):
         jinja_dialect.render_each(loads_what_is_loaded_late, [{}], functions, MAX_TEXT)
     try:
@@ -37,9 +45,8 @@ def answer(source: BinaryIO, sink: BinaryIO) -> None:
     sink.write(CONFINED)
     sink.flush()
     ballast = bytearray(_BALLAST)
-    text, data = request["text"], request["data"]
     if Dialect[request["dialect"]] is Dialect.GO:
-        rendered = go_dialect.render_each(text, data)
+        rendered = go_dialect.render_each(text, data, around)
     else:
         rendered = jinja_dialect.render_each(text, data, functions, MAX_TEXT)
     del ballast  # so that there is room to say that there was none

@@ -15,6 +15,7 @@ from jinja2.utils import missing
 
 from tinkbox.engine.templates.go_dialect import TOO_MUCH_MEMORY
 from tinkbox.gotemplate import GoError
+from tinkbox.gotemplate.values import Thing
 from tinkbox.model.errors import Problem
 from tinkbox.model.spelling import meant
 
@@ -123,6 +124,6 @@ def _naming_the_nearest(data: Mapping[str, Any]) -> type[StrictUndefined]:
 
 
 def _printable(value: Any) -> Any:
-    if isinstance(value, str | int | float | list | tuple | dict | StrictUndefined) or value is None:
+    if isinstance(value, str | int | float | Thing | list | tuple | dict | Thing | StrictUndefined) or value is None:
         return value
     raise TypeError(f"a {type(value).__name__} cannot be printed")

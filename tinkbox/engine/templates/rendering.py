@@ -1,14 +1,16 @@
 """From a template's text to a definition: its dialect is found, its placeholders are filled, its YAML is read.
 
-Rendering depends on nothing but the text and the data: neither clock, chance, environment, files nor network.  Both are
+Rendering depends on the text, the data, one moment and chance (`surroundings`): neither environment, files nor network.  Nothing
+is rendered twice: what a workflow was created with stays.  Both languages are
 bounded: a Go template by steps; Jinja2 by a process of its own (`confinement`).  A Go template has a process as well where
 anybody may have it rendered, and a thread where a workflow is made of it.  Whoever renders for others gives a `turn`
 (`engine.turns`), which is entered for each piece of the work.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,11 +26,13 @@ from tinkbox.engine.templates.dialects import (
 )
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
-from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.engine.templates.surroundings import now, surroundings
+from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels
-from tinkbox.model.machine_views import object_view, struct_view
+from tinkbox.model.machine_views import decoded, object_view, struct_view
 from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
 
@@ -49,9 +53,7 @@ class Rendered:
     definition: Definition
 
 
-def rendering_data(
-    devices: Mapping[str, str], machine: Hardware | None, workflow_id: str = NO_WORKFLOW
-) -> dict[str, Any]:
+def rendering_data(devices: Devices, machine: Hardware | None, workflow_id: str = NO_WORKFLOW) -> dict[str, Any]:
     """What a template can say: the device map, the machine it is for, and the workflow it becomes.
 
     Raises Invalid for a device that has the name of something else.
@@ -76,27 +78,28 @@ def _labelled(view: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
     return {**view, "metadata": {**metadata, **({"labels": dict(labels)} if labels else {})}}
 
 
-async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> None:
+async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> tuple[Problem, ...]:
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
-    Where a text has nothing but names as placeholders, an address stands for them and it is read whole.  `apart` is as in
-    `render_each`.
+    Where a text has nothing but names as placeholders, an address stands for them and it is read whole: what is ignored of it
+    (`Definition`) is returned.  `apart` is as in `render_each`.
     """
     _bound(text, "template")
     dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
     names = await in_thread(turn, placeholders, text, dialect)
     because = _because(dialect, mark)
     if names is not None:
-        await _check_whole(text, names, turn, apart)
-    elif dialect is Dialect.GO and not apart:
-        await in_thread(turn, _read_go, text, because)
+        return await _check_whole(text, names, turn, apart)
+    if dialect is Dialect.GO and not apart:
+        await in_thread(turn, _read_go, text, because, now())
     else:
         problems = [each for each in await render_confined(text, [], turn, dialect) if isinstance(each, Problem)]
         if problems:
             raise invalid_template(problems, because)
+    return ()
 
 
-async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apart: bool) -> None:
+async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apart: bool) -> tuple[Problem, ...]:
     known = {*await in_thread(turn, device_names, text), *WORKFLOW_IDS}
     open_lines = {each.line for each in names if each.name not in known}
     dummies = dict.fromkeys((each.name for each in names), DUMMY)
@@ -105,45 +108,66 @@ async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apar
     if isinstance(rendered, Invalid):
         # What is neither a machine's name nor a workflow's id may be anything, also several lines: then only other lines
         # can be judged.
-        certain = [each for each in rendered.problems if not open_lines or (each.key and each.line not in open_lines)]
+        reasons = rendered.reasons
+        certain = [each for each in reasons if not open_lines or (each.key and each.line not in open_lines)]
         if certain:
-            raise invalid_template(certain)
+            raise invalid_template(certain, ignored=rendered.ignored)
+        return rendered.ignored
+    return rendered.definition.ignored
 
 
-async def render(text: str, data: Data, turn: Turn = nullcontext, way_out: str = GIVEN_BY) -> Rendered:
+async def render(
+    text: str, data: Data, turn: Turn = nullcontext, way_out: str = GIVEN_BY, clock: Callable[[], datetime] = now
+) -> Rendered:
     """Fill a template and read what comes out; raises Invalid with every problem, each with its line.
 
-    `way_out` is as for `render_each`.
+    `way_out` and `clock` are as for `render_each`.
     """
-    (rendered,) = await render_each(text, [data], turn, way_out=way_out)
+    (rendered,) = await render_each(text, [data], turn, way_out=way_out, clock=clock)
     if isinstance(rendered, Invalid):
         raise rendered
     return rendered
 
 
 async def render_each(
-    text: str, several: Sequence[Data], turn: Turn = nullcontext, *, apart: bool = False, way_out: str = GIVEN_BY
+    text: str,
+    several: Sequence[Data],
+    turn: Turn = nullcontext,
+    *,
+    apart: bool = False,
+    way_out: str = GIVEN_BY,
+    clock: Callable[[], datetime] = now,
 ) -> list[Rendered | Invalid]:
     """The same with each of several data; raises Invalid for what is wrong with all of them.
 
     `apart`: a Go template has a process of its own too, as Jinja2 always has.  That takes half a second to start, but
     leaves Python to booting machines; what cannot be read fails for each of the data then.  `way_out` says how a person
-    gives the value NAME, where one is missing.
+    gives the value NAME, where one is missing.  The template has one moment of the `clock`, the same for all of the data.
     """
     _bound(text, "template")
+    moment = clock()
     dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
     because = _because(dialect, mark)
     if dialect is Dialect.EITHER:
         text, dialect = await in_thread(turn, as_go, text), Dialect.GO
+    if dialect is Dialect.GO:
+        several = await in_slices(_as_go, several)
     if dialect is Dialect.GO and not apart:
-        template = await in_thread(turn, _read_go, text, because)
+        template = await in_thread(turn, _read_go, text, because, moment)
         return [await in_thread(turn, _render_go, template, text, each, because, way_out) for each in several]
-    texts = await render_confined(text, several, turn, dialect) if several else []
+    texts = await render_confined(text, several, turn, dialect, moment) if several else []
     # Each in a turn of its own: others come between two machines.
     return [
         await in_thread(turn, _read_rendered, text, dialect, data, each, because, way_out)
         for data, each in zip(several, texts, strict=True)
     ]
+
+
+def _as_go(data: Data) -> Data:
+    """The data with the numbers of the device map as Go decodes them from JSON: float64."""
+    return {
+        name: value if name in RESERVED or isinstance(value, str) else decoded(value) for name, value in data.items()
+    }
 
 
 def _read_rendered(
@@ -166,9 +190,9 @@ def _render_go(template: GoTemplate, text: str, data: Data, because: str, way_ou
     return _result(text, rendered)
 
 
-def _read_go(text: str, because: str) -> GoTemplate:
+def _read_go(text: str, because: str, moment: datetime) -> GoTemplate:
     try:
-        return GoTemplate(text)
+        return GoTemplate(text, surroundings(moment))
     except Invalid as error:
         raise invalid_template(error.problems, because) from None
 
@@ -176,11 +200,14 @@ def _read_go(text: str, because: str) -> GoTemplate:
 def _result(text: str, rendered: str) -> Rendered | Invalid:
     try:
         _bound(rendered, "rendered template")
-        return Rendered(text=rendered, definition=read_definition(rendered))
+        definition = read_definition(rendered)
+        if rendered.count("\n") != text.count("\n"):  # another text has the lines
+            definition = replace(definition, ignored=tuple(replace(each, line=None) for each in definition.ignored))
+        return Rendered(text=rendered, definition=definition)
     except Invalid as error:
         if rendered.count("\n") == text.count("\n"):
             return error
-        return Invalid(f"{error}; lines are counted in the rendered text", error.problems)
+        return Invalid(f"{error}; lines are counted in the rendered text", error.problems, ignored=error.ignored)
 
 
 def _missing(text: str, dialect: Dialect, data: Data, way_out: str) -> list[Problem]:

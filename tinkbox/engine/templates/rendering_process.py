@@ -11,15 +11,18 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from datetime import datetime
 from typing import Any
 
 from tinkbox.confinement.giving_up import CONFINED, REFUSED
 from tinkbox.confinement.programs import folder, program
 from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 from tinkbox.engine.templates.dialects import Dialect
+from tinkbox.engine.templates.surroundings import now
 from tinkbox.engine.turns import Turn, in_slices
 from tinkbox.model.errors import Problem, Unavailable
 from tinkbox.model.template import MAX_TEXT
+from tinkbox.sprig.all_functions import SLOW
 
 WALL_SECONDS = 30.0
 MAX_BATCH = 32
@@ -30,25 +33,34 @@ _EXCEEDED = Problem(
 
 
 async def render_confined(
-    text: str, several: Sequence[Mapping[str, Any]], turn: Turn = nullcontext, dialect: Dialect = Dialect.JINJA
+    text: str,
+    several: Sequence[Mapping[str, Any]],
+    turn: Turn = nullcontext,
+    dialect: Dialect = Dialect.JINJA,
+    moment: datetime | None = None,
 ) -> list[str | Problem]:
     """Render a text with each of several data; where that fails, the problem.
 
-    With no data it is only read: the list has the problems, or is empty.  Each process awaits its `turn`.  Raises
-    Unavailable where the process does not start, or is not confined.
+    With no data it is only read: the list has the problems, or is empty.  Each process awaits its `turn`.  `moment` is what the
+    template takes for the time, that of the call if there is none.  Where it may call what is slow, each of the data has a process
+    of its own.  Raises Unavailable where the process does not start, or is not confined.
     """
+    moment = moment or now()
     if not several:
         async with turn():
-            return await _ask(text, [], dialect)
+            return await _ask(text, [], dialect, moment)
+    size = 1 if any(each in text for each in SLOW) else MAX_BATCH
     rendered: list[str | Problem] = []
-    for begin in range(0, len(several), MAX_BATCH):
+    for begin in range(0, len(several), size):
         async with turn():
-            rendered += await _ask(text, several[begin : begin + MAX_BATCH], dialect)
+            rendered += await _ask(text, several[begin : begin + size], dialect, moment)
     return rendered
 
 
-async def _ask(text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[str | Problem]:
-    begin = json.dumps({"dialect": dialect.name, "text": text})
+async def _ask(
+    text: str, several: Sequence[Mapping[str, Any]], dialect: Dialect, moment: datetime
+) -> list[str | Problem]:
+    begin = json.dumps({"dialect": dialect.name, "text": text, "moment": moment.isoformat()})
     data = await in_slices(json.dumps, several)
     request = f'{begin.removesuffix("}")}, "data": [{", ".join(data)}]}}'.encode()
     process = await asyncio.create_subprocess_exec(

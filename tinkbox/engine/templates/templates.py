@@ -2,20 +2,22 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
-from tinkbox.engine.templates.validation import Verdict, validate
+from tinkbox.engine.templates.validation import Verdicts, validate
 from tinkbox.engine.turns import Rehearsals, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
-from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.model.devices import Devices
+from tinkbox.model.errors import Conflict, Invalid, Problem
 from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
@@ -26,8 +28,24 @@ from tinkbox.store.templates import ListedTemplate, Template
 T = TypeVar("T")
 NO_TEMPLATE_LABELS: Final[Mapping[str, Labels]] = MappingProxyType({})
 # None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
-_OWN_NAME = re.compile(r"""^name:[ \t]+(?P<quote>["']?)(?P<name>[^"'\s#]+)(?P=quote)[ \t]*(?:#.*)?$""", re.MULTILINE)
+_OWN_NAME = re.compile(
+    r"""^\ufeff?name:[ \t]+(?P<quote>["']?)(?P<name>[^"'\s#]+)(?P=quote)[ \t]*(?:#.*)?\r?$""", re.MULTILINE
+)
 _NAME = re.compile(r"(?!-|\.{1,2}\Z)[a-zA-Z0-9_.-]{1,199}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTemplate:
+    """A template that was to be stored, and whether it is new; one that was there has its own labels.
+
+    Of one whose text is new `ignored` is what is not taken as it stands in it (`Definition`).
+    """
+
+    id: str
+    name: str
+    labels: Labels
+    is_new: bool
+    ignored: tuple[Problem, ...] = ()
 
 
 class Templates:
@@ -58,32 +76,49 @@ class Templates:
     async def create(self, name: str, data: str, who: str = OPERATOR) -> str:
         """Store a checked template; returns its id.
 
-        Raises Invalid with every problem of name and text, Conflict when the name is taken.
+        One of the name with the same text is it.  Raises Invalid with every problem of name and text, Conflict where one of the
+        name has another text.
         """
-        (template_id,) = await self.create_all({name: data}, who)
-        return template_id
+        (stored,) = await self.create_all({name: data}, who)
+        return stored.id
 
     async def create_all(
-        self, texts: Mapping[str, str], who: str = OPERATOR, labels: Mapping[str, Labels] = NO_TEMPLATE_LABELS
-    ) -> list[str]:
-        """The same with several texts by their names, all or none; `labels` are by these names.  Returns their ids."""
+        self,
+        texts: Mapping[str, str],
+        who: str = OPERATOR,
+        labels: Mapping[str, Labels] = NO_TEMPLATE_LABELS,
+        *,
+        strict: bool = False,
+    ) -> list[StoredTemplate]:
+        """The same with several texts by their names, all or none; `labels` are by these names, of those that are new.
+
+        `strict` refuses what would be ignored.
+        """
+        ignored: dict[str, tuple[Problem, ...]] = {}
         for name, data in texts.items():
             check_template_name(name)
-            await self._check(data, who)
+            ignored[name] = await self._check(data, who, strict=strict)
         now = self._clock()
         new = [
             Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
             for name, data in texts.items()
         ]
 
-        def use_case(tables: Tables) -> None:
-            for template in new:
-                _refuse_taken(tables, template)
-                tables.templates.put(template)
-                tables.labels.replace(LabelKind.TEMPLATE, template.id, labels.get(template.name, {}))
+        def use_case(tables: Tables) -> list[StoredTemplate]:
+            return [self._put_new(tables, each, labels.get(each.name, {})) for each in new]
 
-        await self._store.write(use_case)
-        return [template.id for template in new]
+        stored = await self._store.write(use_case)
+        return [replace(each, ignored=ignored[each.name]) if each.is_new else each for each in stored]
+
+    def _put_new(self, tables: Tables, template: Template, labels: Labels) -> StoredTemplate:
+        """Store one, unless it is there with the same text; raises Conflict where another one has the name."""
+        for there in tables.templates.named(template.name):
+            if there.data == template.data:
+                return StoredTemplate(there.id, there.name, there.labels, is_new=False)
+        _refuse_taken(tables, template)
+        tables.templates.put(template)
+        tables.labels.replace(LabelKind.TEMPLATE, template.id, labels)
+        return StoredTemplate(template.id, template.name, labels, is_new=True)
 
     def take_in(self, tables: Tables, name: str, data: str) -> Template:
         """Store a checked text under a name, in place of the template that has it."""
@@ -122,15 +157,22 @@ class Templates:
         """Whose workflows a key selects (`find_listed_template`)."""
         return await self._store.read(lambda tables: find_listed_template(tables, key))
 
-    async def update(self, key: str, name: str | None = None, data: str | None = None, who: str = OPERATOR) -> str:
-        """Change name, text or both; existing workflows stay as they are.  Returns the id."""
+    async def update(
+        self,
+        key: str,
+        name: str | None = None,
+        data: str | None = None,
+        who: str = OPERATOR,
+        *,
+        strict: bool = False,
+    ) -> StoredTemplate:
+        """Change name, text or both; existing workflows stay as they are.  `strict` refuses what would be ignored."""
         if name is not None:
             check_template_name(name)
-        if data is not None:
-            await self._check(data, who)
+        ignored = await self._check(data, who, strict=strict) if data is not None else ()
         now = self._clock()
 
-        def use_case(tables: Tables) -> str:
+        def use_case(tables: Tables) -> StoredTemplate:
             old = _stored(tables, key)
             new = replace(
                 old,
@@ -140,15 +182,13 @@ class Templates:
             )
             _refuse_taken(tables, new)
             tables.templates.put(new)
-            return new.id
+            return StoredTemplate(new.id, new.name, new.labels, is_new=False, ignored=ignored)
 
-        template_id = await self._store.write(use_case)
+        stored = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
-        return template_id
+        return stored
 
-    async def validate(
-        self, text: str, machines: Sequence[Hardware], devices: Mapping[str, str] | None, who: str
-    ) -> list[Verdict]:
+    async def validate(self, text: str, machines: Sequence[Hardware], devices: Devices | None, who: str) -> Verdicts:
         """What `validation.validate` says of a text, in this person's turn, as `Rehearsals` has it."""
         with self._renderings.place(who) as turn:
             async with self._rehearsals.turn(who):
@@ -172,9 +212,12 @@ class Templates:
         self._wakeups.wake(CHANGES)
         return template_id
 
-    async def _check(self, data: str, who: str) -> None:
+    async def _check(self, data: str, who: str, *, strict: bool) -> tuple[Problem, ...]:
         with self._renderings.place(who) as turn:
-            await check(data, turn)
+            ignored = await check(data, turn)
+        if strict:
+            refuse_ignored(ignored)
+        return ignored
 
 
 def find_template(tables: Tables, key: str) -> Template | BuiltIn:
@@ -232,5 +275,6 @@ def _refuse_taken(tables: Tables, template: Template) -> None:
     taken = tables.templates.named(template.name)
     if any(each.id != template.id for each in taken):
         raise Conflict(
-            f"there is a template named {template.name} already ({taken[0].id}): update it, or choose another name"
+            f"there is a template named {template.name} already ({taken[0].id}): `tinkbox template update "
+            f"{template.name} --file FILE` changes it, or choose another name"
         )

@@ -1,12 +1,12 @@
 """What is wrong with a template before anybody makes a workflow of it: it is rendered for machines, and forgotten."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
-from tinkbox.engine.templates.binding import HardwareAt, MacNamed, Names, bind, bind_services
+from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import (
     DUMMY,
@@ -20,9 +20,10 @@ from tinkbox.engine.templates.rendering import (
 )
 from tinkbox.engine.templates.rendering_process import MAX_BATCH
 from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, MacAddress, names_of, primary
-from tinkbox.model.template import Definition
+from tinkbox.model.hardware import Hardware, MacAddress, names_of, worker_of
+from tinkbox.model.workflow import State
 
 GIVEN_BY = "in the -r map"  # to `template validate`
 AT_ONCE: Final = 4 * MAX_BATCH  # machines of which the rendered templates are in memory
@@ -32,27 +33,37 @@ AT_ONCE: Final = 4 * MAX_BATCH  # machines of which the rendered templates are i
 class Verdict:
     """What came of rendering a template for one machine; no problems means that it is fine.
 
-    `machine` is None when devices were given and none of them is known.
+    `machine` is None when devices were given and none of them is known.  `images` are those that it needs there, `ignored` is what
+    was not taken as it stands (`Definition`).
     """
 
     machine: Hardware | None
-    devices: Mapping[str, str]
+    devices: Devices
     problems: tuple[Problem, ...]
+    images: tuple[str, ...] = ()
+    ignored: tuple[Problem, ...] = ()
+
+
+class Verdicts(list[Verdict]):
+    """Verdicts of one template, and what is ignored of it whatever the machine, as far as it is known then."""
+
+    ignored: tuple[Problem, ...] = ()
 
 
 async def validate(
     text: str,
     machines: Sequence[Hardware],
     names: Names,
-    devices: Mapping[str, str] | None = None,
+    devices: Devices | None = None,
     turn: Turn = nullcontext,
-) -> list[Verdict]:
+) -> Verdicts:
     """Render a template with these devices, or else with each of the machines as every device that it names.
 
     A device that is called as the appliance is stands for the appliance.  What comes out is bound as `workflow create`
     would bind it.  Raises Invalid for what is wrong with the template whatever the machine.
     """
-    await check(text, turn, apart=True)
+    verdicts = Verdicts()
+    verdicts.ignored = await check(text, turn, apart=True)
     async with turn():
         known = await _Known.of(machines)
     called = await in_thread(turn, device_names, text)
@@ -61,13 +72,11 @@ async def validate(
         asked = [await in_thread(turn, known.first, devices)]
     if not asked:
         await _judge_alone(text, _devices(called, names, DUMMY), names, turn)
-    verdicts: list[Verdict] = []
 
-    def with_devices(machine: Hardware | None) -> tuple[Hardware | None, Mapping[str, str], Data]:
-        if devices is not None or machine is None:
-            given = devices or {}
-        else:
-            given = _devices(called, names, str(primary(machine).mac))
+    def with_devices(machine: Hardware | None) -> tuple[Hardware | None, Devices, Data]:
+        given = devices or {}
+        if devices is None and machine is not None:
+            given = _devices(called, names, worker_of(machine))
         return machine, given, rendering_data(given, machine)
 
     for begin in range(0, len(asked), AT_ONCE):
@@ -75,41 +84,44 @@ async def validate(
             piece = await in_slices(with_devices, asked[begin : begin + AT_ONCE])
         rendered = await render_each(text, [data for _, _, data in piece], turn, apart=True, way_out=GIVEN_BY)
         for (machine, given, _), each in zip(piece, rendered, strict=True):
-            problems = await in_thread(turn, _problems, each, known.at, names, known.mac_named)
-            verdicts.append(Verdict(machine=machine, devices=given, problems=problems))
+            problems, images = await in_thread(turn, _judged, each, known.at, names, known.worker_named)
+            ignored = each.definition.ignored if isinstance(each, Rendered) else ()
+            verdicts.append(Verdict(machine=machine, devices=given, problems=problems, images=images, ignored=ignored))
     return verdicts
 
 
-async def _judge_alone(text: str, devices: Mapping[str, str], names: Names, turn: Turn) -> None:
+async def _judge_alone(text: str, devices: Devices, names: Names, turn: Turn) -> None:
     """Raise Invalid for services that are refused whatever the machine, where a template can be rendered without one."""
     (rendered,) = await render_each(text, [rendering_data(devices, None)], turn, apart=True)
     if isinstance(rendered, Rendered):
         await in_thread(turn, bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
 
 
-def _devices(called: Sequence[str], names: Names, address: str) -> Mapping[str, str]:
+def _devices(called: Sequence[str], names: Names, address: str) -> Devices:
     return {name: names.name if name == names.name else address for name in called if name not in RESERVED}
 
 
-def _problems(
-    rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names, mac_named: MacNamed
-) -> tuple[Problem, ...]:
+def _judged(
+    rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names, worker_named: WorkerNamed
+) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+    """What is wrong, and which images of actions and services are needed."""
+    images: dict[str, None] = {}
+    refusals: list[Invalid] = []
     if isinstance(rendered, Invalid):
-        refusals: Iterable[Invalid] = [rendered]
+        refusals.append(rendered)
     else:
-        refusals = _refusals(rendered.definition, hardware_at, names, mac_named)
-    return tuple(problem for each in refusals for problem in each.problems or [Problem(text=str(each))])
-
-
-def _refusals(definition: Definition, hardware_at: HardwareAt, names: Names, mac_named: MacNamed) -> Iterator[Invalid]:
-    try:
-        bind(hardware_at, definition, names, mac_named)
-    except Invalid as refusal:
-        yield refusal
-    try:
-        bind_services(hardware_at, definition, names, NO_WORKFLOW, mac_named)
-    except Invalid as refusal:
-        yield refusal
+        definition = rendered.definition
+        try:
+            actions = bind(hardware_at, definition, names, worker_named)
+            images |= dict.fromkeys(each.action.spec.image for each in actions if each.state is not State.SKIPPED)
+        except Invalid as refusal:
+            refusals.append(refusal)
+        try:
+            services = bind_services(hardware_at, definition, names, NO_WORKFLOW, worker_named)
+            images |= dict.fromkeys(each.spec.image for each in services)
+        except Invalid as refusal:
+            refusals.append(refusal)
+    return tuple(problem for each in refusals for problem in each.problems or [Problem(text=str(each))]), tuple(images)
 
 
 class _Known:
@@ -127,26 +139,27 @@ class _Known:
         return known
 
     def _take(self, machine: Hardware) -> None:
-        for address in (machine.agent_id, *(at for each in machine.interfaces for at in (each.mac, each.address))):
+        macs = (each.mac for each in machine.interfaces)
+        for address in (machine.id, machine.agent_id, *macs, *map(str, machine.addresses)):
             if address:
-                self._at[_spelled(str(address))] = machine
+                self._at[_spelled(address)] = machine
         for name in set(names_of(machine)):
             self._named[name].append(machine)
 
     def at(self, address: str) -> str | None:
-        """The id of the machine that has a MAC, however it is spelled, an IPv4 address or an agent id."""
+        """The id of the machine that has a MAC, however it is spelled, an IPv4 address, an agent id or an id."""
         found = self._at.get(_spelled(address))
         return found.id if found else None
 
-    def first(self, devices: Mapping[str, str]) -> Hardware | None:
+    def first(self, devices: Devices) -> Hardware | None:
         """The first of the devices that is a known machine."""
-        found = (self._at.get(_spelled(address)) for address in devices.values())
+        found = (self._at.get(_spelled(address)) for address in addresses(devices))
         return next((each for each in found if each is not None), None)
 
-    def mac_named(self, name: str) -> str:
-        """The MAC of the only machine that has this name; empty where none has, or several have."""
+    def worker_named(self, name: str) -> str:
+        """What templates call the only machine that has this name; empty where none has, or several have."""
         so_called = self._named.get(name, ())
-        return str(primary(so_called[0]).mac) if len(so_called) == 1 else ""
+        return worker_of(so_called[0]) if len(so_called) == 1 else ""
 
 
 def _spelled(address: str) -> str:

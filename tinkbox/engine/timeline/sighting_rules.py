@@ -46,7 +46,9 @@ _ROUNDS = (
 _WAITING = (Stage.SERVICES, Stage.PARKED)
 _FIRST = frozenset({Stage.DISCOVER, Stage.DISK_BOOTED})
 _RENEWED = (Stage.REQUESTED, Stage.LEASED, Stage.CLOCK)  # for as long as the machine runs
-_PROGRESS = frozenset({Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.WORKER, Stage.LOCAL_DISK, Stage.PARKED})
+_PROGRESS = frozenset(
+    {Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.WORKER, Stage.LOCAL_DISK, Stage.PARKED}
+)
 
 
 def cleaned_facts(facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import Boot, Stage
 from tinkbox.model.sightings import Sighting
 
 FORGOTTEN_AFTER = 86_400.0
@@ -35,6 +35,9 @@ def stalled(sighting: Sighting, now: datetime) -> str:
     """`stalled here for 40 s`, or nothing for a machine that is on its way, done, or long gone."""
     patience = PATIENCE.get(sighting.stage)
     seconds = (now - sighting.at).total_seconds()
+    # What boots from another server is not seen to go on.
+    if sighting.facts.get("boot") == Boot.ELSEWHERE:
+        return ""
     if patience is None or not patience < seconds < FORGOTTEN_AFTER:
         return ""
     return f"stalled here for {_duration(int(seconds))}"

@@ -1,6 +1,7 @@
 """What takes room on the disk, for those who look at the appliance.
 
-The store counts its own bytes as they come and go; folders are measured in a thread, every minute.
+The store counts its own bytes as they come and go, and so does what says so (`DiskGauge.count`); other folders are measured in a
+thread, every minute.
 """
 
 import asyncio
@@ -33,6 +34,11 @@ class DiskGauge:
         self._keep_free = keep_free
         self._clock = clock
         self._measured: Mapping[Stored, Share] = {}
+        self._counted: dict[Stored, Callable[[], Share]] = {}
+
+    def count(self, kind: Stored, share: Callable[[], Share]) -> None:
+        """Have a kind tell what it takes; its folder is measured no more."""
+        self._counted[kind] = share
 
     async def run(self) -> NoReturn:
         """Measure the folders every so often, for ever."""
@@ -43,11 +49,12 @@ class DiskGauge:
     async def measure(self) -> None:
         """Measure the folders."""
         self._measured = await asyncio.to_thread(
-            lambda: {kind: _size(folder) for kind, folder in self._folders.items()}
+            lambda: {kind: _size(folder) for kind, folder in self._folders.items() if kind not in self._counted}
         )
 
     async def usage(self) -> DiskUsage:
         """What takes room now; folders as they were measured last.  It costs the same however much is stored."""
+        counted = {kind: share() for kind, share in self._counted.items()}
 
         def question(tables: Tables) -> DiskUsage:
             early = tables.room.early_deletion()
@@ -55,7 +62,7 @@ class DiskGauge:
                 free=self._free(),
                 keep_free=self._keep_free,
                 database=tables.room.file(),
-                shares={**tables.room.shares(), **self._measured},
+                shares={**tables.room.shares(), **self._measured, **counted},
                 early=early if early and early.is_news(self._clock()) else None,
             )
 

@@ -13,7 +13,7 @@ from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.action_progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.hardware import name_of, primary
+from tinkbox.model.hardware import address_of, hostname_of, mac_of, name_of
 from tinkbox.model.journal import summary
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
@@ -122,12 +122,11 @@ class Overview:
 
 def machine_line(status: MachineStatus, lost: LostWork | None = None) -> MachineLine:
     """`lost` is what it did while no unfinished workflow waits for it, until a person decides about it."""
-    interface = primary(status.hardware)
     return MachineLine(
         id=status.hardware.id,
-        hostname=interface.hostname,
-        mac=interface.mac,
-        address=str(interface.address or ""),
+        hostname=hostname_of(status.hardware),
+        mac=mac_of(status.hardware),
+        address=str(address_of(status.hardware) or ""),
         stage=status.stage or "",
         stage_at=status.stage_at,
         ticket=status.ticket,

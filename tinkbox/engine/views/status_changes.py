@@ -239,7 +239,8 @@ class StatusChanges:
     def _newest(self, hardware: Hardware) -> Sighting | None:
         """What was last seen of a machine: the same object until it is seen again."""
         only = hardware.interfaces[0].mac if len(hardware.interfaces) == 1 else None
-        return self._machines.timeline.newest(only or self._machines.progress.seen_last(hardware))
+        mac = only or self._machines.progress.seen_last(hardware)
+        return self._machines.timeline.newest(mac) if mac else None
 
     def _forget(self, machine: str) -> None:
         del self._kept[machine]

@@ -88,9 +88,9 @@ class SuggestedNames:
 
 def names_of(hardware: Hardware) -> list[str]:
     """All that a machine may be called, the name that people know first and its id last."""
-    hostnames = (name_of(hardware), *(each.hostname for each in hardware.interfaces))
+    hostnames = (name_of(hardware), *hardware.hostnames)
     macs = (str(each.mac) for each in hardware.interfaces)
-    addresses = (str(each.address) for each in hardware.interfaces if each.address is not None)
+    addresses = map(str, hardware.addresses)
     return [name for name in dict.fromkeys((*hostnames, *macs, *addresses, hardware.id)) if name]
 
 

@@ -1,22 +1,24 @@
 """What would happen if a workflow were made: it is prepared and bound as `Workflows.create` does, and forgotten."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Final
 
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.rollouts.obstacles import boot_obstacles, missing_images
+from tinkbox.engine.rollouts.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.rollouts.planning import device_of, hardware_at, with_appliance
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import unmentioned
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows, check_size
 from tinkbox.model.breakpoint import Breakpoints
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called, primary
+from tinkbox.model.hardware import Hardware, called, worker_of
 from tinkbox.model.services import APPLIANCE
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -73,12 +75,12 @@ class PlannedHost:
 class WorkflowPlan:
     """What would be made, as far as it could be worked out.
 
-    `unused` are parameters that the template does not mention.
+    `unused` are parameters that the template does not mention, `notes` what there is to say that stands in nobody's way.
     """
 
     template: Template | BuiltIn
     name: str = ""
-    devices: Mapping[str, str] = field(default_factory=dict)
+    devices: Devices = field(default_factory=dict)
     machines: Sequence[MachineRecord] = ()
     steps: Sequence[PlannedStep] = ()
     services: Sequence[PlannedHost] = ()
@@ -86,6 +88,7 @@ class WorkflowPlan:
     global_timeout: int = 0
     unused: Sequence[str] = ()
     obstacles: Sequence[Obstacle] = ()
+    notes: Sequence[str] = ()
 
     @property
     def blocked(self) -> bool:
@@ -96,16 +99,23 @@ class WorkflowPlans:
     """Makes plans."""
 
     def __init__(
-        self, store: Store, known: KnownMachines, workflows: Workflows, names: Names, digest_of: DigestOf
+        self,
+        store: Store,
+        known: KnownMachines,
+        workflows: Workflows,
+        names: Names,
+        digest_of: DigestOf,
+        shortages: Shortages,
     ) -> None:
         self._store = store
         self._known = known
         self._workflows = workflows
         self._names = names
         self._digest_of = digest_of
+        self._shortages = shortages
 
     async def plan(
-        self, template_key: str, machine_key: str, parameters: Mapping[str, str], osie: Collection[str], who: str
+        self, template_key: str, machine_key: str, parameters: Devices, osie: Collection[str], who: str
     ) -> WorkflowPlan:
         """For one machine, which is the template's one device, or without a key for the devices among the `parameters`.
 
@@ -131,28 +141,34 @@ class WorkflowPlans:
         plan = self._bound(plan, workflow, records)
         working = [each for each in records if each.hardware.id in workflow.workers()]
         waits = await self._store.read(lambda tables: list(_waits(tables, working)))
+        new = [New(workflow, prepared.rendered.definition.metadata)]
+        missing = [Obstacle(text=each) for each in self._shortages.images(new)]
         return replace(
-            plan, obstacles=[*_in_the_way(working, osie, self._known.key), *self._missing_images(plan), *waits]
+            plan,
+            obstacles=[*_in_the_way(working, osie, self._known.key), *missing, *waits],
+            notes=[*self._shortages.metadata(new, self._hardware_of), *self._shortages.names(new)],
         )
 
-    def warnings(self, workflow: Workflow, osie: Collection[str]) -> list[str]:
-        """What keeps a workflow that was made from beginning; `osie` as for `plan`."""
-        records = [each for worker in workflow.workers() if (each := self._known.get(worker)) is not None]
-        images = [(each.service.spec.image, each.digest) for each in workflow.services]
-        images += [
-            (each.action.spec.image, each.digest) for each in workflow.actions if each.state is not State.SKIPPED
-        ]
-        unpinned = [name for name, digest in images if not digest]
+    async def warnings(self, ids: Sequence[str], osie: Collection[str]) -> list[str]:
+        """What keeps workflows that were made from beginning, and what their machines ask for in vain; `osie` as for `plan`."""
+
+        def question(tables: Tables) -> list[New]:
+            return [New(each, tables.metadata.said(each.id)) for each in tables.workflows.some(ids)]
+
+        found = await self._store.read(question)
+        workers = dict.fromkeys(worker for each in found for worker in each.workflow.workers())
+        machines = [each for worker in workers if (each := self._hardware_of(worker)) is not None]
         return [
-            *boot_obstacles([each.hardware for each in records], osie, self._known.key),
-            *missing_images(unpinned, self._digest_of),
+            *boot_obstacles(machines, osie, self._known.key),
+            *started_by_hand(machines, self._known.key),
+            *self._shortages.images(found),
+            *self._shortages.metadata(found, self._hardware_of),
+            *self._shortages.names(found),
         ]
 
-    def _missing_images(self, plan: WorkflowPlan) -> Iterator[Obstacle]:
-        images = [each.image for each in plan.services] + [each.image for each in plan.steps if not each.skipped]
-        # What was pinned is there, whatever became of it since.
-        unpinned = [each.name for each in images if not each.digest]
-        yield from (Obstacle(text=text) for text in missing_images(unpinned, self._digest_of))
+    def _hardware_of(self, worker: str) -> Hardware | None:
+        record = self._known.get(worker)
+        return record.hardware if record else None
 
     def _bound(self, plan: WorkflowPlan, workflow: Workflow, records: Sequence[MachineRecord]) -> WorkflowPlan:
         """The plan with what the workflow's machines have to do."""
@@ -183,14 +199,13 @@ class WorkflowPlans:
         return replace(plan, machines=records, steps=steps, services=services)
 
     def _devices(
-        self, template: Template | BuiltIn, machine_key: str, parameters: Mapping[str, str]
-    ) -> tuple[list[MachineRecord], Mapping[str, str]]:
+        self, template: Template | BuiltIn, machine_key: str, parameters: Devices
+    ) -> tuple[list[MachineRecord], Devices]:
         if not machine_key:
             return [], parameters
         record = self._known.find(machine_key)
         device = device_of(template.data, self._names, parameters)
-        mac = str(primary(record.hardware).mac)
-        return [record], {device: mac, **with_appliance(template.data, self._names, parameters)}
+        return [record], {device: worker_of(record.hardware), **with_appliance(template.data, self._names, parameters)}
 
     def _image(self, name: str, digest: str) -> PlannedImage:
         return PlannedImage(name=name, digest=digest, elsewhere=not digest and self._digest_of(name) is None)
@@ -222,6 +237,7 @@ def _in_the_way(
             back = f"`tinkbox hardware return {quote(key(each.hardware))}` takes it back into service"
             yield Obstacle(text=f"machine {called(each.hardware)} is retired: {back}")
         yield from (Obstacle(text=text) for text in boot_obstacles([each.hardware], osie, key))
+        yield from (Obstacle(text=text, blocks=False) for text in started_by_hand([each.hardware], key))
 
 
 def _waits(tables: Tables, machines: Sequence[MachineRecord]) -> Iterator[Obstacle]:

@@ -59,6 +59,7 @@ class Attempts:
         name_of: Callable[[str], str],
         digest_of: DigestOf,
         metadata_path: Callable[[str, str], str],
+        appliance_only: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -68,6 +69,7 @@ class Attempts:
         self._gather = gather
         self._name_of = name_of
         self._digest_of = digest_of
+        self._appliance_only = appliance_only
         self._metadata_path = metadata_path
         self._merging = asyncio.Semaphore()  # of large data
         self.offered = 0  # since the appliance began, repeated offers included
@@ -312,7 +314,12 @@ class Attempts:
                 step = tables.workflows.current_step(workflow_id)
             what, attempt = _next_for(tables, worker, hello, step)
             if what is Turn.START and step is not None:
-                return self._start(tables, step, hello), woken
+                offer, attempt = self._start(tables, step, hello)
+                if hello.networks or not step.status.action.spec.network:
+                    return offer, woken
+                # It would run the action, and in the machine's network.
+                woken += end_attempt(tables, attempt, OLD_WORKER, self._clock())
+                continue
             if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
@@ -329,7 +336,7 @@ class Attempts:
                 continue
             return None, woken
 
-    def _start(self, tables: Tables, step: Step, hello: Hello) -> Offer:
+    def _start(self, tables: Tables, step: Step, hello: Hello) -> tuple[Offer, Attempt]:
         workflow_id, status, action, now = step.workflow_id, step.status, step.status.action, self._clock()
         if not status.digest:
             status = replace(status, digest=self._digest_of(action.spec.image) or "")
@@ -351,7 +358,7 @@ class Attempts:
         armed = armed_of(tables.holds.armed(workflow_id), action, status.failures)
         if armed.anything and not attempt.debug:
             tables.events.add(workflow_id, now, *history.breakpoints_refused(action, attempt.token, armed))
-        return self._offered(tables, status, attempt, armed, position)
+        return self._offered(tables, status, attempt, armed, position), attempt
 
     def _offered(self, tables: Tables, status: ActionStatus, attempt: Attempt, armed: Armed, position: int) -> Offer:
         action = status.action
@@ -374,6 +381,7 @@ class Attempts:
             store=tables.journals.store,
             position=position,
             metadata=self._metadata_path(attempt.workflow_id, action.worker),
+            appliance_only=self._appliance_only(status.action.spec.image),
         )
 
 
@@ -388,6 +396,14 @@ ANOTHER_WORKER = Outcome(
     reason=Reason.WORKER_LOST,
     message="another worker took this machine over with a credential of its own while this action ran, so nobody knows how far "
     "it came",
+)
+
+
+OLD_WORKER = Outcome(
+    state=State.FAILED,
+    reason=Reason.WORKER_OUTDATED,
+    message="the action names a network (`namespaces.network`), and the machine's worker is of an earlier release, which would "
+    "run it in the machine's own: nothing was begun",
 )
 
 

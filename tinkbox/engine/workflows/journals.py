@@ -13,7 +13,7 @@ from tinkbox.engine.rules.transitions import WORKFLOW, Happening
 from tinkbox.engine.workflows.endings import end_attempt
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict
-from tinkbox.model.hardware import primary
+from tinkbox.model.hardware import mac_of
 from tinkbox.model.journal import Entry, Seen, Standing, summary
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State, Workflow
@@ -195,7 +195,7 @@ def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
 
 def _freeing(tables: Tables, lost: LostHistory) -> str:
     (machine,) = tables.hardware.some([lost.worker])
-    return f"hardware discard-history {primary(machine.hardware).mac}"
+    return f"hardware discard-history {mac_of(machine.hardware) or machine.hardware.id}"
 
 
 def _known(tables: Tables, worker: str, seen: Seen) -> bool:

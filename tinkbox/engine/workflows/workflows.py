@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import MOST_TOLD, only, only_called, only_machine
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
@@ -14,11 +16,11 @@ from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_servi
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered, render, rendering_data
 from tinkbox.engine.templates.templates import find_template
-from tinkbox.engine.turns import Turns
+from tinkbox.engine.turns import Turn, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
-from tinkbox.engine.workflows.image_digests import DigestOf, pinned
+from tinkbox.engine.workflows.image_digests import DigestOf, pinned, refuse_missing, unpinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
 from tinkbox.engine.workflows.retries import (
     awaited,
@@ -34,7 +36,8 @@ from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
 from tinkbox.model.declaration import Declaration
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.devices import Devices, as_text
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.journal import summary
 from tinkbox.model.key_kinds import ToChange
@@ -90,13 +93,19 @@ class Prepared:
     id: str
     name: str
     template: Template | BuiltIn
-    devices: Mapping[str, str]
+    devices: Devices
     rendered: Rendered
     labels: Labels = field(default_factory=dict)
     breakpoints: Change | None = None
     who: str = ""
     confirm_wipe: bool = False
     declared: Declaration | None = None
+    require_images: bool = False
+
+    @property
+    def ignored(self) -> tuple[Problem, ...]:
+        """What of the template is not taken as it stands."""
+        return self.rendered.definition.ignored
 
 
 class Workflows:
@@ -132,7 +141,7 @@ class Workflows:
     async def create(
         self,
         template_key: str | Template,
-        devices: Mapping[str, str],
+        devices: Devices,
         *,
         machine: Hardware | None = None,
         name: str = "",
@@ -143,6 +152,7 @@ class Workflows:
         labels: Labels = NO_LABELS,
         declared: Declaration | None = None,
         as_id: str = "",
+        require_images: bool = False,
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
@@ -151,7 +161,7 @@ class Workflows:
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
         both are, or neither is; it may know the workflow by `as_id`, where its id is given.  A template itself may stand for its
         key.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.  `declared` is the document that it is
-        made from, if it is.
+        made from, if it is.  With `require_images` none is made as long as the appliance's registry lacks an image of it.
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
         otherwise.
         """
@@ -166,12 +176,17 @@ class Workflows:
             labels=labels,
             declared=declared,
             as_id=as_id,
+            require_images=require_images,
         )
+        return await self.create_prepared(prepared, first)
+
+    async def create_prepared(self, prepared: Prepared, first: UseCase[None] | None = None) -> str:
+        """The second half of `create`: stores what was prepared, and returns the workflow's id."""
 
         def use_case(tables: Tables) -> list[str]:
             if first is not None:
                 first(tables)
-            return self.take_in(tables, prepared)
+            return self.take_in(tables, prepared).workers()
 
         workers = await self._store.write(use_case)
         await self.taken_in(prepared.name, workers)
@@ -180,7 +195,7 @@ class Workflows:
     async def prepare(
         self,
         template_key: str | Template | BuiltIn,
-        devices: Mapping[str, str],
+        devices: Devices,
         *,
         machine: Hardware | None = None,
         name: str = "",
@@ -190,8 +205,13 @@ class Workflows:
         labels: Labels = NO_LABELS,
         declared: Declaration | None = None,
         as_id: str = "",
+        require_images: bool = False,
+        strict: bool = False,
     ) -> Prepared:
-        """The first half of `create`, which stores nothing: what it makes a workflow of."""
+        """The first half of `create`, which stores nothing: what it makes a workflow of.
+
+        `strict` refuses what would be ignored of the template.
+        """
         if name:
             check_name(name, "workflow")
         check_size(devices)
@@ -204,7 +224,10 @@ class Workflows:
         workflow_id = as_id or self._new_id()
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            rendered = await render(template.data, rendering_data(devices, seen, workflow_id), turn, way_out)
+            data = rendering_data(devices, seen, workflow_id)
+            rendered = await render(template.data, data, turn, way_out, self._clock)
+        if strict:
+            refuse_ignored(rendered.definition.ignored)
         return Prepared(
             id=workflow_id,
             name=name or rendered.definition.name,
@@ -216,14 +239,19 @@ class Workflows:
             who=who,
             confirm_wipe=confirm_wipe,
             declared=declared,
+            require_images=require_images,
         )
 
+    def rendering(self, who: str) -> AbstractContextManager[Turn]:
+        """A place among those that render for a person, whose work is done in the turns that it gives."""
+        return self._renderings.place(who)
+
     def bound(self, hardware_at: HardwareAt, prepared: Prepared) -> Workflow:
-        """The workflow as it would begin; raises Invalid for what cannot be bound to machines."""
+        """The workflow as it would begin; raises Invalid for what cannot be bound to machines, and for images that are required."""
         now, definition = self._clock(), prepared.rendered.definition
-        mac_named = self._machines.known.mac_named
-        actions = bind(hardware_at, definition, self._names, mac_named)
-        services = bind_services(hardware_at, definition, self._names, prepared.id, mac_named)
+        worker_named = self._machines.known.worker_named
+        actions = bind(hardware_at, definition, self._names, worker_named)
+        services = bind_services(hardware_at, definition, self._names, prepared.id, worker_named)
         planned = Workflow(
             id=prepared.id,
             name=prepared.name,
@@ -242,10 +270,13 @@ class Workflows:
                 for each in services
             ),
         )
-        return pinned(planned, self._digest_of)
+        workflow = pinned(planned, self._digest_of)
+        if prepared.require_images:
+            refuse_missing(unpinned(workflow), self._digest_of)
+        return workflow
 
-    def take_in(self, tables: Tables, prepared: Prepared) -> list[str]:
-        """Store a workflow behind those that are there, and give its machines, which are returned, their tickets."""
+    def take_in(self, tables: Tables, prepared: Prepared) -> Workflow:
+        """Store a workflow, which is returned, behind those that are there, and give its machines their tickets."""
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
         refuse_retired(tables, workers)
@@ -257,7 +288,7 @@ class Workflows:
         tables.hardware.grant_ticket(workers)
         tables.events.add(workflow.id, workflow.created_at, *history.created(workflow))
         _arm(tables, workflow, definition.breakpoints, prepared.breakpoints, prepared.who)
-        return workers
+        return workflow
 
     async def taken_in(self, name: str, workers: Sequence[str]) -> None:
         """Follow what `take_in` committed of a workflow of this name for these machines."""
@@ -645,7 +676,7 @@ def _changeable(tables: Tables, machine: str, to_change: ToChange) -> list[tuple
     return [each for each in found if each[0] in held]
 
 
-def check_size(devices: Mapping[str, str]) -> None:
+def check_size(devices: Devices) -> None:
     """Raise Invalid for what a person says so much of that lists would be long."""
     if len(devices) > MAX_DEVICES:
         raise Invalid(f"{len(devices)} devices: at most {MAX_DEVICES} fit into one workflow")
@@ -654,7 +685,7 @@ def check_size(devices: Mapping[str, str]) -> None:
             raise Invalid(
                 f"the name of a device, {quoted(each)}, has more than {MAX_NAME - 1} bytes: choose a shorter one"
             )
-    if sum(len(each.encode(errors="replace")) for each in devices.values()) > MAX_TEXT:
+    if sum(len(as_text(each).encode(errors="replace")) for each in devices.values()) > MAX_TEXT:
         raise Invalid(
             f"the values of all devices have more than {show_size(MAX_TEXT)}, and so much a rendered template may have"
         )

@@ -29,6 +29,7 @@ def action_text(action: PlannedAction) -> str:
             "helper": spec.helper,
             "wipes": spec.wipes,
             # Columns of before there was one stay as they are.
+            **({"network": spec.network} if spec.network else {}),
             **({"disk": spec.disk} if spec.disk else {}),
             **({"until": spec.until} if spec.until else {}),
         }
@@ -36,7 +37,7 @@ def action_text(action: PlannedAction) -> str:
 
 
 def action_of(text: str) -> PlannedAction:
-    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes` and `disk`."""
+    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes`, `disk` and `network`."""
     entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
@@ -58,6 +59,7 @@ def action_of(text: str) -> PlannedAction:
             helper=entry.get("helper", True),
             wipes=tuple(entry.get("wipes", ())),
             disk=entry.get("disk", ""),
+            network=entry.get("network", ""),
             until=Until(entry.get("until", "")),
         ),
     )

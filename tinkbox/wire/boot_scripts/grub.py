@@ -14,7 +14,7 @@ from typing import Final
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.card_firmware import VIRTUAL_MAKERS, VIRTUAL_PRODUCTS
 from tinkbox.model.firmware_traits import LocalBoot
-from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, argument, behalf, heading, needs_ipxe, plain, word
 
 FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for
 TURN: Final = "grub/turn.cfg"
@@ -76,11 +76,12 @@ def turn_script(plan: Plan, files: GrubFiles, version: str) -> str:
             lines += _again(WAITING_SECONDS, f"waiting on behalf of workflow {behalf(plan)}: {plan.reason}")
         case Boot.PARKED:
             lines += _again(ASKS_AGAIN_SECONDS, f"this machine is parked: {plan.reason}", _ASKS)
-        case Boot.WORKFLOW:
+        case Boot.WORKFLOW | Boot.OWN_SCRIPT | Boot.OWN_OSIE:
+            what, instead = needs_ipxe(plan)
             lines += _again(
                 ASKS_AGAIN_SECONDS,
-                f"workflow {behalf(plan)} supplies a boot script for iPXE, which Secure Boot does not let run",
-                "switch Secure Boot off in the firmware, or use a workflow that does without",
+                f"{what}, which Secure Boot does not let run",
+                f"switch Secure Boot off in the firmware, or {instead}",
                 _ASKS,
             )
         case _:
@@ -120,7 +121,7 @@ def _osie(files: GrubFiles, why: str) -> list[list[str]]:
     return [
         ["echo", why],
         *([["set", f"firmware={word(files.firmware)}"], *_UNLESS_VIRTUAL] if asks else ()),
-        ["if linux", files.kernel, *files.arguments],
+        [" ".join(["if linux", _quoted(files.kernel), *(f"'{argument(each)}'" for each in files.arguments)])],
         [" ".join(["then if initrd", _quoted(files.initramfs), *firmware, _quoted(files.credential)])],
         ["then boot"],
         ["fi; fi"],

@@ -12,7 +12,7 @@ from typing import Final
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.text import printable
-from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, behalf, heading, plain, word
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, argument, behalf, heading, plain, word
 
 RETRIES: Final = 3
 WAITING_SECONDS: Final = 2
@@ -27,6 +27,7 @@ _PLATFORMS: Final = frozenset({"efi", "pcbios"})
 _FOUR_BYTES = re.compile(r"[0-9a-f]{8}")
 _TEXTS: Final = ("manufacturer", "product", "serial")
 MAX_FACT: Final = 64
+_NO_OSIE: Final = "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"
 # What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
 _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 
@@ -65,6 +66,11 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
             lines += _osie(files, f"booting the OSIE on behalf of workflow {behalf(plan)}")
         case Boot.DISCOVERY:
             lines += _osie(files, "booting the OSIE to tell what this machine is")
+        case Boot.OWN_OSIE:
+            why = f"booting the OSIE of its hardware document on behalf of workflow {behalf(plan)}"
+            lines += _osie(files, why, "the OSIE of the hardware document could not be loaded: look at netboot.osie")
+        case Boot.OWN_SCRIPT:
+            return _text(lines + _own_script(plan, files)) + _own_commands(plan)
         case Boot.PARKED:
             lines += _parked(plan, files)
         case Boot.WORKFLOW:
@@ -73,7 +79,11 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
             lines += _waiting(plan, files)
         case _:
             lines += _local_disk(plan.local_boot, files)
-    return "\n".join(_line(line) for line in lines) + "\n"
+    return _text(lines)
+
+
+def _text(lines: list[list[str]]) -> str:
+    return "".join(f"{_line(line)}\n" for line in lines)
 
 
 def machine_facts(query: Mapping[str, str]) -> dict[str, str | int]:
@@ -100,7 +110,7 @@ def _from_bytes(text: str) -> str:
     return printable(text).strip()[:MAX_FACT]
 
 
-def _osie(files: BootFiles, why: str) -> list[list[str]]:
+def _osie(files: BootFiles, why: str, failed: str = _NO_OSIE) -> list[list[str]]:
     firmware = [("firmware", files.firmware)] if files.firmware else []
     ramdisks = [("initramfs", files.initramfs), *firmware, ("credential.cpio", files.credential)]
     return [
@@ -111,17 +121,17 @@ def _osie(files: BootFiles, why: str) -> list[list[str]]:
         # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
         [
             "kernel",
-            word(files.kernel),
-            *map(word, files.arguments),
+            _url(files.kernel),
+            *map(argument, files.arguments),
             *(f"initrd={name}" for name, _ in ramdisks),
             "||",
             "goto",
             "failed",
         ],
-        *(["initrd", "--name", name, word(url), "||", "goto", "failed"] for name, url in ramdisks),
+        *(["initrd", "--name", name, _url(url), "||", "goto", "failed"] for name, url in ramdisks),
         ["boot", "||", "goto", "failed"],
         [":failed"],
-        ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
+        ["echo", failed],
         ["imgfree"],
         *_again_or_give_up(),
     ]
@@ -139,16 +149,46 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
     ]
     return [
         ["echo", f"booting what workflow {behalf(plan)} supplies"],
-        ["set", "tinkbox-server", word(files.server)],
-        ["set", "tinkbox-arguments", *map(word, files.arguments)],
-        ["set", "tinkbox-credential", word(files.credential)],
-        *([["set", "tinkbox-firmware", word(files.firmware)]] if files.firmware else []),
+        *_settings(files, with_credential=True),
         *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
+        *_chained(plan.script, "the boot script of the workflow could not be loaded: see tinkbox service logs"),
+    ]
+
+
+def _own_script(plan: Plan, files: BootFiles) -> list[list[str]]:
+    """Hand over to the script of the hardware document, which may boot the OSIE as one of a service may."""
+    url = plan.interface.netboot.script_url
+    failed = "the boot script of the hardware document could not be loaded: look at netboot.ipxe.url"
+    return [
+        ["echo", "booting the script of its hardware document"],
+        *_settings(files, with_credential=plan.ticket),
+        *(_chained(url, failed) if url else []),
+    ]
+
+
+def _own_commands(plan: Plan) -> str:
+    """The person's own commands, as they are: the one text of a document that iPXE takes for commands."""
+    own = plan.interface.netboot
+    return "" if own.script_url else own.script
+
+
+def _settings(files: BootFiles, *, with_credential: bool) -> list[list[str]]:
+    """What a script that is not ours needs to boot the OSIE."""
+    return [
+        ["set", "tinkbox-server", word(files.server)],
+        ["set", "tinkbox-arguments", *map(argument, files.arguments)],
+        *([["set", "tinkbox-credential", word(files.credential)]] if with_credential else []),
+        *([["set", "tinkbox-firmware", word(files.firmware)]] if files.firmware else []),
+    ]
+
+
+def _chained(url: str, failed: str) -> list[list[str]]:
+    return [
         ["set", "tries:int32", "0"],
         [":again"],
-        ["chain", "--replace", "--autofree", _url(plan.script), "||", "goto", "failed"],
+        ["chain", "--replace", "--autofree", _url(url), "||", "goto", "failed"],
         [":failed"],
-        ["echo", "the boot script of the workflow could not be loaded: see tinkbox service logs"],
+        ["echo", failed],
         *_again_or_give_up(),
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.boot import Boot, Plan
-from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, heading, plain, word
+from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, argument, heading, needs_ipxe, plain, word
 
 WAITING_SECONDS: Final = 5
 
@@ -32,9 +32,9 @@ def configuration(plan: Plan, files: PxelinuxFiles, version: str) -> str:
             return _again(title, f"waiting for the services of its workflow: {plan.reason}", WAITING_SECONDS, files)
         case Boot.PARKED:
             return _again(title, f"this machine is parked: {plan.reason}", ASKS_AGAIN_SECONDS, files)
-        case Boot.WORKFLOW:
-            why = "its workflow supplies a boot script for iPXE, which this loader cannot run"
-            return _again(title, why, ASKS_AGAIN_SECONDS, files)
+        case Boot.WORKFLOW | Boot.OWN_SCRIPT | Boot.OWN_OSIE:
+            what, _ = needs_ipxe(plan)
+            return _again(title, f"{what}, which this loader cannot run", ASKS_AGAIN_SECONDS, files)
         case _:
             # The firmware's next boot device; U-Boot runs what its variable `localcmd` says.
             return _text(title, "nothing to install: booting the local disk", 0, "LOCALBOOT -1")
@@ -42,7 +42,11 @@ def configuration(plan: Plan, files: PxelinuxFiles, version: str) -> str:
 
 def _osie(files: PxelinuxFiles) -> list[str]:
     initramfs = ",".join(f"/{word(each).replace(',', '_')}" for each in files.initramfs)
-    return [f"KERNEL /{word(files.kernel)}", f"INITRD {initramfs}", f"APPEND {' '.join(map(word, files.arguments))}"]
+    return [
+        f"KERNEL /{word(files.kernel)}",
+        f"INITRD {initramfs}",
+        f"APPEND {' '.join(map(argument, files.arguments))}",
+    ]
 
 
 def _again(title: str, why: str, seconds: int, files: PxelinuxFiles) -> str:

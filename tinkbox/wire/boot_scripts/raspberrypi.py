@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tinkbox.wire.boot_scripts.script_text import word
+from tinkbox.wire.boot_scripts.script_text import argument
 
 KERNEL: Final = "vmlinuz"
 INITRAMFS: Final = "initramfs"
@@ -17,4 +17,4 @@ def config(operators: str = "") -> str:
 
 def command_line(arguments: tuple[str, ...]) -> str:
     """cmdline.txt, which is one line."""
-    return " ".join(map(word, arguments)) + "\n"
+    return " ".join(map(argument, arguments)) + "\n"

@@ -1,6 +1,6 @@
 """What a machine is told about its network: the options of its hardware document or its lease."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
@@ -26,11 +26,13 @@ def network_options(interface: Interface, *, asks_for_routes: bool = False) -> M
             options[Option.BROADCAST_ADDRESS] = network.broadcast_address.packed
     if interface.gateway is not None and not (interface.routes and asks_for_routes):
         options[Option.ROUTER] = interface.gateway.packed
-    lists: dict[int, tuple[IPv4Address, ...]] = {
+    lists: dict[int, Iterable[object]] = {
         Option.DOMAIN_SERVER: interface.name_servers,
         Option.NTP_SERVERS: interface.time_servers,
     }
-    options |= {code: b"".join(each.packed for each in addresses) for code, addresses in lists.items() if addresses}
+    # RFC 2132 §3.8 and §8.3 have IPv4 addresses: others, and names, are not among them.
+    packed = {code: [each.packed for each in told if isinstance(each, IPv4Address)] for code, told in lists.items()}
+    options |= {code: b"".join(addresses) for code, addresses in packed.items() if addresses}
     texts: dict[int, str] = {Option.HOSTNAME: interface.hostname, Option.DOMAIN_NAME: interface.domain_name}
     options |= {code: text.encode() for code, text in texts.items() if text}
     if interface.routes:

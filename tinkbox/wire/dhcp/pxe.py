@@ -4,8 +4,9 @@ PXE: Intel's PXE 2.1 specification and RFC 4578.  HTTP boot: UEFI specification 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Address
+from ipaddress import AddressValueError, IPv4Address
 from typing import Final
 
 from tinkbox.model.boot import Asker, Boot, Client, Loader, Plan, Silence
@@ -37,6 +38,8 @@ PROGRAMS: Final[Mapping[int, str]] = {
     16: "snponly.efi",
     19: "ipxe-arm64.efi",
 }
+# Programs of one number run on the same firmware.
+_FAMILY: Final[Mapping[str, int]] = {"undionly.kpxe": 0, "ipxe.efi": 1, "snponly.efi": 1, "ipxe-arm64.efi": 2}
 # What firmware with Secure Boot takes: Debian's shim, which then asks for GRUB by itself.
 # Over HTTP there is none: that GRUB knows TFTP only.
 SIGNED_PROGRAMS: Final[Mapping[int, str]] = dict.fromkeys((7, 9), "shimx64.efi")
@@ -150,18 +153,31 @@ def _answer_beside(request: Packet, client: Client, plan: Plan, service: BootSer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BootAnswer:
-    """What of an answer is about booting: a machine that knows its file's name needs the `next_server` only."""
+    """What of an answer is about booting: a machine that knows its file's name needs the `next_server` only.
+
+    `elsewhere` is another boot server, by its name or address; empty: one of which the machine knows itself.
+    """
 
     file: str = ""
     next_server: bool = False
     options: Mapping[int, bytes] = field(default_factory=dict)
+    elsewhere: str | None = None
 
     def server(self, service: BootService) -> IPv4Address:
         """Where its files are: the header's `siaddr`."""
+        if self.elsewhere is not None:
+            with suppress(AddressValueError):
+                return IPv4Address(self.elsewhere)
+            return NOWHERE
         return service.address if self.file or self.next_server else NOWHERE
 
 
 def _boot(client: Client, plan: Plan, service: BootService, request: Packet) -> _BootAnswer | Silence:
+    if plan.interface.netboot.elsewhere:
+        own = plan.interface.netboot
+        # A proxy's offer is one only of who says that it is a PXE server (PXE 2.1 §2.2.2).
+        proxied = _pxe(suboptions(_NO_DISCOVERY)) if service.proxy else {}
+        return _BootAnswer(file=own.file, options=proxied, elsewhere=own.server_name)
     if plan.boot is Boot.NOTHING or client.asker is Asker.SYSTEM:
         return _BootAnswer()
     if plan.boot is Boot.LOCAL_DISK and plan.local_boot is LocalBoot.NO_FILE:
@@ -206,10 +222,16 @@ def _u_boot(client: Client, request: Packet) -> _BootAnswer:
 def _program(client: Client, plan: Plan) -> str | None:
     if client.architecture is None:
         return None
-    program = PROGRAMS.get(client.architecture)
+    program = _chosen(client.architecture, plan.interface.netboot.program)
     if plan.loader is Loader.GRUB:
         return None if client.asker is Asker.HTTP else SIGNED_PROGRAMS.get(client.architecture, program)
     return program
+
+
+def _chosen(architecture: int, wanted: str) -> str | None:
+    """The program for an architecture: the one that the hardware document names, where that runs on it."""
+    own = PROGRAMS.get(architecture)
+    return wanted if wanted and (own is None or _FAMILY[wanted] == _FAMILY[own]) else own
 
 
 def _pxe(vendor: bytes) -> dict[int, bytes]:
@@ -245,7 +267,7 @@ def _boot_only(
     boot = _boot(client, plan, service, request)
     if isinstance(boot, Silence):
         return boot
-    if not boot.file and not boot.next_server:
+    if not boot.file and not boot.next_server and not boot.elsewhere:
         return Silence.NOTHING_TO_SAY
     options = {**_head(request, kind, service), **_boot_options(client, service, boot)}
     item = read_suboptions(request.options.get(Option.VENDOR_SPECIFIC, b"")).get(_BOOT_ITEM)
@@ -269,7 +291,9 @@ def _configuration(request: Packet, interface: Interface) -> Mapping[int, bytes]
 
 def _boot_options(client: Client, service: BootService, boot: _BootAnswer) -> dict[int, bytes]:
     options = dict(boot.options)
-    if boot.file or boot.next_server:
+    if boot.elsewhere:
+        options[Option.SERVER_NAME] = boot.elsewhere.encode()
+    elif boot.elsewhere is None and (boot.file or boot.next_server):
         options[Option.SERVER_NAME] = str(service.address).encode()
     if boot.file:
         options[Option.BOOTFILE_NAME] = boot.file.encode()

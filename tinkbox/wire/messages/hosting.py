@@ -17,20 +17,22 @@ from typing import Any
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import DIGEST
-from tinkbox.model.reasons import ReasonText
+from tinkbox.model.reasons import MAX_REASON, ReasonText
 from tinkbox.model.services import (
+    TOLD_RESTARTS,
     HealthCheck,
     Phase,
     PlannedService,
     Resources,
     Restart,
+    Restarted,
     RestartPolicy,
     Service,
     Standing,
 )
 from tinkbox.model.text import last_lines
-from tinkbox.wire.messages.json_fields import fields_of, mapping, member, number, read_object, text, texts, write
-from tinkbox.wire.messages.worker import MAX_REASON, tail_of
+from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, member, number, read_object, text, texts, write
+from tinkbox.wire.messages.worker import tail_of
 
 MAX_OBSERVED = 256
 # Of a service, in characters: what it says, and its last lines together.
@@ -44,7 +46,8 @@ class WantedService:
 
     `restarts` is how often it was started again so far, and `phase` what its host said last: one that ended is not started
     again, whatever has become of its container.  `hosts` are names with their IPv4 addresses that its container
-    is to know, such as the workflow's own.
+    is to know, such as the workflow's own.  With `appliance_only` an image whose name has a registry's host is not to be pulled
+    from that host, where the appliance has it not.
     """
 
     run: str
@@ -53,6 +56,7 @@ class WantedService:
     restarts: int = 0
     hosts: Mapping[str, str] = field(default_factory=dict)
     phase: Phase = Phase.PENDING
+    appliance_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +83,7 @@ class Observed:
 def encode(message: Wanted | Observed) -> str:
     """Either message as one line of JSON."""
     if isinstance(message, Wanted):
-        return write(
-            {"services": [{**fields_of(each), "service": service_document(each.service)} for each in message.services]}
-        )
+        return write({"services": [_wanted_document(each) for each in message.services]})
     return write({**fields_of(message), "standings": [_standing_document(each) for each in message.standings]})
 
 
@@ -114,6 +116,7 @@ def standing_from_document(entry: Any) -> Standing:
         address=text(entry, "address", "")[:64],
         ports=_ports(entry),
         digest=_digest(entry),
+        restarted=_restarts(entry),
     )
 
 
@@ -169,9 +172,30 @@ def service_from_document(entry: Any) -> PlannedService:
     )
 
 
+def _wanted_document(wanted: WantedService) -> dict[str, Any]:
+    """As in the first release where it says nothing that that did not know."""
+    fields = {name: value for name, value in fields_of(wanted).items() if value or name != "appliance_only"}
+    return {**fields, "service": service_document(wanted.service)}
+
+
 def _standing_document(standing: Standing) -> dict[str, Any]:
-    """As in the first release where its host had no digest to find out."""
-    return {name: value for name, value in fields_of(standing).items() if value or name != "digest"}
+    """As in the first release where its host had no digest to find out, and it was not started again."""
+    return {name: value for name, value in fields_of(standing).items() if value or name not in {"digest", "restarted"}}
+
+
+def _restarts(entry: Mapping[str, Any]) -> tuple[Restarted, ...]:
+    listed = _list(entry, "restarted") if "restarted" in entry else []
+    return tuple(_restarted(each) for each in listed[-TOLD_RESTARTS:])
+
+
+def _restarted(entry: Any) -> Restarted:
+    entry = _object(entry, "restart")
+    return Restarted(
+        number=number(entry, "number"),
+        exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
+        signal=text(entry, "signal", "")[:MAX_REASON],
+        message=text(entry, "message", "")[:MAX_STANDING_MESSAGE],
+    )
 
 
 def _wanted(entry: Any) -> WantedService:
@@ -183,6 +207,7 @@ def _wanted(entry: Any) -> WantedService:
         restarts=number(entry, "restarts", 0),
         hosts=mapping(entry, "hosts"),
         phase=member({"phase": Phase.PENDING, **entry}, "phase", Phase),
+        appliance_only=flag(entry, "appliance_only"),
     )
 
 

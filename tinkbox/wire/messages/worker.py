@@ -20,9 +20,9 @@ must not be sent again.  An Offer that comes with a report's answer is that of `
 the answer was lost; with {} the worker asks there, and waits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
@@ -30,7 +30,7 @@ from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.image import DIGEST
 from tinkbox.model.journal import Seen
-from tinkbox.model.reasons import ReasonText
+from tinkbox.model.reasons import MAX_REASON, ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
@@ -38,12 +38,13 @@ from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, 
 MAX_TAIL_LINES = 20
 MAX_TAIL_LINE = 1_000  # characters
 MAX_MESSAGE = 8_192
-MAX_REASON = 128
 MAX_NAME = 256
 MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
-ABSENT_WHEN_EMPTY = frozenset({"next", "no_data", "seen", "store", "position", "metadata"})
+ABSENT_WHEN_EMPTY = frozenset(
+    {"next", "no_data", "seen", "networks", "store", "position", "metadata", "appliance_only"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ class Hello:
 
     While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
     Without `debug` it takes no breakpoint and serves no shell, whatever the appliance wants.
-    `seen` is the newest attempt that it was given in this boot; None: there was none.
+    `seen` is the newest attempt that it was given in this boot; None: there was none.  Its `networks` are those that actions
+    name, which workers of earlier releases do not know: they would run every action in the machine's.
     """
 
     boot_id: str
@@ -77,6 +79,7 @@ class Hello:
     finishing: bool = False
     debug: bool = True
     seen: Seen | None = None
+    networks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,7 @@ class Offer:
     means the appliance, wherever this worker reaches it.
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
     `metadata` is the path on the node door below which the metadata of the machine's installed system is; empty: it has none.
+    With `appliance_only` an image whose name has a registry's host is not to be pulled from that host, where the appliance has it not.
     It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
@@ -107,6 +111,7 @@ class Offer:
     store: str = ""
     position: int = 0
     metadata: str = ""
+    appliance_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +195,7 @@ def _hello_from_document(entry: object) -> Hello:
         finishing=flag(entry, "finishing"),
         debug=flag(entry, "debug", default=True),
         seen=seen_from_document(entry.get("seen")),
+        networks=flag(entry, "networks"),
     )
 
 
@@ -237,6 +243,7 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         store=text(entry, "store", ""),
         position=position_of(entry),
         metadata=text(entry, "metadata", ""),
+        appliance_only=flag(entry, "appliance_only"),
     )
 
 
@@ -301,7 +308,35 @@ def override_from_document(entry: object) -> Override:
     return Override(command=command, environment=mapping(entry, "environment"))
 
 
-def action_document(action: PlannedAction) -> dict[str, Any]:
+class ActionSays(TypedDict, total=False):
+    """What of an action is said only where it says something."""
+
+    network: str
+    disk: str
+    until: Until
+
+
+class ActionDocument(ActionSays):
+    index: int
+    task: str
+    name: str
+    worker: str
+    address: str
+    image: str
+    timeout: int
+    command: Sequence[str]
+    on_timeout: Sequence[str]
+    on_failure: Sequence[str]
+    volumes: Sequence[str]
+    environment: Mapping[str, str]
+    pid: str
+    retries: int
+    reboot: bool
+    helper: bool
+    wipes: Sequence[str]
+
+
+def action_document(action: PlannedAction) -> ActionDocument:
     """An action as one flat object, as it travels and as it is shown."""
     spec = action.spec
     return {
@@ -322,10 +357,20 @@ def action_document(action: PlannedAction) -> dict[str, Any]:
         "reboot": spec.reboot,
         "helper": spec.helper,
         "wipes": spec.wipes,
-        # Said only where it says something, as ABSENT_WHEN_EMPTY.
-        **({"disk": spec.disk} if spec.disk else {}),
-        **({"until": spec.until} if spec.until else {}),
+        **_said(spec),
     }
+
+
+def _said(spec: Action) -> ActionSays:
+    """As ABSENT_WHEN_EMPTY has it."""
+    said: ActionSays = {}
+    if spec.network:
+        said["network"] = spec.network
+    if spec.disk:
+        said["disk"] = spec.disk
+    if spec.until:
+        said["until"] = spec.until
+    return said
 
 
 def action_from_document(entry: Any) -> PlannedAction:
@@ -355,6 +400,7 @@ def action_from_document(entry: Any) -> PlannedAction:
             helper=flag(entry, "helper", default=True),
             wipes=texts(entry, "wipes") if "wipes" in entry else (),
             disk=text(entry, "disk", ""),
+            network=text(entry, "network", ""),
             # It is the appliance that waits: what an older worker does not know is none of its business.
             until=Until.PHONE_HOME if entry.get("until") == Until.PHONE_HOME else Until.SEEN,
         ),

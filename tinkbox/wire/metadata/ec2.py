@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tinkbox.model.hardware import primary
+from tinkbox.model.hardware import Interface, primary
 from tinkbox.model.metadata import Instance
 from tinkbox.wire.metadata.tree import File, Tree, data_file, text_file
 
@@ -48,8 +48,9 @@ def _meta_data(instance: Instance) -> Iterator[tuple[str, File]]:
 
 def _cards(instance: Instance) -> Iterator[tuple[str, File]]:
     """The cards that ask by DHCP, as cloud-init makes of it: those with a reserved address, else the one that netboots."""
-    hardware = instance.hardware
-    reserved = [each for each in hardware.interfaces if each.address] or [primary(hardware)]
+    shown = primary(instance.hardware)
+    reserved: list[Interface] = [each for each in instance.hardware.interfaces if each.address]
+    reserved = reserved or ([shown] if shown else [])
     for number, each in enumerate(reserved):
         told = {
             "device-number": str(number),

@@ -6,7 +6,7 @@ it, and where a VLAN or a bond lies on top of it, which has the same MAC.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, IPv6Address
 from typing import Any, Final
 
 from tinkbox.model.hardware import Hardware, Interface, primary
@@ -43,7 +43,7 @@ def bond(hardware: Hardware, bonding_mode: int) -> Bond | None:
     """The bond of a machine, if it has one: with a mode of bonding and two cards at least."""
     if bonding_mode not in _MODES or len(hardware.interfaces) < 2:
         return None
-    addressed = next((each for each in hardware.interfaces if each.address), hardware.interfaces[0])
+    addressed = next((each for each in hardware.interfaces if each.address or each.address6), hardware.interfaces[0])
     return Bond(_MODES[bonding_mode], addressed)
 
 
@@ -82,19 +82,26 @@ def _place(found: dict[str, Any], link: dict[str, Any], name: str, interface: In
 
 
 def _addressing(interface: Interface) -> dict[str, Any]:
-    if interface.address is None or interface.netmask is None:
-        return {"dhcp4": True}
-    length = IPv4Network(f"{interface.address}/{interface.netmask}", strict=False).prefixlen
-    told: dict[str, Any] = {"dhcp4": False, "addresses": [f"{interface.address}/{length}"]}
-    routes = [{"to": str(each.network), "via": str(each.router)} for each in interface.routes]
-    # Classless routes stand in the place of the gateway (RFC 3442), unless none of them is the default.
-    if interface.gateway is not None and not any(each.network.prefixlen == 0 for each in interface.routes):
-        routes.insert(0, {"to": "0.0.0.0/0", "via": str(interface.gateway)})
-    if routes:
-        told["routes"] = routes
+    told: dict[str, Any] = {"dhcp4": True}
+    addresses, routes, servers = [], [], list(interface.name_servers)
+    if interface.address is not None and interface.netmask is not None:
+        length = IPv4Network(f"{interface.address}/{interface.netmask}", strict=False).prefixlen
+        told["dhcp4"] = False
+        addresses.append(f"{interface.address}/{length}")
+        routes += [{"to": str(each.network), "via": str(each.router)} for each in interface.routes]
+        # Classless routes stand in the place of the gateway (RFC 3442), unless none of them is the default.
+        if interface.gateway is not None and not any(each.network.prefixlen == 0 for each in interface.routes):
+            routes.insert(0, {"to": "0.0.0.0/0", "via": str(interface.gateway)})
+    else:
+        servers = [each for each in servers if isinstance(each, IPv6Address)]  # those that DHCP cannot tell
+    if interface.address6 is not None:
+        addresses.append(str(interface.address6))
+        if interface.gateway6 is not None:
+            routes.append({"to": "::/0", "via": str(interface.gateway6)})
+    told |= {name: values for name, values in (("addresses", addresses), ("routes", routes)) if values}
     names = {
-        "addresses": [str(each) for each in interface.name_servers],
-        "search": [interface.domain_name] if interface.domain_name else [],
+        "addresses": [str(each) for each in servers],
+        "search": [interface.domain_name] if interface.domain_name and not told["dhcp4"] else [],
     }
     if any(names.values()):
         told["nameservers"] = {name: values for name, values in names.items() if values}
@@ -113,8 +120,8 @@ def _wanted(hardware: Hardware) -> Sequence[str]:
     spec = object_view(hardware.document).get("spec")
     listed = spec.get("interfaces") if isinstance(spec, Mapping) else None
     wanted: list[str] = []
-    for index, _ in enumerate(hardware.interfaces):
-        entry = listed[index] if isinstance(listed, Sequence) and index < len(listed) else None
+    for interface in hardware.interfaces:
+        entry = listed[interface.place] if isinstance(listed, Sequence) and interface.place < len(listed) else None
         dhcp = entry.get("dhcp") if isinstance(entry, Mapping) else None
         name = dhcp.get("iface_name") if isinstance(dhcp, Mapping) else None
         usable = isinstance(name, str) and _is_name(name) and name not in (*wanted, BOND)

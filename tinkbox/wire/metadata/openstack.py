@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping
+from ipaddress import IPv6Address, IPv6Interface
 from typing import Any, Final
 
 from tinkbox.model.hardware import Interface
@@ -36,7 +37,12 @@ def openstack(instance: Instance) -> Tree:
         # cloud-init takes the text below this key for vendor-data.
         "vendor_data.json": text_file(_json({"cloud-init": vendor_data(instance)}), JSON, secret=True),
         "vendor_data2.json": text_file(_json({}), JSON),
-        "network_data.json": text_file(_json(network_data(instance)), JSON),
+        # Without a card it would tell a system not to ask DHCP either.
+        **(
+            {"network_data.json": text_file(_json(network_data(instance)), JSON)}
+            if instance.hardware.interfaces
+            else {}
+        ),
     }
 
 
@@ -55,7 +61,7 @@ def network_data(instance: Instance) -> dict[str, Any]:
     if bonded:
         links.append(_bond_link(bonded, list(cards)))
     addressed = {BOND: bonded.addressed} if bonded else cards
-    for number, (link, interface) in enumerate(addressed.items()):
+    for link, interface in addressed.items():
         if interface.vlan_id is not None:
             below, link = link, f"{link}.{interface.vlan_id}"
             links.append(
@@ -64,7 +70,9 @@ def network_data(instance: Instance) -> dict[str, Any]:
                     "vlan_mac_address": interface.mac, "ethernet_mac_address": interface.mac,
                 }
             )  # fmt: skip
-        networks.append(_network(number, link, interface))
+        networks.append(_network(len(networks), link, interface))
+        if interface.address6 is not None:
+            networks.append(_network6(len(networks), link, interface.address6, interface.gateway6))
         servers |= {str(each): None for each in interface.name_servers}
     return {"links": links, "networks": networks, "services": [{"type": "dns", "address": each} for each in servers]}
 
@@ -100,6 +108,18 @@ def _network(number: int, link: str, interface: Interface) -> dict[str, Any]:
         "ip_address": str(interface.address),
         "netmask": str(interface.netmask),
         "routes": routes,
+    }
+
+
+def _network6(number: int, link: str, address: IPv6Interface, gateway: IPv6Address | None) -> dict[str, Any]:
+    return {
+        "id": f"network{number}",
+        "type": "ipv6",
+        "link": link,
+        "network_id": f"network{number}",
+        "ip_address": str(address.ip),
+        "netmask": str(address.netmask),
+        "routes": [{"network": "::", "netmask": "::", "gateway": str(gateway)}] if gateway else [],
     }
 
 

@@ -58,6 +58,10 @@ def _own(instance: Instance) -> dict[str, Any]:
     if instance.url:
         told["phone_home"] = {"url": f"{instance.url}/{PHONE_HOME}", "post": "all", "tries": TRIES}
         told["reporting"] = {"tinkbox": {"type": "webhook", "endpoint": f"{instance.url}/{REPORT}", **_PATIENCE}}
+    # With a static address a system does not ask DHCP, which tells these otherwise.
+    servers = dict.fromkeys(str(each) for card in instance.hardware.interfaces for each in card.time_servers)
+    if servers:
+        told["ntp"] = {"servers": list(servers)}
     if defaults.timezone:
         told["timezone"] = defaults.timezone
     if defaults.proxy:

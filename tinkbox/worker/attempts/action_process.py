@@ -7,11 +7,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeVar
 
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
-from tinkbox.model.image import parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, State
@@ -35,12 +35,35 @@ GRACE = 10
 MAX_HOOK_SECONDS = 600.0
 # So long an engine that is away is waited for when a container is to be stopped.
 ENGINE_SECONDS = GRACE + 10.0
+# A registry that said nothing for so long is not answering.
+SILENCE_SECONDS = 5
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class RegistryAway(Unavailable):
     """The appliance's registry does not answer now."""
+
+
+class Pulling:
+    """An image is being pulled, and `str()` says of that what to know when it takes too long; `now` is in seconds."""
+
+    def __init__(self, image: str, registry: str, now: Callable[[], float]) -> None:
+        self._what = f"pulling {image} from {registry}"
+        self._now = now
+        self._heard_at = now()
+        self._answered = False
+
+    def hear(self) -> None:
+        """Something came from the registry."""
+        self._heard_at = self._now()
+        self._answered = True
+
+    def __str__(self) -> str:
+        silence = round(self._now() - self._heard_at)
+        if self._answered and silence < SILENCE_SECONDS:
+            return f"{self._what}, which was under way"
+        return f"{self._what}, no answer for {counted(silence, 'second')}"
 
 
 class NothingToBegin(Exception):
@@ -70,6 +93,7 @@ class ActionProcess:
         self._arming = arming
         self._patience = patience
         self._sent_data = False
+        self._pulling: Pulling | None = None
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
     def carry(self, container: Container) -> None:
@@ -129,9 +153,11 @@ class ActionProcess:
         if self._offer.left:
             raise NothingToBegin
         self._containers.check_volumes()
+        await self._patience.until_answered(self._containers.check_network)
         await self._ask_to_wipe(await self._containers.choose_disk())
         await self._gather()
-        self._containers.unpack_data(await self._data())
+        archive = await self._data()
+        await self._patience.until_answered(lambda: self._containers.unpack_data(archive))
         await self._patience.until_answered(self._pull)
 
     async def _data(self) -> bytes:
@@ -166,19 +192,31 @@ class ActionProcess:
 
     async def _pull(self) -> None:
         """Have the image here that the workflow is pinned to; what it is not pinned to yet, it is pinned to now."""
-        containers, runtime = self._containers, self._machine.runtime
-        if containers.pinned and await runtime.has(containers.image):
+        containers = self._containers
+        self._pulling = None
+        if containers.pinned and await containers.is_here():
             return
-        _log.info("fetching image %s", containers.image, extra={"action": "attempt.pull"})
-        try:
-            digest = await runtime.pull(containers.image)
-        except ContainerFailed as error:
-            ours = not parse_reference(self._action.spec.image).host
-            if ours and error.reason == Reason.REGISTRY_UNREACHABLE:
-                raise RegistryAway(str(error)) from None
-            raise
+        containers.begin_anew()
+        while (digest := await self._pulled()) is None:
+            pass
+        self._pulling = None
         if not containers.pinned and digest:
             await self._pin(digest)
+
+    async def _pulled(self) -> str | None:
+        """Fetch the image from where it comes from; returns its digest.  None: that has it not, and the next is to be asked."""
+        containers = self._containers
+        _log.info("fetching image %s", containers.image, extra={"action": "attempt.pull"})
+        # Of one that is cut short this stays, to tell what it waited for.
+        self._pulling = pulling = Pulling(containers.image, containers.registry, asyncio.get_running_loop().time)
+        try:
+            return await self._machine.runtime.pull(containers.image, pulling.hear)
+        except ContainerFailed as error:
+            if containers.is_ours and error.reason == Reason.REGISTRY_UNREACHABLE:
+                raise RegistryAway(str(error)) from None
+            if error.reason == Reason.IMAGE_NOT_FOUND and containers.try_next():
+                return None
+            raise
 
     async def _pin(self, digest: str) -> None:
         pulled = Pulled(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, digest=digest)
@@ -222,7 +260,7 @@ class ActionProcess:
         memory = False
         if container is not None and stopped.exit_code:
             memory = bool(await self.if_engine_answers(lambda: self._machine.runtime.ran_out_of_memory(container.id)))
-        return Ended(exit_code=stopped.exit_code or 0, out_of_memory=memory)
+        return Ended(exit_code=stopped.exit_code or 0, out_of_memory=memory, killed=stopped.killed)
 
     async def _cut_short(self) -> Step:
         """Time is up, or an order came; but the action may have ended by itself meanwhile."""
@@ -236,14 +274,18 @@ class ActionProcess:
             self.carry(container)
             try:
                 if held is None:
-                    return await self._ended(await self._patience.until_answered(lambda: runtime.wait(container.id)))
+                    ended = await self._patience.until_answered(lambda: runtime.wait(container.id))
+                    return await self._ended(ended if self._helped is None else self._helped.known_end(ended))
                 return await self._ended(held)
             except ContainerFailed as error:
                 return self.failed(verdict.refused(error, self.told(), self.carrier.tail))
-        waiting = f", waiting for: {missing}" if missing else ""
+        waited_for = missing or self._pulling
+        waiting = f", waiting for: {waited_for}" if waited_for else ""
         late = f"the action did not end within {counted(self._action.spec.timeout, 'second')}{waiting}"
         late_order = Order(state=State.TIMEOUT, message=late)
         reason = _MISSING.get(type(missing))
+        if order is not None and order.state is State.TIMEOUT:
+            order = replace(order, message=f"{order.message}{waiting}")
         if order is None and self._arming.kind(Outcome(state=State.TIMEOUT)) is not None:
             return await self._late(container, late_order, reason)
         return self.to_stop(order or late_order, reason)

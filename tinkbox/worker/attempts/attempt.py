@@ -112,7 +112,7 @@ class AttemptRun:
             gone = True
         except (ContainerFailed, EngineGone) as error:
             _log.warning("a container stays behind: %s", error, extra={"action": "attempt.stray"})
-        folder.words.forget(attempt, self._action.spec.volumes)
+        folder.words.forget(attempt)
         self._files.forget()
         folder.notes.forget(attempt)
         return gone

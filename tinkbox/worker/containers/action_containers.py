@@ -2,7 +2,7 @@
 
 import errno
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +11,20 @@ from tinkbox.client.node import SessionOver
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Refused
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.image import parse_reference
+from tinkbox.model.image import Sources, parse_reference
+from tinkbox.model.namespaces import BRIDGES, MACHINE, joins
 from tinkbox.model.reasons import Reason
+from tinkbox.model.volumes import parse_volume
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.containers.salvage import discard, salvage
 from tinkbox.worker.files.failure_files import PLACES
-from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, TARGET, HelperFiles
+from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, TARGET, TEKTON, HelperFiles
 from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
+DATA = "/workflow"
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)
@@ -39,23 +42,55 @@ class Containers:
         self._session = machine.session
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
-        self._reference = parse_reference(offer.action.spec.image)
+        image = parse_reference(offer.action.spec.image)
+        self._sources = Sources.of(image, self._credential.registry, appliance_only=offer.appliance_only)
+        self._at = 0  # which of them it comes from
+        self._known = len(self._sources.names) == 1  # whether that is known by now
         self._find_disk = machine.find_disk
         self._disk = ""  # the block device that `disk` means, once it is known
 
     @property
     def image(self) -> str:
-        """The image's full name: without a registry's host it comes from the appliance."""
-        return self._reference.at(self._reference.host or self._credential.registry)
+        """The image's full name where it comes from: the appliance, or the host in its name."""
+        return self._sources.names[self._at].pulled
+
+    @property
+    def registry(self) -> str:
+        """Where it comes from."""
+        return self._sources.names[self._at].host
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether that is the appliance."""
+        return self._at == 0 and self.registry == self._credential.registry
 
     @property
     def pinned(self) -> bool:
         """Whether the name says which bytes are meant."""
-        return bool(self._reference.digest)
+        return bool(self._sources.names[0].digest)
 
     def pin(self, digest: str) -> None:
         """From now on the image has this digest."""
-        self._reference = replace(self._reference, digest=digest)
+        self._sources = self._sources.pinned(digest)
+
+    def begin_anew(self) -> None:
+        """Ask the first source again."""
+        self._at, self._known = 0, len(self._sources.names) == 1
+
+    def try_next(self) -> bool:
+        """From now on it comes from the next source; False where there is none."""
+        if self._at + 1 == len(self._sources.names):
+            return False
+        self._at += 1
+        return True
+
+    async def is_here(self) -> bool:
+        """Whether the engine has the image, under the name that it has at one of its sources; it goes by that from now on."""
+        for at, each in enumerate(self._sources.names):
+            if await self._runtime.has(each.pulled):
+                self._at, self._known = at, True
+                return True
+        return False
 
     async def choose_disk(self) -> str:
         """The block device that the action's `disk` means, empty when it has none; raises ContainerFailed.
@@ -73,17 +108,34 @@ class Containers:
 
     def check_volumes(self) -> None:
         """Raise ContainerFailed when a volume lies where the worker itself puts something."""
-        own = {*self._data_mounts(), *(target for targets in PLACES.values() for target in targets)}
+        own = {
+            DATA,
+            f"{DATA}/{self._offer.workflow_id}",
+            *(target for targets in PLACES.values() for target in targets),
+        }
         for volume in self._offer.action.spec.volumes:
-            source, _, rest = volume.partition(":")
-            target = (rest or source).split(":")[0].rstrip("/") or "/"
-            if target in own or Path(TARGET) in (Path(target), *Path(target).parents):
+            try:
+                target = parse_volume(volume).target
+            except Invalid as error:
+                raise ContainerFailed(Reason.MOUNT_FAILED, f"the volume {volume} cannot be mounted: {error}") from None
+            if target in own or any(Path(target).is_relative_to(each) for each in (TARGET, TEKTON)):
                 raise ContainerFailed(
                     Reason.MOUNT_FAILED, f"the volume {volume} takes the place of tinkbox's own {target}: take it off"
                 )
 
-    def unpack_data(self, archive: bytes) -> None:
+    async def check_network(self) -> None:
+        """Raise ContainerFailed when the action names a bridge, and the engine has none: it would give it no network."""
+        network = self._offer.action.spec.network
+        if network in BRIDGES and not await self._runtime.has_network("bridge"):
+            raise ContainerFailed(
+                Reason.CREATE_FAILED,
+                f"`network: {network}` cannot be had: this machine's Docker engine runs without a bridge, as that of an OSIE "
+                "does; leave it out for the machine's own network, or name none",
+            )
+
+    async def unpack_data(self, archive: bytes) -> None:
         """Bring the workflow's data up to date; raises ContainerFailed."""
+        await self._forget_names()
         with _local_faults():
             try:
                 self._folder.data.unpack(self._offer.workflow_id, archive)
@@ -123,6 +175,8 @@ class Containers:
 
     async def _spec(self, role: str, command: tuple[str, ...]) -> ContainerSpec:
         action, attempt = self._offer.action, self._offer.attempt
+        if not self._known:  # a worker that was started since did not pull it itself
+            await self.is_here()
         bounded = await self._runtime.shares_mounts()
         with _local_faults():
             words = self._folder.words.prepare(attempt, role, action.spec.volumes, bounded=bounded)
@@ -133,6 +187,7 @@ class Containers:
             "TINKBOX_ATTEMPT": attempt,
             "TINKBOX_SERVER": self._credential.server,
         }
+        network = action.spec.network or MACHINE
         disk = await self.choose_disk()
         chosen = {"DEST_DISK": disk} if disk else {}
         own |= {"TINKBOX_DISK": disk} if disk else {}
@@ -146,10 +201,11 @@ class Containers:
             command=() if changed.command else command,
             environment={**chosen, **action.spec.environment, **changed.environment, **own},
             binds=action.spec.volumes,
-            mounts={**self._data_mounts(), **words},
+            mounts={DATA: await self._data_folder(), **words},
             pid=action.spec.pid,
+            network=network,
             privileged=self._privileged,
-            hosts=await addressed(self._offer.hosts, self._credential.server),
+            hosts={} if joins(network) else await addressed(self._offer.hosts, self._credential.server),
         )
 
     async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Callable[[], Armed]) -> ContainerSpec:
@@ -164,12 +220,13 @@ class Containers:
         return self._under_helper(spec, files)
 
     def _under_helper(self, spec: ContainerSpec, files: HelperFiles) -> ContainerSpec:
+        own = files.mounts(self._folder.tools, self._offer.action.index)
         return replace(
             spec,
             entrypoint=(ENTRYPOINT,),
             command=(),
-            mounts={**spec.mounts, **files.mounts(self._folder.tools)},
-            read_only=READ_ONLY,
+            mounts={**spec.mounts, **own},
+            read_only=frozenset(own) - {RUN},
         )
 
     async def halted(self, role: str, grace: int) -> Container | None:
@@ -199,10 +256,23 @@ class Containers:
             await self._runtime.remove(container.id)
         if not self._offer.action.spec.helper:
             await discard(self._runtime, self._offer.attempt)
+        await self._forget_names()
 
-    def _data_mounts(self) -> Mapping[str, str]:
-        folder = str(self._folder.data.folder(self._offer.workflow_id))
-        return {"/workflow": folder, f"/workflow/{self._offer.workflow_id}": folder}
+    async def _forget_names(self) -> None:
+        engine = await self._runtime.process()
+        try:
+            self._folder.data.forget_names(engine)
+        except OSError as error:
+            _log.warning("the name of a workflow's data stays: %s", error, extra={"action": "data.named"})
+
+    async def _data_folder(self) -> str:
+        """Where the workflow's data is, which containers find below its own name as well."""
+        engine, data, workflow = await self._runtime.process(), self._folder.data, self._offer.workflow_id
+        try:
+            data.name_within(workflow, engine)
+        except OSError as error:
+            _log.warning("there is no %s/%s: %s", DATA, workflow, error, extra={"action": "data.unnamed"})
+        return str(data.folder(workflow))
 
 
 async def remove_strays(runtime: Runtime, credential: Credential, attempt: str) -> None:

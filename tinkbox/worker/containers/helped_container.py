@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tinkbox.model.breakpoint import Armed, Kind
@@ -24,10 +24,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """The container goes on, held where `kind` says; `exit_code` is how the process ended, None when it has yet to begin."""
+    """The container goes on, held where `kind` says; `exit_code` is how the process ended, None when it has yet to begin.
+
+    `killed` is as `Ended` has it.
+    """
 
     kind: Kind
     exit_code: int | None = None
+    killed: bool | None = None
 
 
 class Helped:
@@ -51,7 +55,7 @@ class Helped:
         # Of one status both: the helper may be told to go on, and do so, between two.
         if status.held is None or self._files.pending(status) in TO_RUN:
             return None
-        return Stopped(kind=status.held, exit_code=status.exited)
+        return Stopped(kind=status.held, exit_code=status.exited, killed=status.killed)
 
     def refusal(self) -> ContainerFailed | None:
         """Why the process did not begin, when it did not."""
@@ -65,7 +69,12 @@ class Helped:
         """
         while isinstance(came := await self._came(container_id), Ended) and self._to_run():
             await self.hold_again(container_id)
-        return came
+        return self.known_end(came) if isinstance(came, Ended) else came
+
+    def known_end(self, ended: Ended) -> Ended:
+        """The same with what the helper, as the parent of the process, knows of its end; a helper that was killed knows nothing."""
+        status = self._files.status()
+        return replace(ended, killed=status.killed) if status.exited == ended.exit_code else ended
 
     async def _came(self, container_id: str) -> Ended | Stopped:
         with Watch(self._files.run) as watch:

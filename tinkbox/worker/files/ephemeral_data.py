@@ -1,9 +1,15 @@
 """A workflow's ephemeral data, as a folder on the machine that its actions see as /workflow."""
 
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from tinkbox.runtime.folders import pack, remove
 from tinkbox.wire.ephemeral_data import Entry, decode
+from tinkbox.worker.host.mounts import among_mounts_of
+from tinkbox.worker.host.unlisted_name import forget_name, name_within
+
+_WORKING: Final = ".names"  # no workflow is called so
 
 
 class EphemeralData:
@@ -16,10 +22,26 @@ class EphemeralData:
         """Where a workflow's data is."""
         return self._root / workflow_id
 
+    def name_within(self, workflow_id: str, engine: int) -> None:
+        """Have the engine of this process show the folder as its own `<workflow id>` too, which nothing lists; raises OSError."""
+        folder = self.folder(workflow_id)
+        among_mounts_of(engine, lambda: name_within(folder, workflow_id, self._working(folder)))
+
+    def forget_names(self, engine: int) -> None:
+        """No folder is shown so any more, which containers that have it do not notice; raises OSError."""
+        folders = [self._root / each.name for each in (self._root / _WORKING).glob("*")]
+        for folder in folders:
+            forget = partial(forget_name, folder, self._working(folder))
+            among_mounts_of(engine, forget)
+            forget()  # a worker with mounts of its own has copies of those that there were when it began
+
+    def _working(self, folder: Path) -> Path:
+        return self._root / _WORKING / folder.name
+
     def unpack(self, workflow_id: str, archive: bytes) -> None:
         """Make the folder hold exactly what the archive holds: all of it or, for whoever is killed, what there was.
 
-        Raises Invalid, TooLarge or OSError.
+        By then its names are forgotten.  Raises Invalid, TooLarge or OSError.
         """
         entries = decode(archive)
         fresh = self._root / f".{workflow_id}"
@@ -33,7 +55,7 @@ class EphemeralData:
 
     def pack(self, workflow_id: str) -> bytes:
         """The folder as an archive; raises TooLarge, naming the largest files, or Invalid."""
-        return pack(self.folder(workflow_id), mount_point=workflow_id)
+        return pack(self.folder(workflow_id))
 
 
 def _write(path: Path, entry: Entry) -> None:

@@ -1,7 +1,9 @@
 """An action's own words: the files by which it says why it failed (seed: Tink Worker Failure Reasons), and how far it is."""
 
+import codecs
 import logging
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +11,8 @@ from pathlib import Path
 
 from tinkbox.model.action_progress import Told as ToldProgress
 from tinkbox.model.action_progress import read_progress
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.model.reasons import MAX_REASON
+from tinkbox.model.volumes import parse_volume
 from tinkbox.worker.files.writable_file import make_writable
 from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 
@@ -23,12 +26,13 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 _TMPFS = "size={},nr_inodes=16,mode=755"
 _SIZES = {"progress": "1m"}
 _SIZE = "64k"
-# What the worker says itself comes before, and both must fit.
-MAX_SAID = MAX_MESSAGE - 2_000
+# Bytes.  What the worker says itself comes before, and both must fit (`wire.messages.worker.MAX_MESSAGE`).
+MAX_SAID = 6 * 1024
 _MAX_REASON_FILE = 4_096
 _MAX_PROGRESS_LINE = 4_096
 # What is written beyond this is replaced by its last line.
 _LONG_PROGRESS = 256 * 1024
+_UTF8 = codecs.getincrementaldecoder("utf-8")
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +57,7 @@ class Words:
         self._dev = dev
 
     def prepare(self, attempt: str, role: str, volumes: Iterable[str], *, bounded: bool) -> dict[str, str]:
-        """Make the files for a container, or find them; returns sources by target.  Raises OSError.
+        """Make the files for a container, or find them; returns sources by target.  Raises OSError, or Invalid for a volume.
 
         Where the engine sees what the worker mounts (`bounded`), they cannot grow beyond 64 KiB, or 1 MiB for the
         progress; elsewhere only what is read of them is bounded.
@@ -71,9 +75,10 @@ class Words:
             make_writable(path)
             mounts |= dict.fromkeys(targets, str(path))
             if _shares_dev(volumes):
-                # The mount point is then looked for in the machine's own /dev, maybe bound read-only.
+                # The mount point is then looked for in the machine's own /dev, maybe bound read-only.  What is made here is gone
+                # when the attempt is; what the engine makes would stay.
                 with suppress(OSError):
-                    (self._dev / name).touch(mode=0o444)
+                    os.close(os.open(self._dev / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
         return mounts
 
     def told(self, attempt: str, role: str) -> Told:
@@ -102,23 +107,39 @@ class Words:
             with suppress(OSError):
                 os.truncate(self._root / name / f"{attempt}.{role}", 0)
 
-    def forget(self, attempt: str, volumes: Iterable[str]) -> None:
-        """Remove an attempt's files."""
+    def forget(self, attempt: str) -> None:
+        """Remove an attempt's files, and what they left in the machine's /dev."""
         for name in PLACES:
             for path in (self._root / name).glob(f"{attempt}.*"):
                 path.unlink(missing_ok=True)
-            # A /dev that is bound shared gives its mounts back to the machine, where they would stay.
-            if _shares_dev(volumes) and os.path.ismount(self._dev / name):
-                with suppress(OSError):
-                    unmount(self._dev / name)
+            if not self._has_words(name):
+                self._leave_dev(name)
 
     def release(self) -> None:
-        """Take off what is mounted for the files, but where words of an attempt are: its container may run on."""
+        """Take off what is mounted for the files, but where words of an attempt are: its container may run on.
+
+        The machine's /dev is none of its business: another worker's action may share it.
+        """
         for name in PLACES:
             folder = self._root / name
             with suppress(OSError):
-                if os.path.ismount(folder) and not any(folder.iterdir()):
+                if os.path.ismount(folder) and not self._has_words(name):
                     unmount(folder)
+
+    def _has_words(self, name: str) -> bool:
+        folder = self._root / name
+        return folder.is_dir() and any(folder.iterdir())
+
+    def _leave_dev(self, name: str) -> None:
+        """Remove the mount point that a container needed which shared the machine's /dev: there is but one devtmpfs for all."""
+        place = self._dev / name
+        with suppress(OSError):
+            # A /dev that is bound shared gives its mounts back to the machine, where they would stay.
+            if os.path.ismount(place):
+                unmount(place)
+            found = place.lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+                place.unlink()
 
 
 def _bound(folder: Path, options: str) -> None:
@@ -131,7 +152,7 @@ def _bound(folder: Path, options: str) -> None:
 
 
 def _shares_dev(volumes: Iterable[str]) -> bool:
-    return any(volume.split(":")[1:2] in (["/dev"], ["/dev/"]) for volume in volumes)
+    return any((volume.source.rstrip("/"), volume.target) == ("/dev", "/dev") for volume in map(parse_volume, volumes))
 
 
 def _head(path: Path, limit: int) -> tuple[str, int]:
@@ -141,7 +162,8 @@ def _head(path: Path, limit: int) -> tuple[str, int]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
-            return file.read(limit).replace(b"\0", b"").decode(errors="replace"), size
+            # The character through which the limit goes is left out.
+            return _UTF8(errors="replace").decode(file.read(limit).replace(b"\0", b""), final=size <= limit), size
     except OSError:
         return "", 0
 

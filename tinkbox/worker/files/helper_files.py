@@ -10,7 +10,8 @@ The helper itself is in packaging/helper.
     control/environ   NAME=VALUE laid over the container's environment, the same way
     control/answer    `ID ok|refused TEXT`, to the newest request
     control/info/     for people
-    run/status        a line for each fact: started, failed-to-start, exited, held, command
+    run/status        a line for each fact: started, failed-to-start, exited, held, command; `exited RUN CODE exit|signal`
+                      tells whether a signal ended the process
     run/request       a line of JSON for each verdict that is asked for inside the container
 """
 
@@ -29,15 +30,20 @@ from tinkbox.runtime.folders import remove
 from tinkbox.wire.messages.json_fields import flag, member, read_object, text
 from tinkbox.wire.messages.worker import Offer, action_document
 from tinkbox.worker.files.shell_welcome import about, prompt
+from tinkbox.worker.files.toolbox import SCRIPTS
 from tinkbox.worker.files.writable_file import make_writable
 
 TARGET = "/tinkbox"
 ENTRYPOINT = f"{TARGET}/bin/entrypoint"
-READ_ONLY = frozenset({TARGET, f"{TARGET}/control"})
+RUN = f"{TARGET}/run"
+"""The only one of its mounts that a container may write to."""
+# The paths of Tekton's proposal (TEP-0042): its scripts, and what there is to know of a step below the step's number.
+TEKTON = "/tekton/debug"
 MAX_READ = 64 * 1024
 MAX_ID = 64
 MAX_ANSWER = 1_024
 _DIGITS = 18
+_KILLED = {"signal": True, "exit": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +59,14 @@ class Status:
     """What the helper said last of the action's command.
 
     `run` counts the times it ran from 1, `pid` is its process as the container numbers it, while it runs.
-    `exited` is how it ended, as a shell says it, unless it never began (`failure`).  `held` is where it is
-    held, if it is.  `command` is the last command that was heard, `obeying` tells that nothing came of it yet.
+    `exited` is how it ended, as a shell says it, unless it never began (`failure`); `killed` tells whether a signal ended
+    it, None of a helper of an earlier release.  `held` is where it is held, if it is.  `command` is the last command that was heard, `obeying` tells that nothing came of it yet.
     """
 
     run: int = 0
     pid: int | None = None
     exited: int | None = None
+    killed: bool | None = None
     failure: StartFailure | None = None
     held: Kind | None = None
     command: int = 0
@@ -95,16 +102,22 @@ class HelperFiles:
         for name in ("argv", "environ"):
             link = self._control / "info" / name
             if not link.is_symlink():
-                link.symlink_to(f"../{name}")
+                link.symlink_to(f"{TARGET}/control/{name}")  # from wherever it is seen
 
     @property
     def prepared(self) -> bool:
         """Whether a container was about to be made."""
         return self.run.is_dir()
 
-    def mounts(self, tools: Path) -> dict[str, str]:
-        """What the container needs, sources by target; `tools` is what `toolbox.install` returned."""
-        return {TARGET: str(tools), f"{TARGET}/control": str(self._control), f"{TARGET}/run": str(self.run)}
+    def mounts(self, tools: Path, step: int) -> dict[str, str]:
+        """What the container of the action of this number needs, sources by target; `tools` is what `toolbox.install` returned."""
+        return {
+            TARGET: str(tools),
+            f"{TARGET}/control": str(self._control),
+            RUN: str(self.run),
+            f"{TEKTON}/scripts": str(tools / SCRIPTS),
+            f"{TEKTON}/info/{step}": str(self._control / "info"),
+        }
 
     def forget(self) -> None:
         """Remove them all."""
@@ -235,7 +248,7 @@ def _after(status: Status, line: str) -> Status:
         case "failed-to-start":
             return replace(run, failure=StartFailure(number=number, interpreter=rest == "interpreter"))
         case "exited" if number <= 255:
-            return replace(run, exited=number)
+            return replace(run, exited=number, killed=_KILLED.get(rest))
     return status
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from tinkbox.model.errors import Unavailable
 
 TOOLS: Final = resources.files("tinkbox.worker") / "tools"
+SCRIPTS = "debug/scripts"
 DEBUG_COMMANDS = (
     "debug-continue",
     "debug-continue-failure",
@@ -31,7 +32,7 @@ def install(folder: Path, source: Traversable = TOOLS) -> Path:
         applets = (source / "applets").read_text().split()
     except OSError as error:
         raise Unavailable(f"a tool is missing ({error.filename}): run `make helper` in the checkout") from None
-    for name in ("bin", "busybox", "debug/scripts", "control", "run"):
+    for name in ("bin", "busybox", SCRIPTS, "control", "run"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for place in (folder, *(each for each in folder.rglob("*") if each.is_dir() and not each.is_symlink())):
         place.chmod(0o755)  # images run as any user
@@ -40,7 +41,7 @@ def install(folder: Path, source: Traversable = TOOLS) -> Path:
     for name in applets:
         _link(folder / "busybox" / name, "../bin/busybox")
     for name in DEBUG_COMMANDS:
-        _link(folder / "debug" / "scripts" / name, "../../bin/entrypoint")
+        _link(folder / SCRIPTS / name, "/tinkbox/bin/entrypoint")  # from wherever it is seen
     _link(folder / "debug" / "info", "../control/info")
     return folder
 

@@ -25,6 +25,7 @@ from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, Kind
 from tinkbox.engine.applying.reading import Reading
 from tinkbox.engine.documents import kubernetes
+from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
@@ -38,6 +39,7 @@ from tinkbox.yaml_nodes import NodeReader, compose
 
 STORED = Wish()
 DRY = Wish(rehearsal=True)
+IMAGES = {"hello-world": "sha256:1", "tools/second:v1": "sha256:2"}  # of HELLO
 ABSENT = "is neither known nor in these files: give its document, or its new name where it was renamed"
 
 
@@ -256,7 +258,6 @@ async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(bo
     bad_template = template(text=HELLO.replace("image: hello-world", "imag: hello-world"))
     found = await problems(box, machine(2), broken, "kind: Foo\napiVersion: x/y\n", bad_template, flow(1))
     assert [each.split(": ")[0] for each in found] == [
-        "1.yaml:11, spec.interfaces[0].netbot",
         "1.yaml:8, spec.interfaces[0].dhcp.mac",
         "2.yaml:1",
         "3.yaml:13, tasks[0].actions[0].image",
@@ -264,6 +265,27 @@ async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(bo
     ]
     assert not await box.machines.all()
     assert not await box.templates.all()
+
+
+async def test_what_is_ignored_is_told_of_what_changes_and_refused_where_that_is_wanted(box: Appliance) -> None:
+    odd = machine(1).replace("netboot:", "netbot:")
+    more = template(text=HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]"))
+    strict = replace(STORED, strict=True)
+    with pytest.raises(Invalid) as refusal:
+        await box.applying.apply(files(odd, more, flow(1)), strict, "ann")
+    places = ["0.yaml:11, spec.interfaces[0].netbot", "1.yaml:15, tasks[0].actions[0].args"]
+    assert [str(each).split(": ")[0] for each in refusal.value.problems] == places
+    assert not await box.machines.all()
+    told = (await box.applying.apply(files(odd, more, flow(1)), STORED, "ann")).notes
+    assert [place for place in places if any(str(each).startswith(place) for each in told)] == places
+    again = (await box.applying.apply(files(odd, more, flow(1)), STORED, "ann")).notes
+    assert not any("args" in str(each) for each in again), "nothing of the template changed"
+    third = await box.applying.apply(files(flow(1, name="other")), STORED, "ann")
+    assert any(
+        "spec.templateRef: template hello: line 10, tasks[0].actions[0].args" in str(each) for each in third.notes
+    )
+    (found,) = await problems(box, flow(1, name="third"), wish=strict)
+    assert "spec.templateRef: template hello: line 10, tasks[0].actions[0].args: unknown key args" in found
 
 
 async def test_user_data_that_no_system_takes_is_refused_and_odd_is_told(box: Appliance) -> None:
@@ -448,7 +470,7 @@ async def test_a_workflow_that_is_deleted_meanwhile_is_made_after_all(
         ready = await prepare(*arguments)
         if not times:
             await box.workflows.delete("install-1")
-        times.append(ready)
+        times.append(ready[0])
         return ready
 
     monkeypatch.setattr(box.applying, "_prepared", prepared_before)
@@ -751,6 +773,21 @@ async def test_documents_retire_machines_and_leave_them_retired(box: Appliance) 
     assert box.machines.known.find("node1").retired is None
 
 
+async def test_machine_that_tinkerbell_calls_disabled_is_retired_and_not_answered(box: Appliance) -> None:
+    disabled = retired(machine(1)).replace("tinkbox.internal/retired", "tinkerbell.org/disabled")
+    assert await apply(box, disabled) == {"hardware/node1": "created"}
+    record = box.machines.known.find("node1")
+    assert record.retired is not None
+    assert record.retired.reason == "no disk"
+    assert record.hardware.notes == ()
+    facts = box.machines.boot_facts.of(record.hardware.interfaces[0].mac)
+    assert facts is not None
+    assert dhcp_plan(facts, netboots=False) is None
+    assert await apply(box, disabled) == {"hardware/node1": "unchanged"}
+    await box.departures.give_back("node1", "bob")
+    assert await apply(box, machine(1)) == {"hardware/node1": "unchanged"}
+
+
 async def test_a_machine_that_is_needed_is_not_retired_by_its_document(box: Appliance) -> None:
     await apply(box, site(1), machine(2))
     for wish in (DRY, STORED):
@@ -868,9 +905,9 @@ async def test_of_files_with_very_many_problems_or_values_the_rest_is_not_read(
 ) -> None:
     read, taken = list[int](), kubernetes.read_part
 
-    def noted(part: kubernetes.Part) -> kubernetes.Everything:
+    def noted(part: kubernetes.Part, *, strict: bool) -> kubernetes.Everything:
         read.append(len(part.text))
-        return taken(part)
+        return taken(part, strict=strict)
 
     monkeypatch.setattr(applying, "read_part", noted)
     monkeypatch.setattr(applying, "MOST_PROBLEMS", 2)
@@ -894,6 +931,7 @@ def test_of_what_is_read_few_lines_are_kept() -> None:
 async def test_a_workflow_that_runs_on_another_machine_than_it_names_is_told(box: Appliance) -> None:
     """The usual slip of a file that was copied; Tinkerbell takes it."""
     both = site(2).replace(f'device_1: "{mac(1)}"', f'device_1: "{mac(2)}"')
+    box.registry |= IMAGES
     dry, done = [(await box.applying.apply(files(both), wish, "ann")).notes for wish in (DRY, STORED)]
     assert [str(each) for each in dry] == [str(each) for each in done]
     (note,) = done
@@ -902,6 +940,28 @@ async def test_a_workflow_that_runs_on_another_machine_than_it_names_is_told(box
     assert not (await box.applying.apply(files(both), STORED, "ann")).notes
     unseen = replace(DRY, reasons=False)
     assert not (await box.applying.apply(files(flow(1, "x", device=2)), unseen, "ann")).notes
+
+
+async def test_parameters_that_are_no_texts_are_written_as_json_and_read_again(box: Appliance) -> None:
+    await apply(box, machine(1), template())
+    given = {"device_1": mac(1), "n": 3, "b": False, "f": 1.5, "nested": {"list": [1, None, "ü"]}, "text": "3"}
+    await box.workflows.create("hello", given, name="by-hand")
+    (exported,) = (await box.exporting.export([Asked(Kind.WORKFLOW, "by-hand")], None)).documents
+    assert exported.manifest["spec"]["hardwareMap"] == {"device_1": mac(1), "text": "3"}
+    others = '{"b": false, "f": 1.5, "n": 3, "nested": {"list": [1, null, "ü"]}}'
+    assert exported.manifest["metadata"]["annotations"] == {"tinkbox.internal/parameters": others}
+    again = json.dumps(exported.manifest)
+    assert await apply(box, again) == {"workflow/by-hand": "unchanged"}
+    await apply(box, again.replace("by-hand", "second"))
+    assert (await box.workflows.get("second")).devices == given
+    assert await apply(box, again.replace('\\"n\\": 3', '\\"n\\": 4')) == {"workflow/by-hand": "refused"}
+    assert await apply(box, again.replace('\\"b\\": false', '\\"b\\": 0')) == {"workflow/by-hand": "refused"}
+    text_again = again.replace("by-hand", "third")
+    for wrong in ('"[1]"', '"{"', "3"):
+        broken = {**json.loads(text_again)}
+        broken["metadata"]["annotations"] = {"tinkbox.internal/parameters": json.loads(wrong)}
+        (refused,) = await problems(box, json.dumps(broken))
+        assert "metadata.annotations: the annotation tinkbox.internal/parameters is" in refused
 
 
 async def test_a_slip_that_was_stored_before_is_read_and_makes_no_difference(box: Appliance) -> None:
@@ -913,4 +973,44 @@ async def test_a_slip_that_was_stored_before_is_read_and_makes_no_difference(box
     assert [each.manifest["metadata"] for each in found.documents] == [kept]
     again = json.dumps(found.documents[0].manifest)
     assert await apply(box, again) == {"hardware/node1": "unchanged"}
-    assert len(await problems(box, given)) == 2
+    assert len(await problems(box, given)) == 1
+    assert len(await problems(box, given, wish=replace(STORED, strict=True))) == 2
+
+
+async def test_images_that_are_not_in_the_registry_are_told_and_refused_where_they_are_required(box: Appliance) -> None:
+    box.registry |= {"hello-world": "sha256:1"}
+    told = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    for wish in (DRY, STORED):
+        required = replace(wish, require_images=True)
+        assert [each.partition("template hello: ")[2] for each in await problems(box, site(1), wish=required)] == [told]
+    assert await box.workflows.all() == []
+    for wish in (DRY, STORED):
+        assert [str(each) for each in (await box.applying.apply(files(site(2)), wish, "ann")).notes] == [told]
+    assert not (await box.applying.apply(files(site(2)), STORED, "ann")).notes
+    box.registry |= {"tools/second:v1": "sha256:2"}
+    assert await apply(box, flow(1, "third"), wish=Wish(require_images=True)) == {"workflow/third": "created"}
+
+
+async def test_metadata_that_a_declared_machine_would_not_be_given_is_told(box: Appliance) -> None:
+    box.registry |= IMAGES
+    asking = HELLO.replace("{MODE: 0644}", "{HEGEL_URL: 'http://172.30.0.1:50061'}")
+    for wish in (DRY, STORED):
+        (note,) = (await box.applying.apply(files(machine(1), template(text=asking), flow(1)), wish, "ann")).notes
+        assert note.text.startswith("machine node1 asks for metadata at http://172.30.0.1:50061: its document has no ")
+    knows = machine(2).replace("spec:\n", "spec:\n  metadata: {instance: {hostname: node2}}\n")
+    assert not (await box.applying.apply(files(knows, flow(2)), STORED, "ann")).notes
+
+
+async def test_what_is_not_honoured_of_a_machine_is_told_with_file_and_line(box: Appliance) -> None:
+    odd = machine(1).replace("hostname: node1", "hostname: node1\n        name_servers: ['2001:db8::53']")
+    (note,) = (await box.applying.apply(files(odd), STORED, "ann")).notes
+    assert str(note).startswith(
+        "0.yaml:10, spec.interfaces[0].dhcp.name_servers: 2001:db8::53 is not among what DHCP tells"
+    )
+    of_old = json.loads(of_2020(2))
+    of_old["network"]["interfaces"][0]["netboot"]["allow_pxee"] = True
+    (note,) = (await box.applying.apply(files(json.dumps(of_old, indent=1)), STORED, "ann")).notes
+    assert (
+        "network.interfaces[0].netboot.allow_pxee: unknown key allow_pxee is ignored; did you mean allow_pxe?"
+        in str(note)
+    )

@@ -394,3 +394,89 @@ async def test_what_is_seen_at_an_address_is_noted_of_the_machine_there(machines
     assert newest is not None
     assert (newest.stage, newest.detail, newest.facts["bytes"]) == (Stage.LOADER, "ipxe.efi", 1)
     assert machines.machines.timeline.newest(mac(RESERVED)) is None
+
+
+async def test_an_address_without_a_netmask_has_that_of_the_served_network_and_else_is_given_to_nobody(
+    machines: Appliance, lab: Lender
+) -> None:
+    for number, told in ((RESERVED, address(RESERVED)), (BARE, "172.99.0.5")):
+        document = hardware(number)
+        document["network"]["interfaces"][0]["dhcp"]["ip"] = {"address": told}  # type: ignore[index]
+        await machines.machines.push(hardware_from_document(document))
+    booting = Lab(machines, lab, "reservation")
+    plan = booting.plan(RESERVED)
+    assert plan is not None
+    assert (str(plan.interface.address), plan.interface.netmask) == (address(RESERVED), ETH1.network.netmask)
+    assert booting.plan(RESERVED) is plan
+    assert booting.silence(BARE) is Silence.NO_ADDRESS
+    lent = Lab(machines, lab, "pool").given(BARE)
+    assert lent is not None
+    assert lent in ETH1.network
+    assert await lab.acknowledged(BARE, lent)
+    assert Lab(machines, lab, "pool").has_script(BARE, str(lent))
+    assert not Lab(machines, lab, "pool").has_script(BARE, "172.99.0.5")
+    assert Lab(machines, lab, "reservation").has_script(RESERVED, address(RESERVED))
+    assert Lab(machines, lab, "proxy").given(RESERVED) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ([], ["172.30.0.53"]),
+        (["2001:db8::53"], ["2001:db8::53", "172.30.0.53"]),
+        (["2001:db8::53", "1.1.1.1"], ["2001:db8::53", "1.1.1.1"]),
+    ],
+)
+async def test_with_a_lent_address_a_machine_is_told_of_a_name_server_that_dhcp_can_tell(
+    machines: Appliance, lab: Lender, own: list[str], told: list[str]
+) -> None:
+    document = hardware(BARE)
+    document["network"]["interfaces"][0]["dhcp"] |= {"ip": None, "name_servers": own}  # type: ignore[index]
+    await machines.machines.push(hardware_from_document(document))
+    plan = Lab(machines, lab, "pool").plan(BARE)
+    assert plan is not None
+    assert [str(each) for each in plan.interface.name_servers] == told
+
+
+async def test_a_machine_without_a_mac_is_unknown_to_whoever_asks(machines: Appliance, lab: Lender) -> None:
+    document = {"kind": "Hardware", "metadata": {"name": "a"}, "spec": {"interfaces": [{"dhcp": {"hostname": "a"}}]}}
+    await machines.machines.push(hardware_from_document(document))
+    assert Lab(machines, lab, "reservation").silence(STRANGER) is Silence.UNKNOWN
+
+
+async def test_script_of_a_document_boots_without_a_ticket_and_is_counted_with_one(box: Appliance, lab: Lender) -> None:
+    document = hardware(RESERVED)
+    document["network"]["interfaces"][0]["netboot"]["ipxe"] = {"contents": "#!ipxe\nshell\n"}  # type: ignore[index]
+    await box.machines.push(hardware_from_document(document))
+    own = Lab(box, lab, "reservation")
+    for _ in range(5):
+        plan = own.booting.script_plan(mac(RESERVED), str(address(RESERVED)))
+        assert plan is not None
+        assert (plan.boot, plan.ticket, plan.interface.netboot.script) == (Boot.OWN_SCRIPT, False, "shell\n")
+        own.booting.saw(mac(RESERVED), Stage.OWN_BOOT)
+    await box.workflow(device_1=RESERVED)
+    for boot in (Boot.OWN_SCRIPT, Boot.OWN_SCRIPT, Boot.OWN_SCRIPT, Boot.PARKED):
+        plan = own.booting.script_plan(mac(RESERVED), str(address(RESERVED)))
+        assert plan is not None
+        assert (plan.boot, plan.ticket) == (boot, True)
+        own.booting.saw(mac(RESERVED), Stage.OWN_BOOT)
+    assert "the furthest boots what its hardware document names" in plan.reason
+
+
+async def test_machine_that_boots_from_another_server_has_its_address_and_no_script(
+    box: Appliance, lab: Lender
+) -> None:
+    document = hardware(RESERVED)
+    document["network"]["interfaces"][0]["dhcp"]["boot_file_name"] = "ztp.cfg"  # type: ignore[index]
+    await box.machines.push(hardware_from_document(document))
+    await box.workflow(device_1=RESERVED)
+    own = Lab(box, lab, "reservation")
+    for asker, boot in ((Asker.PXE, Boot.ELSEWHERE), (Asker.IPXE, Boot.ELSEWHERE), (Asker.SYSTEM, Boot.NOTHING)):
+        plan = own.plan(RESERVED, asker)
+        assert plan is not None
+        assert (plan.boot, plan.interface.address) == (boot, IPv4Address(address(RESERVED)))
+    assert not own.has_script(RESERVED, str(address(RESERVED)))
+    beside = Lab(box, lab, "proxy")
+    told = beside.plan(RESERVED)
+    assert told is not None
+    assert told.boot is Boot.ELSEWHERE

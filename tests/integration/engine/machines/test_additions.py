@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, mac
-from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
+from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions
+from tinkbox.engine.machines.addressing import Addressing
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.model.leases import Lease, LeaseState, Subnet

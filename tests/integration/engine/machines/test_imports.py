@@ -9,7 +9,8 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
 from tinkbox.engine.machines import imports as module
-from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, Addressing
+from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions
+from tinkbox.engine.machines.addressing import Addressing
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.engine.turns import Rehearsals
 from tinkbox.model.errors import Invalid, Unavailable

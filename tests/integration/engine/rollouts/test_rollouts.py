@@ -20,6 +20,7 @@ from tinkbox.engine.rules.arming import Change
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import Hardware, parse_hardware
 from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
+from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.notes import Retirement
 from tinkbox.model.rollout import MAX_MACHINES, Member, OnFailure, Place, RolloutState
 from tinkbox.model.workflow import FINAL, State, Workflow
@@ -1023,6 +1024,52 @@ async def test_a_parameter_that_the_template_does_not_use_is_told(box: Appliance
     assert box.rollouts.warnings(await box.rollouts.plan(replace(asked, parameters={"image": "y"})), ["x86_64"]) == []
 
 
+async def test_what_is_ignored_of_the_template_is_told_once_and_refused_where_that_is_wanted(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    await box.templates.create("odd", ONE.replace("    actions:", "    extra: 1\n    actions:"))
+    asked = Wanted(template="odd", machines=ids)
+    told = [each for each in box.rollouts.warnings(await box.rollouts.plan(asked), ["x86_64"]) if "extra" in each]
+    line = "line 6, tasks[0].extra: unknown key extra is ignored; "
+    assert [each.startswith(f"template odd: {line}") for each in told] == [True]
+    plan = await box.rollouts.plan(replace(asked, strict=True))
+    assert (plan.machines, [line in each.why for each in plan.refused]) == ((), [True, True])
+    with pytest.raises(Invalid):
+        await box.rollouts.create_one(replace(asked, machines=ids[:1], strict=True))
+    made = await box.rollouts.create_one(replace(asked, machines=ids[:1]))
+    assert [each.key for each in made.ignored] == ["tasks[0].extra"]
+
+
+async def test_images_that_are_required_are_refused_before_anything_begins(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    await box.templates.create("two", WITH_PARAMETER)
+    asked = Wanted(template="two", machines=ids, parameters={"image": "y"}, require_images=True)
+    box.registry |= {"x": "sha256:1"}
+    for refused in (
+        box.rollouts.rehearse(asked, "ann"),
+        box.rollouts.create(asked, "ann"),
+        box.rollouts.create_one(replace(asked, machines=ids[:1]), "ann"),
+    ):
+        with pytest.raises(Invalid) as refusal:
+            await refused
+        assert [each.text.split(":")[0] for each in refusal.value.problems] == ["image y is not in the registry"]
+    assert (await box.rollouts.all(), await box.workflows.all()) == ([], [])
+    box.registry |= {"y": "sha256:2"}
+    assert (await box.rollouts.create(asked, "ann")).counts.total == 2
+
+
+async def test_metadata_that_machines_would_not_be_given_is_told_once_for_all_of_them(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    text = WITH_PARAMETER.replace("image: x", "image: x, environment: {MIRROR_HOST: 172.30.0.1}", 1)
+    assert text != WITH_PARAMETER
+    box.registry |= {"x": "sha256:1", "y": "sha256:2"}
+    await box.templates.create("two", text)
+    asked = Wanted(template="two", machines=ids, parameters={"image": "y"})
+    (told,) = box.rollouts.warnings(await box.rollouts.plan(asked), ["x86_64"])
+    assert told.startswith(
+        "2 machines (machine-1, machine-2) ask for metadata at MIRROR_HOST 172.30.0.1: its document "
+    )
+
+
 async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(box: Appliance) -> None:
     ids = await prepared(box, 7)
     await box.templates.create("two", f"{WITH_PARAMETER}services:\n  - {{name: s, worker: provisioner, image: s}}\n")
@@ -1047,6 +1094,26 @@ async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(b
     assert list(boot_obstacles([so_called], ["x86_64"], box.machines.known.key)) == [
         f"no card of machine {mac(2)} may netboot: allow it in its document, `tinkbox hardware edit {ids[0]}`"
     ], "its name is the MAC of another one"
+    own = {
+        "away": Netboot(file="x"),
+        "script": Netboot(script="shell\n"),
+        "osie": Netboot(osie=OwnOsie(kernel="k", initramfs="i")),
+    }
+    of = {
+        name: replace(
+            machine.hardware, interfaces=tuple(replace(each, netboot=boots) for each in machine.hardware.interfaces)
+        )
+        for name, boots in own.items()
+    }
+    assert list(boot_obstacles([of["away"]], ["x86_64"], box.machines.known.key)) == [
+        (
+            "machine machine-1 cannot boot from here, for its document names another boot server: "
+            "take tftp_server_name and boot_file_name out, `tinkbox hardware edit machine-1`"
+        )
+    ]
+    assert list(boot_obstacles([of["script"], of["osie"]], [], box.machines.known.key)) == [], (
+        "they need no OSIE of ours"
+    )
 
 
 async def test_machines_that_cannot_begin_are_refused_with_their_reasons_before_anything_begins(
@@ -1362,7 +1429,7 @@ async def test_of_two_workflows_for_one_machine_that_are_made_at_once_one_is_ref
 
     async def create(who: str) -> None:
         try:
-            results.append(await box.rollouts.create_one(wanted([machine]), who))
+            results.append((await box.rollouts.create_one(wanted([machine]), who)).id)
         except Invalid as refusal:
             results.append(refusal)
 
@@ -1492,6 +1559,19 @@ async def test_what_does_not_change_what_would_be_done_does_not_change_what_stan
     assert (await box.rollouts.plan(asked)).digest == shown
     assert (await box.rollouts.plan(wanted(asked.machines[::-1]))).digest != shown
     assert (await box.rollouts.plan(wanted(asked.machines, parameters={"a": "b"}))).digest != shown
+
+
+async def test_time_and_chance_in_a_template_do_not_change_what_was_said_yes_to(box: Appliance) -> None:
+    text = ONE.replace("image: x", 'image: x, environment: {AT: "{{ now }}", TOKEN: "{{ randAlphaNum 20 }}"}')
+    assert text != ONE
+    await box.templates.update("one", data=text)
+    asked = wanted(await prepared(box, 2))
+    shown = (await box.rollouts.plan(asked)).digest
+    box.clock.forward(60)
+    await box.rollouts.create(asked, "ann", digest=shown)
+    await go_on(box)
+    made = await box.workflows.all()
+    assert len({each.actions[0].action.spec.environment["TOKEN"] for each in made}) == len(made) == 2
 
 
 async def test_the_name_of_a_template_comes_before_the_beginning_of_an_id(box: Appliance) -> None:

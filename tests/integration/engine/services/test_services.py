@@ -103,6 +103,16 @@ async def test_a_host_that_forgot_is_told_how_far_a_service_had_come(box: Applia
     assert [(each.restarts, each.phase) for each in wanted.services] == [(3, Phase.RESTARTING)]
 
 
+async def test_restarts_that_follow_each_other_quickly_are_each_told_once(box: Appliance) -> None:
+    workflow_id = await served(box, OWN)
+    ours, _ = await hosts(box)
+    await ours.ask()
+    for restarts in (1, 2, 2, 4):
+        await ours.say("", Phase.RESTARTING, restarts=restarts, exit_code=restarts)
+    told = [each.data for each in await box.workflows.events(workflow_id) if each.kind == "service.restarting"]
+    assert [(each["restarts"], each.get("exit_code")) for each in told] == [(1, 1), (2, 2), (3, None), (4, 4)]
+
+
 async def test_a_service_that_comes_and_goes_for_ever_fills_no_disk(
     box: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

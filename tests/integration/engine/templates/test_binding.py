@@ -94,6 +94,7 @@ tasks:
         volumes: [/lib:/lib]
         environment: {{B: action}}
         pid: host
+        namespaces: {{network: none}}
         retries: 2
         reboot: true
         until: phone-home
@@ -236,8 +237,8 @@ async def test_a_service_on_the_appliance_mounts_volumes_that_the_configuration_
         ("/var/run/docker.sock:/a", "on the appliance a volume is one that services.volumes"),
         ("other:/a", "on the appliance a volume is one that services.volumes"),
         ("isos:/a:rw", "services.volumes has isos to be read only: leave :rw out"),
-        ("out:/a:shared", "expected :ro, :rw or nothing after the folder, not :shared"),
-        ("out:/a:ro:x", "expected :ro, :rw or nothing after the folder, not :ro:x"),
+        ("out:/a:z", "expected :ro, :rw or nothing after the folder, not :z"),
+        ("/a", "on the appliance a volume is one that services.volumes"),
     ],
 )  # fmt: skip
 async def test_a_service_on_the_appliance_mounts_nothing_else(box: Appliance, volume: str, said: str) -> None:
@@ -256,8 +257,10 @@ async def test_a_service_on_a_machine_mounts_what_its_actions_may(box: Appliance
     machine = str(mac(1))
     (service,) = await served(box, "volumes: ['/dev:/dev:shared']", worker=machine)
     assert service.spec.volumes == ("/dev:/dev:shared",)
-    (found,) = await problems_of(box, "volumes: [out:/a]", worker=machine)
-    assert "on a machine expected /host/path:/container/path[:ro]" in found
+    (service,) = await served(box, "volumes: ['out:/a:nocopy', /b]", worker=machine)
+    assert service.spec.volumes == ("out:/a:nocopy", "/b")
+    (found,) = await problems_of(box, "volumes: ['o:/a']", worker=machine)
+    assert "'o' is no absolute path, and no name of a volume, which has 2 to 255 characters" in found
 
 
 @pytest.mark.parametrize(

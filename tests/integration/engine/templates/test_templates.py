@@ -3,6 +3,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
+from tinkbox.engine.templates.templates import own_name
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany
 from tinkbox.model.limits import RENDERINGS
 from tinkbox.model.listing import WorkflowListing
@@ -31,8 +32,16 @@ async def test_a_name_belongs_to_one_template(box: Appliance) -> None:
         await box.templates.create("hello", RELAY)
     with pytest.raises(Conflict, match=first):
         await box.templates.update(second, name="hello")
-    assert await box.templates.update(second, name="relay") == second
+    assert (await box.templates.update(second, name="relay")).id == second
     assert [each.name for each in await box.templates.all()] == ["hello", "relay"]
+
+
+async def test_the_same_text_under_its_name_is_the_template_that_is_there(box: Appliance) -> None:
+    first = await box.templates.create("hello", HELLO)
+    assert await box.templates.create("hello", HELLO) == first
+    with pytest.raises(Conflict, match="`tinkbox template update hello --file FILE` changes it"):
+        await box.templates.create("hello", RELAY)
+    assert (await box.templates.get("hello")).data == HELLO
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 200, "a\n", "ü", ".", "..", "-", "-x"])
@@ -55,6 +64,31 @@ async def test_a_name_of_an_earlier_release_is_readable_changeable_and_deletable
     await box.templates.delete(stored.id)
     assert await box.templates.all() == []
     assert await box.templates.all() == []
+
+
+async def test_what_is_ignored_of_a_new_text_is_told_once_and_refused_where_that_is_wanted(box: Appliance) -> None:
+    more = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    with pytest.raises(Invalid, match="1 problem"):
+        await box.templates.create_all({"hello": more}, strict=True)
+    assert await box.templates.all() == []
+    (stored,) = await box.templates.create_all({"hello": more})
+    assert [each.key for each in stored.ignored] == ["tasks[0].actions[0].args"]
+    (again,) = await box.templates.create_all({"hello": more})
+    assert (again.is_new, again.ignored) == (False, ())
+    with pytest.raises(Invalid, match="1 problem"):
+        await box.templates.update("hello", data=f"{more}# more\n", strict=True)
+    assert (await box.templates.get("hello")).data == more
+    assert (await box.templates.update("hello", data=f"{more}# more\n")).ignored == stored.ignored
+    assert (await box.templates.update("hello", name="other", strict=True)).ignored == ()
+
+
+async def test_a_templates_own_name_is_found_whatever_ends_its_lines() -> None:
+    assert (
+        own_name("name: a\r\ntasks:\r\n")
+        == own_name("\ufeffname: 'a'  # b\r\n")
+        == own_name("version: 1\nname: a")
+        == "a"
+    )
 
 
 async def test_a_bad_text_changes_nothing(box: Appliance) -> None:

@@ -31,6 +31,15 @@ async def test_folders_are_measured_with_all_that_is_below_them(tmp_path: Path, 
         assert shares[Stored.IMAGES] == Share(octets=0, number=0)
 
 
+async def test_a_kind_that_counts_itself_is_not_measured(tmp_path: Path, folders: dict[Stored, Path]) -> None:
+    async with appliance(tmp_path / "db") as box:
+        gauge = DiskGauge(box.store, folders, lambda: 7, 8, box.clock)
+        gauge.count(Stored.RECORDINGS, lambda: Share(octets=5, number=2))
+        for _ in range(2):
+            assert (await gauge.usage()).shares[Stored.RECORDINGS] == Share(octets=5, number=2)
+            await gauge.measure()
+
+
 async def test_the_largest_kinds_stand_first_and_empty_ones_nowhere(box: Appliance) -> None:
     worker = await box.machine(1)
     await box.workflow()

@@ -18,6 +18,16 @@ tasks:
       - {name: never, image: never:v1, if: "false"}
 """
 OSIE = ("x86_64",)
+ASKING = """\
+version: "0.1"
+name: install
+tasks:
+  - name: all
+    worker: "{{.device_1}}"
+    actions:
+      - {name: write, image: write:v1, environment: {METADATA: "http://172.30.0.1:50061/metadata"}}
+"""
+ASKS = "machine machine-1 asks for metadata at http://172.30.0.1:50061/metadata: its document has no metadata.instance"
 
 
 async def planned(
@@ -98,3 +108,34 @@ async def test_a_machine_that_is_unknown_and_a_parameter_that_is_missing_block(b
     elsewhere = await planned(box, "", device_1=mac(9), version="v1")
     assert elsewhere.blocked
     assert "not found" in str(elsewhere.obstacles[-1].problems)
+
+
+async def test_metadata_that_a_machine_would_not_be_given_is_a_note_and_blocks_nothing(box: Appliance) -> None:
+    await box.machine(1)
+    await box.templates.create("install", ASKING)
+    box.registry |= {"write:v1": "sha256:1"}
+    plan = await planned(box)
+    assert [each[: len(ASKS)] for each in plan.notes] == [ASKS]
+    assert not plan.blocked
+    assert not plan.obstacles
+    made = await box.workflows.create("install", {"device_1": mac(1)})
+    assert [each[: len(ASKS)] for each in await box.workflow_plans.warnings([made], OSIE)] == [ASKS]
+
+
+async def test_a_workflow_with_metadata_of_its_own_gives_its_machine_some(box: Appliance) -> None:
+    await box.machine(1)
+    await box.templates.create("install", f"{ASKING}metadata: {{hostname: node1}}\n")
+    box.registry |= {"write:v1": "sha256:1"}
+    assert not (await planned(box)).notes
+    made = await box.workflows.create("install", {"device_1": mac(1)})
+    assert await box.workflow_plans.warnings([made], OSIE) == []
+
+
+async def test_what_several_new_workflows_lack_is_told_once(box: Appliance) -> None:
+    await box.machine(1)
+    await box.machine(2)
+    await box.templates.create("install", ASKING)
+    made = [await box.workflows.create("install", {"device_1": mac(number)}) for number in (1, 2)]
+    image, metadata = await box.workflow_plans.warnings(made, OSIE)
+    assert image == "image write:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    assert metadata.startswith("2 machines (machine-1, machine-2) ask for metadata at ")

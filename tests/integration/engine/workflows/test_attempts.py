@@ -349,6 +349,20 @@ async def test_an_offer_says_that_there_is_no_data_as_long_as_nobody_could_write
     assert not wiping.no_data
 
 
+async def test_an_action_with_a_network_is_not_begun_by_a_worker_that_does_not_know_networks(box: Appliance) -> None:
+    text = RELAY.replace("{name: one, image: x}", "{name: one, image: x, retries: 1, namespaces: {network: none}}")
+    worker, _ = await box.machine(1), await box.machine(2)
+    workflow_id = await box.workflow(text, a=1, b=2)
+    assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) is None
+    last = (await box.workflows.attempts(workflow_id))[-1]
+    assert last.outcome is not None
+    assert (last.outcome.state, last.outcome.reason) == (State.FAILED, "WorkerOutdated")
+    await box.workflows.retry(workflow_id)
+    offer = await box.attempts.offer(worker, Hello(boot_id="boot-1", networks=True))
+    assert offer is not None
+    assert offer.action.spec.network == "none"
+
+
 async def test_an_action_that_left_and_is_tried_again_leaves_its_machine_where_it_is(box: Appliance) -> None:
     text = RELAY.replace("{name: one, image: x}", "{name: one, image: x, reboot: true, retries: 1}")
     worker, _ = await box.machine(1), await box.machine(2)

@@ -5,6 +5,7 @@ import pytest
 from tests.integration.engine.appliance import HELLO, Appliance
 from tests.integration.engine.serving import Host
 from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.image_needs import ImageNeed
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Pulled
@@ -166,6 +167,26 @@ async def test_a_host_is_not_believed_what_an_image_of_our_registry_is(box: Appl
     assert await images(box, workflow_id) == [digest(1)]
 
 
+async def test_a_host_is_told_of_which_image_only_the_appliance_is_asked(box: Appliance) -> None:
+    worker, host = await box.machine(1), Host(box)
+    box.appliance_only.add("x.test/y:z")
+    await box.workflow(SHARED)
+    await host.ask()
+    assert host.told("files").appliance_only
+    await host.say("files", Phase.READY, digest=digest(3))
+    offered = await begun(box, worker)
+    assert (offered.action.spec.image, offered.appliance_only) == (f"x.test/y:z@{digest(3)}", True)
+
+
+async def test_another_registry_may_be_asked_unless_the_appliance_says_otherwise(box: Appliance) -> None:
+    worker, host = await box.machine(1), Host(box)
+    await box.workflow(SHARED)
+    await host.ask()
+    assert not host.told("files").appliance_only
+    await host.say("files", Phase.READY, digest=digest(3))
+    assert not (await begun(box, worker)).appliance_only
+
+
 async def test_a_service_and_an_action_of_one_name_run_the_same_bytes(box: Appliance) -> None:
     worker, host = await box.machine(1), Host(box)
     await box.workflow(SHARED)
@@ -179,9 +200,27 @@ async def test_only_unfinished_workflows_need_their_images(box: Appliance) -> No
     worker = await box.machine(1)
     box.registry["hello-world"] = digest(1)
     workflow_id = await box.workflow(HELLO)
-    assert await box.store.read(lambda tables: tables.images.needed()) == {digest(1): workflow_id}
+    needed = await box.store.read(lambda tables: tables.images.needed())
+    workflow = await box.workflows.get(workflow_id)
+    (named,) = [each for each in needed if each.image == "hello-world"]
+    assert named == ImageNeed(
+        digest=digest(1),
+        image="hello-world",
+        template=workflow.template_name,
+        workflow_id=workflow_id,
+        workflow=workflow.name,
+    )
     await box.finish(worker)
-    assert await box.store.read(lambda tables: tables.images.needed()) == {}
+    assert await box.store.read(lambda tables: tables.images.needed()) == []
+
+
+async def test_templates_need_the_images_that_they_name_by_digest(box: Appliance) -> None:
+    text = HELLO.replace("hello-world\n", f"quay.io/x/hello-world:v1@{digest(2)}\n", 1)
+    assert text != HELLO
+    await box.templates.create("by-digest", text)
+    await box.templates.create("by-tag", HELLO)
+    named = await box.store.read(lambda tables: tables.images.named_by_templates())
+    assert named == [ImageNeed(digest=digest(2), image="quay.io/x/hello-world:v1", template="by-digest")]
 
 
 async def test_an_unfinished_workflow_needs_the_system_images_that_it_names(box: Appliance) -> None:

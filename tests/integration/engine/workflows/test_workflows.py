@@ -226,3 +226,21 @@ async def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None
         assert await box.offer(worker) == offer
         assert (await box.workflows.get(workflow_id)).state is State.RUNNING
         assert box.machines.authenticate(secret, "", "127.0.0.1") == worker
+
+
+async def test_a_retry_has_the_moment_and_the_passwords_of_its_workflow(box: Appliance) -> None:
+    values = 'environment: {AT: "{{ now }}", TOKEN: "{{ randAlphaNum 20 }}"}'
+    worker = await box.machine(1)
+    created = box.clock().strftime("%Y-%m-%d %H:%M:%S")
+    workflow_id = await box.workflow(
+        HELLO.replace("image: hello-world", f"image: hello-world\n        {values}"), device_1=1
+    )
+    first = await box.offer(worker)
+    assert first is not None
+    assert first.action.spec.environment["AT"].startswith(created)
+    await box.report(worker, first, State.FAILED)
+    box.clock.forward(3600)
+    await box.workflows.retry(workflow_id)
+    again = await box.offer(worker)
+    assert again is not None
+    assert again.action.spec.environment == first.action.spec.environment

@@ -15,7 +15,7 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.worker.containers import salvage as salvage_module
 from tinkbox.worker.containers.salvage import copy_of, discard, salvage
 from tinkbox.worker.files import toolbox
-from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles
+from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, HelperFiles
 
 IMAGE = "tools/salvage:v1"
 BUSYBOX = "/bin/busybox"
@@ -45,8 +45,9 @@ class Machine:
         """How its copy is to be held."""
         self.files.prepare()
         self.files.set_policy(Armed(), again=True)
-        mounts = {**self.spec.mounts, **self.files.mounts(self.tools)}
-        return replace(self.spec, entrypoint=(ENTRYPOINT,), mounts=mounts, read_only=READ_ONLY)
+        own = self.files.mounts(self.tools, 0)
+        mounts = {**self.spec.mounts, **own}
+        return replace(self.spec, entrypoint=(ENTRYPOINT,), mounts=mounts, read_only=frozenset(own) - {RUN})
 
     async def output(self, container: Container, script: str) -> str:
         process = await self.runtime.exec(container.id, ExecSpec(command=(BUSYBOX, "sh", "-c", script)))

@@ -21,7 +21,7 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.messages.shell import Channel, Frame, close, control, decode, encode, read_status, resize
 from tinkbox.wire.messages.worker import Credential
 from tinkbox.worker.files import toolbox
-from tinkbox.worker.files.helper_files import ENTRYPOINT, READ_ONLY, HelperFiles
+from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, HelperFiles
 from tinkbox.worker.files.notes import Notes
 from tinkbox.worker.shells.shells import ShellHost
 
@@ -150,13 +150,14 @@ class Held:
         self.files.prepare()
         self.files.set_policy(Armed(on_failure=True))
         self.files.set_command_line([BUSYBOX, "false"])
+        mounts = self.files.mounts(self.tools, 0)
         spec = ContainerSpec(
             image=image,
             labels={"tinkbox.attempt": ATTEMPT},
             entrypoint=(ENTRYPOINT,),
             environment={"GIVEN": "by the template"},
-            mounts=self.files.mounts(self.tools),
-            read_only=READ_ONLY,
+            mounts=mounts,
+            read_only=frozenset(mounts) - {RUN},
             privileged=False,
         )
         self.container = await self.runtime.create(spec)

@@ -1,5 +1,6 @@
 """What the operator door answers, as JSON; tests/integration/api has it from a real engine."""
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -214,7 +215,8 @@ def test_versions_of_the_data_are_listed_without_what_is_in_them() -> None:
     old, new = version_documents([replace(VERSION, archive=None), replace(VERSION, version=2, archive=archive)])
     assert (old["version"], old["kept"], old["files"]) == (1, False, [])
     assert (new["version"], new["kept"]) == (2, True)
-    assert new["files"] == [{"path": "a", "mode": 0o644, "size": 5}, {"path": "b", "link": "a"}]
+    digest = hashlib.sha256(b"12345").hexdigest()
+    assert new["files"] == [{"path": "a", "mode": 0o644, "size": 5, "sha256": digest}, {"path": "b", "link": "a"}]
 
 
 OUTCOME = Outcome(state=State.FAILED, exit_code=3, reason="DiskNotFound", message="no disk", tail=("a", "b"))

@@ -18,6 +18,7 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.messages.worker import Credential, decode_credential
 
@@ -34,7 +35,7 @@ class Lab:
     def __init__(self) -> None:
         self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
         self.local_boot: LocalBoot | None = None
-        self.firmware = Need.UNKNOWN
+        self.firmware, self.ticket, self.netboot = Need.UNKNOWN, True, Netboot()
         self.seen: list[tuple[str, Stage, str]] = []
         self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
@@ -47,7 +48,11 @@ class Lab:
         if mac != MAC or peer != self.address:
             return None
         interface = Interface(
-            mac=mac, address=IPv4Address(self.address), hostname="lab-1", architecture=self.architecture
+            mac=mac,
+            address=IPv4Address(self.address),
+            hostname="lab-1",
+            architecture=self.architecture,
+            netboot=self.netboot,
         )
         return Plan(
             boot=self.boot,
@@ -56,6 +61,7 @@ class Lab:
             workflow="w",
             reason="r",
             script="http://w.lab/auto.ipxe",
+            ticket=self.ticket,
             local_boot=self.local_boot,
             firmware=self.firmware,
         )
@@ -226,7 +232,46 @@ async def test_an_architecture_from_a_document_cannot_write_the_script(door: Doo
     lab.architecture = "x\nshell"
     text = await (await door.get(SCRIPT)).text()
     assert "shell" not in text.splitlines()
-    assert "\nkernel http://172.30.0.1/boot/osie/x_shell/vmlinuz " in text
+    assert "\nkernel http://172.30.0.1/boot/osie/x%0Ashell/vmlinuz " in text
+
+
+@pytest.mark.parametrize(
+    ("boot", "own", "detail"),
+    [
+        (Boot.OWN_SCRIPT, Netboot(script="shell\n"), "the script of netboot.ipxe.contents"),
+        (Boot.OWN_SCRIPT, Netboot(script_url="http://lab/x.ipxe"), "http://lab/x.ipxe"),
+        (Boot.OWN_OSIE, Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i")), "http://lab/k"),
+    ],
+)
+async def test_what_a_document_names_is_told_as_such(
+    door: Door, lab: Lab, boot: Boot, own: Netboot, detail: str
+) -> None:
+    lab.boot, lab.netboot = boot, own
+    assert (await door.get(SCRIPT)).status == 200
+    assert lab.seen == [(MAC, Stage.OWN_BOOT, detail)]
+
+
+async def test_another_osie_is_loaded_from_there_with_the_credential_and_without_firmware_of_ours(
+    door: Door, lab: Lab, tmp_path: Path
+) -> None:
+    (tmp_path / "osie" / "x86_64" / "firmware").write_bytes(b"firmware")
+    own = Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i"), kernel_parameters=("quiet",))
+    lab.boot, lab.netboot = Boot.OWN_OSIE, own
+    text = await (await door.get(SCRIPT)).text()
+    assert "\nkernel http://lab/k tinkbox.server=http://172.30.0.1 " in text
+    assert " quiet initrd=initramfs initrd=credential.cpio || goto failed\n" in text
+    assert "\ninitrd --name initramfs http://lab/i || goto failed\n" in text
+    assert "boot/osie" not in text
+    assert "firmware" not in text
+    assert (await door.get(CREDENTIAL)).status == 200
+
+
+@pytest.mark.parametrize(("ticket", "status"), [(True, 200), (False, 404)])
+async def test_own_script_finds_a_credential_only_with_a_ticket(
+    door: Door, lab: Lab, ticket: bool, status: int
+) -> None:
+    lab.boot, lab.ticket, lab.netboot = Boot.OWN_SCRIPT, ticket, Netboot(script="shell\n")
+    assert (await door.get(CREDENTIAL)).status == status
 
 
 async def test_looking_at_the_script_is_no_boot(door: Door, lab: Lab) -> None:

@@ -1,9 +1,11 @@
 """The ramdisk with the identity of a machine's worker."""
 
 import subprocess
+from dataclasses import replace
 
-from tinkbox.boot.http.credential_ramdisk import WITH_CREDENTIAL, credential_ramdisk
-from tinkbox.model.boot import Boot
+from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
+from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.wire.messages.worker import Credential, decode_credential
 
 
@@ -15,4 +17,14 @@ def test_it_holds_the_identity_for_its_owner_alone() -> None:
 
 
 def test_whatever_may_become_the_osie_has_one() -> None:
-    assert set(Boot) - WITH_CREDENTIAL == {Boot.NOTHING, Boot.LOCAL_DISK}
+    interface = Interface(mac=MacAddress("08:00:27:00:00:01"))
+    having = {
+        each for each in Boot if has_credential(Plan(boot=each, hardware_id="1", interface=interface, ticket=True))
+    }
+    assert set(Boot) - having == {Boot.NOTHING, Boot.LOCAL_DISK, Boot.ELSEWHERE}
+
+
+def test_what_boots_of_a_document_without_a_ticket_gets_none() -> None:
+    plan = Plan(boot=Boot.OWN_SCRIPT, hardware_id="1", interface=Interface(mac=MacAddress("08:00:27:00:00:01")))
+    assert not has_credential(plan)
+    assert has_credential(replace(plan, ticket=True))

@@ -7,6 +7,7 @@ import pytest
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.netboot import Netboot
 
 PLAN = Plan(boot=Boot.OSIE, hardware_id="h", interface=Interface(mac=MacAddress("08:00:27:00:00:01")))
 SERVER, OWN = "tinkbox.server=http://172.30.0.1:8080", "tinkbox.mac=08:00:27:00:00:01"
@@ -18,6 +19,12 @@ def told(plan: Plan, dns: str = "", syslog_port: int = 0) -> tuple[str, ...]:
 
 def test_a_machine_is_told_where_we_are_who_it_is_and_where_to_speak() -> None:
     assert told(PLAN) == (SERVER, OWN, "console=tty0", "console=ttyS0,115200")
+
+
+def test_words_of_the_hardware_document_are_the_last() -> None:
+    own = Netboot(kernel_parameters=("console=ttyS1,9600", "nomodeset"))
+    plan = replace(PLAN, interface=replace(PLAN.interface, netboot=own))
+    assert told(plan) == (*told(PLAN), "console=ttyS1,9600", "nomodeset")
 
 
 def test_it_is_told_of_names_of_the_log_and_of_its_vlan_where_there_are_such() -> None:

@@ -296,7 +296,9 @@ def test_kernel_and_ramdisk_are_stages_of_their_own(tftp_files: TftpFiles, lab: 
         (Boot.DISCOVERY, Stage.DISCOVERY, ""),
         (Boot.PARKED, Stage.PARKED, ""),
         (Boot.WAITING, Stage.SERVICES, "r"),
-        (Boot.WORKFLOW, Stage.PARKED, "its workflow supplies a script for iPXE, which it cannot run"),
+        (Boot.WORKFLOW, Stage.PARKED, "workflow w supplies a boot script for iPXE, which it cannot run"),
+        (Boot.OWN_SCRIPT, Stage.PARKED, "its hardware document has a boot script for iPXE, which it cannot run"),
+        (Boot.OWN_OSIE, Stage.PARKED, "its hardware document names an OSIE that needs iPXE, which it cannot run"),
     ],
 )
 def test_a_script_is_told_as_what_it_says(
@@ -306,7 +308,7 @@ def test_a_script_is_told_as_what_it_says(
     delivered(tftp_files, name, Stage.LOADER_REQUESTED)
     assert lab.seen == []
     delivered(tftp_files, name)
-    assert lab.seen == [(MAC, stage, detail, {} if boot is Boot.WORKFLOW else {"file": name})]
+    assert lab.seen == [(MAC, stage, detail, {} if "iPXE" in detail else {"file": name})]
     assert lab.begun == [MAC]
 
 

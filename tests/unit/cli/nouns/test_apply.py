@@ -51,6 +51,13 @@ def test_each_thing_is_a_line_as_kubectl_has_it(tinkbox: Tinkbox, appliance: Fak
     assert sent(appliance) == [{"files": [{"name": f"{site}/a.yaml", "text": "kind: x\n"}]}]
 
 
+def test_images_are_required_where_that_is_said(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
+    appliance.answers["POST /v1/apply"] = answer(result("created"))
+    for more in ([], ["--dry-run"]):
+        assert tinkbox("apply", "-f", str(site), "--require-images", "--strict", *more).status == 0
+    assert [(each["require_images"], each["strict"]) for each in sent(appliance)] == [(True, True)] * 2
+
+
 def test_formats_are_for_scripts(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
     appliance.answers["POST /v1/apply"] = answer(result("created"))
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/node7\n"
@@ -201,7 +208,10 @@ def test_an_export_asks_for_what_is_named(tinkbox: Tinkbox, appliance: FakeAppli
         tinkbox("export", *arguments)
     assert [each.partition("?")[2] for each, _ in appliance.asked] == [
         "what=hardware%2Fnode7&what=template&label=rack%3Dr1",
-        "what=hardware&what=template&what=workflow",
+        (
+            "what=hardware&what=template&what=workflowruleset&what=policy&what=task&what=machine.bmc&what=job.bmc&what=task.bmc"
+            "&what=workflow"
+        ),
     ]
 
 
@@ -417,6 +427,39 @@ def test_a_plan_is_shown_with_what_would_be_wiped(tinkbox: Tinkbox, appliance: F
     assert "Unused:       odd\n" in done.out
     assert "sha256:aaaaaaaaaaaa " in done.out
     assert sent(appliance) == [{"template": "install", "hardware": {"odd": "x"}, "machine": "node7"}]
+
+
+def test_a_plan_shows_parameters_of_any_kind(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["POST /v1/workflows/plan"] = plan(devices={"a": "x", "n": 3, "b": True, "m": {"k": [None]}})
+    given = '{"n": 3, "b": true, "m": {"k": [null]}}'
+    done = tinkbox("workflow", "plan", "-t", "install", "node7", "-r", given)
+    assert 'Devices:      a=x, n=3, b=true, m={"k": [null]}\n' in done.out
+    assert sent(appliance)[0]["hardware"] == json.loads(given)
+
+
+@pytest.mark.parametrize(
+    ("mac", "told"), [("08:00:27:00:00:01", "node7, 08:00:27:00:00:01, address of the pool"), ("", "node7, no MAC")]
+)
+def test_a_plan_tells_how_its_machine_is_reached(
+    tinkbox: Tinkbox, appliance: FakeAppliance, mac: str, told: str
+) -> None:
+    machine = {
+        "id": "i",
+        "name": "node7",
+        "mac": mac,
+        "address": "",
+        "architecture": "",
+        "ticket": False,
+        "netboots": [],
+    }
+    appliance.answers["POST /v1/workflows/plan"] = plan(machines=[machine])
+    assert f"Machine:      {told}\n" in tinkbox("workflow", "plan", "-t", "install", "node7").out
+
+
+def test_what_there_is_to_say_of_a_plan_is_told_on_standard_error(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["POST /v1/workflows/plan"] = plan(notes=[{"text": "machine node7 asks for metadata"}])
+    done = tinkbox("workflow", "plan", "-t", "install", "node7")
+    assert (done.status, done.err) == (0, "tinkbox: machine node7 asks for metadata\n")
 
 
 def test_a_plan_that_cannot_work_is_status_1(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

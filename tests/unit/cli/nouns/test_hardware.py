@@ -57,6 +57,42 @@ def test_pushing_names_what_is_not_honoured(tinkbox: Tinkbox, machines: FakeAppl
     assert machines.asked == [("POST /v1/hardware", b"kind: Hardware")]
 
 
+def test_what_is_not_honoured_stands_apart_from_what_scripts_of_2020_read(
+    tink: Tinkbox, machines: FakeAppliance
+) -> None:
+    note = {"line": None, "key": "network.interfaces[0].dhcp.hostnam", "text": "unknown key; did you mean hostname?"}
+    machines.answers["POST /v1/hardware"] = {"id": MACHINE_ID, "pushed": PUSHED, "notes": [note]}
+    pushed = tink("hardware", "push", stdin=b"{}")
+    assert pushed.out.endswith("Hardware data pushed successfully\n")
+    assert pushed.out.count("\n") == 1
+    assert "network.interfaces[0].dhcp.hostnam: unknown key; did you mean hostname?\n" in pushed.err
+
+
+WITHOUT_MAC = {"id": MACHINE_ID, "name": "agent", "mac": ""}
+
+
+def test_a_machine_without_a_mac_is_stored_listed_and_shown(
+    tinkbox: Tinkbox, tink: Tinkbox, machines: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TINKBOX_FORMAT")
+    machines.answers["POST /v1/hardware"] = {"id": MACHINE_ID, "pushed": [WITHOUT_MAC, {**WITHOUT_MAC, "name": ""}]}
+    assert tinkbox("hardware", "push", stdin=b"{}").out == f"agent stored\n{MACHINE_ID} stored\n"
+    named = {"mac": "", "address": "172.30.0.77", "netmask": "", "gateway": "", "hostname": "agent-host"}
+    for interfaces, told in (([], ""), ([named], "172.30.0.77")):
+        machine = {**MACHINE, **WITHOUT_MAC, "interfaces": interfaces}
+        machines.answers["GET /v1/hardware?sort=name"] = machines.answers["GET /v1/hardware"] = [machine]
+        machines.answers["GET /v1/hardware/agent"] = machine
+        machines.answers["GET /v1/hardware/agent/timeline"] = []
+        (row,) = csv.DictReader(io.StringIO(tinkbox("hardware", "list", "-o", "csv").out))
+        assert (row["name"], row["mac"], row["ip"]) == ("agent", "", told)
+        assert f"no MAC {told}" in tinkbox("hardware", "get", "agent").out or not interfaces
+    monkeypatch.setenv("TINKBOX_FORMAT", "tink")
+    machines.answers["GET /v1/hardware?sort=name"] = machines.answers["GET /v1/hardware"] = [
+        {**MACHINE, **WITHOUT_MAC, "interfaces": []}
+    ]
+    assert MACHINE_ID in tink("hardware", "list").out
+
+
 @pytest.fixture
 def five_minutes_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(printable, "now", lambda: datetime(2020, 7, 8, 15, 22, 3, tzinfo=UTC))

@@ -1,5 +1,6 @@
 """`tinkbox image`."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,7 +57,10 @@ def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, images: FakeApplianc
     failed = tinkbox("image", "load", str(tmp_path / "no.tar"))
     assert (failed.status, failed.err) == (
         1,
-        f"tinkbox: no file {tmp_path}/no.tar: name an archive that `docker save` or `tinkbox image fetch --save` made\n",
+        (
+            f"tinkbox: no file {tmp_path}/no.tar: name an archive that `docker save` or `tinkbox image save` made, "
+            "or the folder of an `image export`\n"
+        ),
     )
     assert images.asked == []
 
@@ -71,10 +75,19 @@ def test_the_list_names_images_as_templates_do(
         [f"tools/old@{DIGEST}", "artifact", "7" * 12, "12", "bytes", "3d"],
     ]
     assert (
-        f"hello-world:v1,container,{DIGEST},4096,2020-07-08T15:17:02+00:00\n"
+        f"hello-world:v1,container,{DIGEST},4096,2020-07-08T15:17:02+00:00,\n"
         in tinkbox("image", "list", "-o", "csv").out
     )
     assert tinkbox("image", "list", "-q").out == f"hello-world:v1\ntools/old@{DIGEST}\n"
+
+
+def test_the_list_marks_what_is_damaged(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    problem = "damaged, 1 of its blobs are gone: push or load it again"
+    images.answers["GET /v1/images?sort=name"] = [{**IMAGES[0], "problem": problem}, {**IMAGES[1], "problem": ""}]
+    lines = tinkbox("image", "list", "--no-headers").out.splitlines()
+    assert ["container, damaged" in line for line in lines] == [True, False]
+    assert problem in tinkbox("image", "list", "-o", "wide").out
+    assert f'container,{DIGEST},4096,2020-07-08T15:17:02+00:00,"{problem}"' in tinkbox("image", "list", "-o", "csv").out
 
 
 def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeAppliance) -> None:
@@ -92,3 +105,42 @@ def test_how_many_archives_are_loaded_is_told_to_who_reads_no_longer(
     piped()()
     ended = tinkbox("image", "load", str(tmp_path / "a.tar"), str(tmp_path / "b.tar"))
     assert (ended.status, ended.err) == (141, "tinkbox: 1 of 2 archives was loaded\n")
+
+
+ROOM = {"blobs": 61, "size": 3 << 30, "incoming": 0, "free": 5 << 20, "reserve": 1 << 30, "most": None}
+
+
+def test_a_list_ends_with_what_images_take(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    images.answers["GET /v1/images/room"] = ROOM
+    listed = tinkbox("image", "list")
+    assert (listed.status, listed.err) == (0, "61 blobs: 3GiB, room for 5MiB more\n")
+    images.answers["GET /v1/images/room"] = {**ROOM, "most": 4 << 30}
+    assert "61 blobs: 3GiB of 4GiB (images.most), room for 5MiB more\n" in tinkbox("image", "list").err
+    for words in (("-q",), ("-o", "json"), ("-o", "csv")):
+        assert tinkbox("image", "list", *words).err == ""
+
+
+def test_an_earlier_appliance_tells_of_no_room(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    listed = tinkbox("image", "list")
+    assert (listed.status, listed.err) == (0, "")
+
+
+def test_what_stays_of_a_deleted_image_is_told(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    note = {"text": "x:v1 was deleted, and the image stays as x:v2", "line": None, "key": ""}
+    images.answers["DELETE /v1/images?reference=x:v1"] = {"notes": [note]}
+    deleted = tinkbox("image", "delete", "x:v1")
+    assert (deleted.status, deleted.out) == (0, "Deleted Image:  x:v1\n")
+    assert deleted.err == "tinkbox: x:v1 was deleted, and the image stays as x:v2\n"
+
+
+def test_room_is_freed_or_it_is_told_how_much_that_would_be(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    note = {"text": "2 blobs of 1MiB: kept", "line": None, "key": ""}
+    answer = {"dry_run": False, "freed": {"blobs": 61, "size": 3 << 30}, "notes": [note]}
+    appliance.answers = {"POST /v1/images/gc": answer}
+    freed = tinkbox("image", "gc")
+    assert (freed.status, freed.out) == (0, "Freed:  61 blobs of 3GiB\n")
+    assert freed.err == "tinkbox: 2 blobs of 1MiB: kept\n"
+    assert tinkbox("image", "gc", "--dry-run").out == "Would Free:  61 blobs of 3GiB\n"
+    assert json.loads(tinkbox("image", "gc", "-o", "json").out) == answer
+    assert "freed:" in tinkbox("image", "gc", "-o", "yaml").out
+    assert [json.loads(body)["dry_run"] for _, body in appliance.asked] == [False, True, False, False]

@@ -58,7 +58,18 @@ def test_who_may_not_look_is_told_that_actions_and_disks_are_not_shown(
 
 
 def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkbox, rollouts: FakeAppliance) -> None:
-    words = ["-t", "ubuntu", "-l", "rack=r1", "--max-parallel", "2", "--on-failure", "continue"]
+    words = [
+        "-t",
+        "ubuntu",
+        "-l",
+        "rack=r1",
+        "--max-parallel",
+        "2",
+        "--on-failure",
+        "continue",
+        "--require-images",
+        "--strict",
+    ]
     made = tinkbox("workflow", "create", *words, "-r", '{"a": "1"}', "--set", "b=3", "--confirm-wipe", "--yes")
     assert made.status == 0, made.err
     assert made.out.splitlines()[0] == f"Created Rollout:  {ID}"
@@ -72,6 +83,8 @@ def test_several_machines_are_a_rollout_of_exactly_what_was_shown(tinkbox: Tinkb
         "max_parallel": 2,
         "on_failure": "continue",
         "confirm_wipe": True,
+        "require_images": True,
+        "strict": True,
         "dry_run": True,
     }
     kept = {name: value for name, value in looked.items() if name not in ("selector", "dry_run")}

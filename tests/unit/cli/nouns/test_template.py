@@ -38,6 +38,39 @@ def test_creating_prints_the_id_after_two_spaces(tinkbox: Tinkbox, templates: Fa
     assert json.loads(templates.asked[0][1]) == {"name": "hello", "data": "näme: x\n"}
 
 
+def test_a_template_that_is_there_already_is_told_apart(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    templates.answers["POST /v1/templates"] = {
+        "id": TEMPLATE_ID,
+        "created": [],
+        "existing": [{"id": TEMPLATE_ID, "name": "hello"}],
+        "notes": [{"text": "template hello is there already"}],
+    }
+    again = tinkbox("template", "create", "-n", "hello", stdin=b"x")
+    assert (again.status, again.out) == (0, f"Existing Template:  {TEMPLATE_ID}\n")
+    assert again.err == "tinkbox: template hello is there already\n"
+
+
+def test_images_are_required_where_that_is_said(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    assert tinkbox("template", "validate", "--require-images", stdin=b"x").status == 0
+    assert json.loads(templates.asked[-1][1]) == {"data": "x", "require_images": True}
+
+
+def test_strict_is_asked_for_and_notes_are_told(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    note = {"text": "unknown key args is ignored", "line": 7, "key": "tasks[0].actions[0].args"}
+    for answer in ("POST /v1/templates", f"PUT /v1/templates/{TEMPLATE_ID}"):
+        templates.answers[answer] = {"id": TEMPLATE_ID, "notes": [note]}
+    templates.answers["POST /v1/templates/validate"] = {"verdicts": [], "notes": [note]}
+    for words in (("create", "-n", "x"), ("update", TEMPLATE_ID), ("validate",)):
+        told = tinkbox("template", *words, "--strict", stdin=b"text")
+        assert (told.status, told.err) == (
+            0,
+            "tinkbox: line 7, tasks[0].actions[0].args: unknown key args is ignored\n",
+        )
+        assert json.loads(templates.asked[-1][1])["strict"] is True
+        tinkbox("template", *words, stdin=b"text")
+        assert "strict" not in json.loads(templates.asked[-1][1])
+
+
 def test_the_list_has_names_and_ages(
     tinkbox: Tinkbox, templates: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,14 @@ def test_a_persons_word_that_disks_may_go_is_passed_on_and_nobody_elses(
             assert json.loads(workflows.asked[-1][1]).get("confirm_wipe") is confirmed
 
 
+def test_images_are_required_of_a_new_workflow_where_that_is_said(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    for words, stdin in ((("-t", TEMPLATE_ID, "-r", "{}"), b""), (("-f", "-"), b"kind: Workflow")):
+        for required in (True, None):
+            tinkbox("workflow", "create", *words, *(("--require-images", "--strict") if required else ()), stdin=stdin)
+            sent = json.loads(workflows.asked[-1][1])
+            assert (sent.get("require_images"), sent.get("strict")) == (required, required)
+
+
 def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path) -> None:
     workflows.answers["POST /v1/workflows"] = {
         "id": "1",
@@ -86,6 +94,26 @@ def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: Fa
         assert created.out == "Created Workflow:  1\nCreated Workflow:  2\n"
         assert created.err == "tinkbox: line 9, spec.bootOptions.bootMode: not honoured\n"
     assert [json.loads(body) for _, body in workflows.asked] == [{"documents": "kind: Workflow"}] * 2
+
+
+def test_a_workflow_that_is_there_already_is_told_apart_and_its_id_is_printed(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    workflows.answers["POST /v1/workflows"] = {
+        "id": "1",
+        "created": [{"id": "2", "name": "b"}],
+        "existing": [{"id": "1", "name": "a"}],
+        "notes": [{"line": 4, "key": "metadata.name", "text": "workflow a is there already"}],
+    }
+    again = tinkbox("workflow", "create", "-f", "-", stdin=b"kind: Workflow")
+    assert (again.status, again.out) == (0, "Created Workflow:  2\nExisting Workflow:  1\n")
+    assert again.err == "tinkbox: line 4, metadata.name: workflow a is there already\n"
+    assert tinkbox("workflow", "create", "-f", "-", "-o", "name", stdin=b"kind: Workflow").out == "2\n1\n"
+    assert "again" not in json.loads(workflows.asked[-1][1])
+    tinkbox("workflow", "create", "-f", "-", "--again", stdin=b"kind: Workflow")
+    assert json.loads(workflows.asked[-1][1]) == {"documents": "kind: Workflow", "again": True}
+    wrong = tinkbox("workflow", "create", "-t", "t", "node1", "--again")
+    assert (wrong.status, "--again is for documents: -t makes another workflow each time" in wrong.err) == (2, True)
 
 
 def test_a_workflow_is_created_with_breakpoints(tinkbox: Tinkbox, workflows: FakeAppliance, tmp_path: Path) -> None:
@@ -487,6 +515,15 @@ def test_what_succeeded_needs_no_explanation(tink: Tinkbox, workflows: FakeAppli
 def test_every_state_of_an_action_has_its_word(tink: Tinkbox, workflows: FakeAppliance, state: State) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**STATE, "current_action_state": state}
     assert rows(tink("workflow", "state", WORKFLOW_ID).out)[6][1].startswith("ACTION_")
+
+
+def test_parameters_of_any_kind_are_shown_as_json(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}"] = {
+        **WORKFLOW,
+        "devices": {"a": "x" * 60, "n": 3, "m": {"k": [None]}},
+    }
+    shown = tinkbox("workflow", "get", WORKFLOW_ID, "--format", "csv").out
+    assert '""n"": 3, ""m"": {""k"": [null]}' in shown
 
 
 def test_in_csv_the_state_is_one_line_of_plain_values(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:

@@ -1,15 +1,17 @@
 """`tinkbox workflow data`."""
 
 import base64
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, MACHINE_ID, WORKFLOW_ID
 
 Tinkbox = Callable[..., Printed]
-DATA = {
+DATA: dict[str, Any] = {
     "version": 3,
     "at": AT,
     "worker": MACHINE_ID,
@@ -59,6 +61,15 @@ def test_metadata_has_the_words_of_2020_and_leaves_the_content_out(tinkbox: Tink
     ]  # fmt: skip
     assert (printed["version"], printed["size"]) == (3, 4096)
     assert printed["files"][0] == {"path": "data", "mode": 420, "size": 8}
+
+
+def test_the_digest_is_that_of_the_file_data(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:
+    digest = hashlib.sha256(b'{"a": 1}').hexdigest()
+    data_answer(appliance, {**DATA, "files": [{**DATA["files"][0], "sha256": digest}]})
+    printed = json.loads(tinkbox("workflow", "data", WORKFLOW_ID, "-m").out)
+    assert (printed["sha256"], printed["files"][0]["sha256"]) == (digest, digest)
+    assert tinkbox("workflow", "data", WORKFLOW_ID, "--save", str(tmp_path / "saved")).status == 0
+    assert hashlib.sha256((tmp_path / "saved" / "data").read_bytes()).hexdigest() == printed["sha256"]
 
 
 def test_the_list_names_every_file_of_every_version(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

@@ -21,6 +21,7 @@ from tinkbox.engine.doctor.permission_rules import (
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.netboot import Netboot
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
@@ -70,6 +71,7 @@ def test_a_machine_that_a_quota_left_out_is_told_which(why: Silence, key: str) -
     [
         ({"interface": replace(KNOWN, dhcp=False)}, "no dhcp"),
         ({"interface": replace(KNOWN, allow_pxe=False)}, "allow_pxe: false"),
+        ({"interface": replace(KNOWN, netboot=Netboot(file="ztp.cfg"))}, "sends it to another boot server"),
         ({"ticket": False}, "no workflow waits for it"),
     ],
 )
@@ -84,6 +86,8 @@ def test_who_may_boot_or_was_answered_is_permitted() -> None:
     assert not list(not_permitted(case(asked(0), ticket=False, installed=True)))
     assert not list(not_permitted(case(asked(0), *answered(1), ticket=False)))
     assert not list(not_permitted(case(ticket=False)))
+    scripted = replace(KNOWN, netboot=Netboot(script="shell\n"))
+    assert not list(not_permitted(case(asked(0), interface=scripted, ticket=False)))
     assert not list(not_permitted(case(asked(0), interface=None, ticket=False)))
 
 

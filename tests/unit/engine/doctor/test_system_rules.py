@@ -22,6 +22,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.inventory import Disk, Inventory
+from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Sighting
 
 MIB = 1 << 20
@@ -56,6 +57,11 @@ def test_an_osie_is_needed_for_the_machines_architecture() -> None:
     assert not list(no_osie(case()))
     assert not list(no_osie(case(interface=arm, ticket=False)))
     assert list(no_osie(case(interface=arm, surveyed=True)))
+    for own in (
+        Netboot(script_url="http://lab/x"),
+        Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i")),
+    ):
+        assert not list(no_osie(case(interface=replace(arm, netboot=own))))
 
 
 def test_both_ramdisks_must_fit_into_the_memory() -> None:

@@ -129,17 +129,15 @@ def test_what_is_not_honoured_is_named_and_taken_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("disks", "disk"), "line 7, spec.disk: unknown key disk; did you mean disks?"),
-        (("lease_time", "leaseTime"), "line 17, spec.interfaces[0].dhcp.leaseTime: unknown key leaseTime; did you mean lease_time?"),
         (("lease_time: 86400", "lease_time: long"), "line 17, spec.interfaces[0].dhcp.lease_time: expected a number"),
         (("allowPXE: true", "allowPXE: maybe"), "spec.interfaces[0].netboot.allowPXE: expected true or false"),
-        (("- 1.1.1.1", "- dns.example"), "line 20, spec.interfaces[0].dhcp.name_servers: invalid ip: 'dns.example'"),
         (("mac: 52:54:00:12:34:56", "mac: 52:54"), "line 18, spec.interfaces[0].dhcp.mac: invalid mac"),
         (("mac: 52:54:00:12:34:56", "hostname: x"), "key hostname is given twice"),
         (("  name: machine1\n", ""), "metadata.name: a name is required"),
-        (("v1alpha1", "v1alpha2"), "line 1, apiVersion: tinkerbell.org/v1alpha2 is not read: only tinkerbell.org/v1alpha1 is"),
-        (("uefi: true", "boot_file_name: ztp.cfg"), "dhcp.boot_file_name: not supported: this machine would get tinkbox's own loader"),
-        (("allowWorkflow: true", "ipxe: {contents: '#!ipxe'}"), "netboot.ipxe.contents: not supported: this machine would boot the OSIE"),
+        (("v1alpha1", "v1beta1"), "line 1, apiVersion: tinkerbell.org/v1beta1 of Hardware is not read: write it as tinkerbell.org/v1alpha1"),
+        (("uefi: true", "boot_file_name: ztp-ä.cfg"), "line 21, spec.interfaces[0].dhcp.boot_file_name: expected at most 253 letters"),
+        (("allowWorkflow: true", "ipxe: {url: 'nfs://lab/x'}"), "netboot.ipxe.url: expected a URL of http, https or tftp"),
+        (("allowWorkflow: true", "osie: {kernelParams: ['a;b', 'c$d']}"), "netboot.osie.kernelParams: 'c$d' has what a boot loader takes for its own"),
         (("    - dhcp:", "    - dhcp: []\n    - dhcp:"), "line 10, spec.interfaces[0].dhcp: expected keys with values"),
     ],
 )  # fmt: skip
@@ -149,13 +147,21 @@ def test_what_cannot_be_is_refused_with_its_line(change: tuple[str, str], said: 
     assert any(said in problem for problem in found), found
 
 
+def test_what_is_not_honoured_of_an_interface_is_told_with_its_line() -> None:
+    (machine,), notes = take_hardware(HARDWARE.replace("- 1.1.1.1", "- dns.example", 1))
+    key = "spec.interfaces[0].dhcp.name_servers"
+    (note,) = [each for each in notes if each.key == key]
+    assert (note.line, note.text) == (20, "'dns.example' is no IP address, which a name server needs: left out")
+    assert machine.interfaces[0].mac
+
+
 def test_all_problems_of_all_documents_are_listed_at_once() -> None:
-    wrong = HARDWARE.replace("disks", "disk").replace("52:54:00:12:34:56", "zz")
+    wrong = HARDWARE.replace("  disks:", "  disks: x\n  more:").replace("52:54:00:12:34:56", "zz")
     assert [problem.split(",")[0] for problem in problems_of(f"{wrong}---\n{wrong}")] == [
         "line 7",
-        "line 18",
-        "line 32",
-        "line 43",
+        "line 19",
+        "line 33",
+        "line 45",
     ]
 
 
@@ -171,8 +177,14 @@ def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> No
         "line 9, spec.bootOptions.bootMode",
         "line 9, spec.bootOptions.isoURL",
     ]
-    assert "a workflow cannot wait" in problems_of(f"{WORKFLOW}  disabled: true\n", "Workflow")[0]
+    assert "a workflow cannot be held back" in problems_of(f"{WORKFLOW}  disabled: true\n", "Workflow")[0]
     assert take(f"{WORKFLOW}  disabled: false\n", "Workflow").notes == ()
+    annotated = WORKFLOW.replace("namespace: tink}", "namespace: tink, annotations: {tinkerbell.org/disabled: ''}}")
+    assert annotated != WORKFLOW
+    assert "metadata.annotations: not supported: tinkerbell.org/disabled" in problems_of(annotated, "Workflow")[0]
+    metadata = "metadata: {name: x, annotations: {tinkerbell.org/disabled: ''}}"
+    of_v1alpha2 = f"apiVersion: tinkerbell.org/v1alpha2\nkind: Workflow\n{metadata}\nspec: {{tasks: []}}\n"
+    assert any("not supported: tinkerbell.org/disabled" in str(each) for each in read_all(of_v1alpha2).problems)
 
 
 def test_a_file_that_would_take_long_to_read_is_refused() -> None:
@@ -184,15 +196,38 @@ def test_a_file_that_would_take_long_to_read_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("lables: {rack: r1}", "metadata.lables: unknown key lables; did you mean labels?"),
-        ("label: {rack: r1}", "metadata.label: unknown key label; did you mean labels?"),
-        ("annotation: {a: b}", "metadata.annotation: unknown key annotation; did you mean annotations?"),
+        ("lables: {rack: r1}", "metadata.lables: unknown key lables is ignored; did you mean labels?"),
+        ("label: {rack: r1}", "metadata.label: unknown key label is ignored; did you mean labels?"),
+        ("annotation: {a: b}", "metadata.annotation: unknown key annotation is ignored; did you mean annotations?"),
     ],
 )
-def test_a_slip_in_the_metadata_is_refused_with_what_was_meant(kind: str, wrong: str, said: str) -> None:
+def test_an_unknown_key_is_told_with_what_was_meant_and_refused_where_that_is_wanted(
+    kind: str, wrong: str, said: str
+) -> None:
     text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata:\n  name: l1\n  {wrong}\nspec: {{}}\n"
-    assert f"line 5, {said}" in problems_of(text, kind)
-    assert f"line 5, {said}" in [str(each) for each in read_all(text).problems]
+    assert [str(each) for each in take(text, kind).notes] == [f"line 5, {said}"]
+    assert [str(each) for each in read_all(text).notes] == [f"line 5, {said}"]
+    with pytest.raises(Invalid) as refusal:
+        take(text, kind, strict=True)
+    assert [str(each) for each in refusal.value.problems] == [f"line 5, {said}"]
+    assert [str(each) for each in read_all(text, strict=True).problems] == [f"line 5, {said}"]
+
+
+def test_an_unknown_field_is_left_out_of_the_document() -> None:
+    text = HARDWARE.replace("lease_time", "leaseTime")
+    (taken,) = take(text, "Hardware").objects
+    assert "leaseTime" not in taken.spec["interfaces"][0]["dhcp"]
+    assert [str(each) for each in take(text, "Hardware").notes] == [
+        "line 17, spec.interfaces[0].dhcp.leaseTime: unknown key leaseTime is ignored; did you mean lease_time?"
+    ]
+
+
+def test_documents_are_yaml_as_go_reads_it() -> None:
+    text = f"\ufeff{WORKFLOW}".replace("kind: Workflow", "kind:\tWorkflow\t# c")
+    assert has_objects(text)
+    assert [each.name for each in take(text, "Workflow").objects] == [
+        each.name for each in take(WORKFLOW, "Workflow").objects
+    ]
 
 
 def test_an_annotation_of_our_own_that_means_nothing_is_refused_and_others_are_free() -> None:

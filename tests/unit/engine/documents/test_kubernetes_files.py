@@ -17,6 +17,7 @@ from tinkbox.engine.documents.kubernetes import (
 )
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.errors import Invalid
+from tinkbox.model.kubernetes import versions_of
 
 MACHINE = (
     "apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata: {name: a}\nspec: {interfaces: [{dhcp: {mac: x}}]}\n"
@@ -52,10 +53,25 @@ def test_what_is_kubernetes_own_is_left_out_and_told(version: str) -> None:
 @pytest.mark.parametrize(
     ("group", "kind"), [("bmc.", "Machine"), ("bmc.", "Job"), ("bmc.", "Task"), ("", "WorkflowRuleSet")]
 )
-def test_what_tinkerbell_has_beside_is_left_out_and_told(group: str, kind: str) -> None:
-    read = read_all(f"apiVersion: {group}tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata: {{name: x}}\n---\n{MACHINE}")
-    assert ([each.kind for each in read.objects], read.problems) == (["Hardware"], ())
-    assert str(read.notes[0]) == f"line 1: {kind} x of {group}tinkerbell.org has no use here, and is left out"
+def test_what_tinkerbell_has_beside_is_read_and_no_other_version_of_it(group: str, kind: str) -> None:
+    text = f"apiVersion: {group}tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{}}\n"
+    read = read_all(f"{text}---\n{MACHINE}")
+    shape = f"bmc {kind}" if group else kind
+    assert ([each.kind for each in read.objects], read.problems) == ([shape, "Hardware"], ())
+    (found,) = problems(text.replace("v1alpha1", "v1"))
+    assert found == (
+        f"line 1, apiVersion: {group}tinkerbell.org/v1 of {kind} is not read: write it as "
+        + " or ".join(f"{group}tinkerbell.org/{each}" for each in versions_of(f"{group}tinkerbell.org", kind))
+    )
+
+
+@pytest.mark.parametrize("kind", ["WorkflowRuleSet", "Policy"])
+def test_a_command_of_another_kind_leaves_it_to_apply(kind: str) -> None:
+    version = "v1alpha2" if kind == "Policy" else "v1alpha1"
+    taken = take(
+        f"apiVersion: tinkerbell.org/{version}\nkind: {kind}\nmetadata: {{name: x}}\n---\n{MACHINE}", "Hardware"
+    )
+    assert str(taken.notes[0]) == f"line 1: {kind} x is left for `tinkbox apply`"
 
 
 @pytest.mark.parametrize("text", ["- {id: x, name: node7, labels: {}}\n", '{"id": "x", "name": "hello"}'])
@@ -90,7 +106,7 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
         ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown"),
         ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown"),
         ("apiVersion: v1\n", "kind: (none) of v1 is unknown"),
-        ("apiVersion: tinkerbell.org/v1beta1\nkind: Hardware\nmetadata: {name: x}\n", "only tinkerbell.org/v1alpha1 is"),
+        ("apiVersion: tinkerbell.org/v1beta1\nkind: Hardware\nmetadata: {name: x}\n", "write it as tinkerbell.org/v1alpha1 or tinkerbell.org/v1alpha2"),
         ("name: x\n", "neither a Kubernetes document"),
         ("- 1\n", "neither a Kubernetes document"),
         ("[]", "neither a Kubernetes document"),

@@ -155,7 +155,7 @@ def test_a_restart_policy_is_written_as_in_compose(text: str, policy: RestartPol
         ("labels: {team: [a]}", "labels.team: expected text"),
         ("volumes: ['/a:/workflow']", "volumes: '/a:/workflow': /workflow is the service's own folder"),
         ("volumes: ['/a://x/../workflow/b:ro']", "volumes: '/a://x/../workflow/b:ro': /workflow is the service's own folder"),
-        ("volumes: ['/a:/']", "volumes: '/a:/': /workflow is the service's own folder"),
+        ("volumes: ['/a:/']", "volumes: '/a:/': the path in the container can't be /"),
         ("healthcheck: often", "healthcheck: expected keys with values: test, interval"),
         ("healthcheck: {tst: a}", "healthcheck.tst: unknown key tst; did you mean test?"),
         ("healthcheck: {test: [curl, x]}", 'healthcheck.test: expected a text for the shell, ["CMD", "word", ...]'),

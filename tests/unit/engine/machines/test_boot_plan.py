@@ -7,6 +7,7 @@ import pytest
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, dhcp_plan, netboot_plan, parked_reason
 from tinkbox.model.boot import Boot, Stage, Supply
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.netboot import Netboot, OwnOsie
 
 MAC = MacAddress("08:00:27:00:00:01")
 
@@ -15,6 +16,19 @@ SUPPLY = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=True)
 
 
 NOT_YET = replace(SUPPLY, ready=False, standing="service boot is starting")
+
+
+SCRIPTED, FROM_URL = Netboot(script="shell\n"), Netboot(script_url="http://lab/x.ipxe")
+
+
+OTHER_OSIE = Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i"))
+
+
+PARAMETERS = Netboot(kernel_parameters=("quiet",))
+
+
+def with_own(known: BootFacts, own: Netboot) -> BootFacts:
+    return replace(known, interface=replace(known.interface, netboot=own))
 
 
 def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
@@ -44,14 +58,52 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
         (facts(installed=True, supply=SUPPLY), Boot.LOCAL_DISK),
         (facts(supply=NOT_YET), None),
         (facts(ticket=True, supply=SUPPLY, allow_pxe=False), None),
+        (with_own(facts(), SCRIPTED), Boot.OWN_SCRIPT),
+        (with_own(facts(), FROM_URL), Boot.OWN_SCRIPT),
+        (with_own(facts(boots=MAX_BOOTS), SCRIPTED), Boot.OWN_SCRIPT),
+        (with_own(facts(allow_pxe=False), SCRIPTED), None),
+        (with_own(facts(retired=True), SCRIPTED), None),
+        (with_own(facts(installed=True), SCRIPTED), Boot.LOCAL_DISK),
+        (with_own(facts(ticket=True), SCRIPTED), Boot.OWN_SCRIPT),
+        (with_own(facts(ticket=True, installed=True), SCRIPTED), Boot.OWN_SCRIPT),
+        (with_own(facts(ticket=True, left=True), SCRIPTED), Boot.LOCAL_DISK),
+        (with_own(facts(ticket=True, boots=MAX_BOOTS), SCRIPTED), Boot.PARKED),
+        (with_own(facts(ticket=True, supply=SUPPLY), SCRIPTED), Boot.WORKFLOW),
+        (with_own(facts(ticket=True, supply=NOT_YET), SCRIPTED), Boot.WAITING),
+        (with_own(facts(), OTHER_OSIE), None),
+        (with_own(facts(installed=True), OTHER_OSIE), Boot.LOCAL_DISK),
+        (with_own(facts(ticket=True), OTHER_OSIE), Boot.OWN_OSIE),
+        (with_own(facts(ticket=True), PARAMETERS), Boot.OSIE),
     ],
 )
 def test_the_seeds_rule(known: BootFacts, boot: Boot | None) -> None:
     plan = dhcp_plan(known, netboots=True)
     assert (plan.boot if plan else None) is boot
     installed = dhcp_plan(known, netboots=False)
+    if known.retired:
+        assert installed is None
+        return
     assert installed is not None
     assert installed.boot is Boot.NOTHING
+
+
+@pytest.mark.parametrize("own", [Netboot(server_name="172.30.0.9"), Netboot(file="ztp.cfg")])
+@pytest.mark.parametrize("known", [facts(), facts(ticket=True), facts(installed=True), facts(allow_pxe=False)])
+def test_machine_that_boots_from_another_server_is_sent_there_and_finds_nothing_here(
+    known: BootFacts, own: Netboot
+) -> None:
+    known = with_own(known, own)
+    firmware, system = dhcp_plan(known, netboots=True), dhcp_plan(known, netboots=False)
+    assert firmware is not None
+    assert system is not None
+    assert (firmware.boot, system.boot) == (Boot.ELSEWHERE, Boot.NOTHING)
+    assert netboot_plan(known) is None
+    assert dhcp_plan(replace(known, retired=True), netboots=True) is None
+
+
+def test_plan_tells_whether_a_worker_is_to_work_on_the_machine() -> None:
+    told = [dhcp_plan(with_own(facts(ticket=each), SCRIPTED), netboots=True) for each in (True, False)]
+    assert [each.ticket for each in told if each] == [True, False]
 
 
 @pytest.mark.parametrize("netboots", [True, False])

@@ -134,3 +134,45 @@ def test_labels_stand_in_todays_documents_too() -> None:
     assert (changed.labels, changed.document) == ({"rack": "r1"}, of_2020().document)
     declared = edited(of_2020(labels={"-not": "one"}), Edit(labels=change)).document
     assert declared == {**of_2020().document, "labels": {"rack": "r1"}}, "those that it has, and none that may not be"
+
+
+def without_mac(**spec: Any) -> Hardware:
+    return hardware_from_document({"kind": "Hardware", "metadata": {"name": "node1"}, "spec": spec})
+
+
+@pytest.mark.parametrize("spec", [{"agentID": "agent-7"}, {"interfaces": [{"dhcp": {"hostname": "node1"}}]}])
+def test_a_machine_without_a_mac_is_renamed_and_gets_its_first_card(spec: dict[str, Any]) -> None:
+    hardware = without_mac(**spec)
+    assert edited(hardware, Edit()) == hardware
+    assert edited(hardware, Edit(name="node2")).name == "node2"
+    reserved = Reservation(address=IPv4Interface("172.30.0.11/24"))
+    made = edited(hardware, Edit(added_macs=(FIRST, SECOND), reservation=reserved, name="node2"))
+    assert [each.mac for each in made.interfaces] == [FIRST, SECOND]
+    (first, *_) = made.interfaces
+    assert (str(first.address), first.hostname, first.allow_pxe) == ("172.30.0.11", "node2", True)
+    with pytest.raises(Invalid, match="no MAC to which an address could be given: give one with --add-mac"):
+        edited(hardware, Edit(reservation=reserved))
+    with pytest.raises(Invalid, match="is no card of this machine: it has none"):
+        edited(hardware, Edit(removed_macs=(FIRST,)))
+
+
+def test_the_card_that_is_shown_is_changed_behind_an_interface_without_a_mac() -> None:
+    hardware = without_mac(interfaces=[None, {"dhcp": {"hostname": "bmc"}}, {"dhcp": {"mac": FIRST}}])
+    renamed = edited(hardware, Edit(name="node2"))
+    assert [(each or {}).get("dhcp") for each in renamed.document["spec"]["interfaces"]] == [
+        None,
+        {"hostname": "bmc"},
+        {"mac": FIRST, "hostname": "node2"},
+    ]
+    with pytest.raises(Invalid, match="one card at least"):
+        edited(hardware, Edit(removed_macs=(FIRST,)))
+
+
+def test_an_address_of_ipv4_takes_the_place_of_one_of_ipv6() -> None:
+    ip = {"address": "2001:db8::5", "netmask": "64", "gateway": "2001:db8::1", "family": 6}
+    hardware = without_mac(interfaces=[{"dhcp": {"mac": FIRST, "ip": ip}}])
+    made = edited(hardware, Edit(reservation=Reservation(address=IPv4Interface("172.30.0.11/24"))))
+    assert made.document["spec"]["interfaces"][0]["dhcp"]["ip"] == {
+        "address": "172.30.0.11",
+        "netmask": "255.255.255.0",
+    }

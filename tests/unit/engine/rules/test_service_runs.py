@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.engine.rules.service_runs import noted, passed, told_to_end
-from tinkbox.model.services import Phase, Standing
+from tinkbox.model.services import MAX_RESTARTS, Phase, Restarted, Standing
 
 ENDED = ("EXITED", "FAILED", "STOPPED")
 
@@ -93,7 +93,7 @@ def test_however_reports_are_lost_doubled_and_late_an_end_stays_and_what_is_over
 
 
 def told(before: Standing, after: Standing, *, first_ready: bool = False) -> list[str]:
-    return [phase.value for phase in passed(before, after, first_ready=first_ready)]
+    return [phase.value for phase, _ in passed(before, after, first_ready=first_ready)]
 
 
 def test_every_phase_is_told_once() -> None:
@@ -107,5 +107,33 @@ def test_what_a_host_came_through_meanwhile_is_told_as_well() -> None:
     assert told(stands("STARTING"), stands("READY"), first_ready=True) == ["READY"]
     assert told(stands("READY"), stands("READY", restarts=1)) == ["RESTARTING", "READY"]
     assert told(stands("READY"), stands("RESTARTING", restarts=1)) == ["RESTARTING"]
-    assert told(stands("RESTARTING"), stands("STARTING", restarts=1)) == ["STARTING"]
+    assert told(stands("RESTARTING"), stands("STARTING", restarts=1)) == ["RESTARTING", "STARTING"]
+    assert told(stands("RESTARTING", restarts=1), stands("STARTING", restarts=1)) == ["STARTING"]
     assert told(stands("READY", restarts=1), stands("READY", restarts=1, message="x")) == []
+
+
+def test_each_restart_is_told_once_and_in_order() -> None:
+    ends = tuple(Restarted(number=number, exit_code=number, message=f"end {number}") for number in (1, 2, 3))
+    second = stands("RESTARTING", restarts=2, exit_code=2, message="end 2", tail=("last",), restarted=ends[:2])
+    found = passed(stands("RESTARTING", restarts=1), second, first_ready=False)
+    assert found == [(Phase.RESTARTING, second)]
+    third = stands("FAILED", restarts=3, exit_code=9, message="over", restarted=ends)
+    found = passed(stands("STARTING"), third, first_ready=False)
+    assert [(phase, stood.restarts, stood.exit_code, stood.message) for phase, stood in found] == [
+        (Phase.RESTARTING, 1, 1, "end 1"),
+        (Phase.RESTARTING, 2, 2, "end 2"),
+        (Phase.RESTARTING, 3, 3, "end 3"),
+        (Phase.FAILED, 3, 9, "over"),
+    ]
+    # A host of an earlier release tells of the newest alone.
+    old = passed(stands("READY"), stands("RESTARTING", restarts=2, message="x"), first_ready=False)
+    assert [(stood.restarts, stood.message) for _, stood in old] == [(1, ""), (2, "x")]
+
+
+def test_a_host_that_counts_nonsense_fills_no_history() -> None:
+    assert len(passed(stands("READY"), stands("READY", restarts=2**60), first_ready=False)) == MAX_RESTARTS + 1
+
+
+def test_restarts_that_are_told_again_are_no_news() -> None:
+    before = stands("READY", restarts=1)
+    assert noted(before, replace(before, restarted=(Restarted(number=1, message="x"),)), over=False) is None

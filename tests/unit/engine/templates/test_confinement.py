@@ -14,8 +14,10 @@ import pytest
 from tests.everybodys_checkout import BEFORE, PYTHON
 from tinkbox.confinement.giving_up import CONFINED, REFUSED
 from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
+from tinkbox.engine.templates.surroundings import ZONES
 
 ROOT = Path(__file__).parents[4]
+MOMENT = "2026-07-30T15:10:10.123456+00:00"
 # What a template that broke out of Jinja2's sandbox and Python would try, by the number of the error.
 LOOK = """
 import ctypes, json, os, socket, subprocess, sys
@@ -90,7 +92,7 @@ def test_a_confined_process_can_only_compute(by: list[str]) -> None:
 def test_root_that_may_not_become_another_user_is_not_taken_for_confined() -> None:
     """As under a unit that leaves root three capabilities: nothing is rendered, and the reason is told."""
     before = ["setpriv", "--bounding-set", "-all,+net_raw,+net_bind_service,+net_admin", "--inh-caps", "-all"]
-    answer = said({"dialect": "JINJA", "text": "{{ a }}", "data": [{"a": "x"}]}, before)
+    answer = said({"dialect": "JINJA", "moment": MOMENT, "text": "{{ a }}", "data": [{"a": "x"}]}, before)
     assert answer.startswith(REFUSED)
     assert b"User=" in answer
 
@@ -103,7 +105,7 @@ def said(request: object, before: Sequence[str] = ()) -> bytes:
 
 
 def test_it_answers_with_texts_and_problems_in_their_order() -> None:
-    answer = said({"dialect": "JINJA", "text": "{{ a }}", "data": [{"a": "x"}, {}]})
+    answer = said({"dialect": "JINJA", "moment": MOMENT, "text": "{{ a }}", "data": [{"a": "x"}, {}]})
     assert answer.startswith(CONFINED)
     assert json.loads(answer.removeprefix(CONFINED)) == [
         "x",
@@ -116,11 +118,28 @@ def test_it_answers_with_texts_and_problems_in_their_order() -> None:
     ["{{ 'a' * 10 ** 10 }}", "{{ '%1000000000s' % 1 }}", "{{ '%1000000000s' | format(1) }}", "{{ [0] * 10 ** 9 }}"],
 )
 def test_what_takes_all_memory_is_told_while_there_is_some(text: str) -> None:
-    answer = said({"dialect": "JINJA", "text": text, "data": [{}]})
+    answer = said({"dialect": "JINJA", "moment": MOMENT, "text": text, "data": [{}]})
     assert json.loads(answer.removeprefix(CONFINED)) == [
         {"line": 1, "key": "", "text": "rendering takes too much memory"}
     ]
 
 
+def test_keys_passwords_and_zones_are_there_though_nothing_can_be_opened() -> None:
+    if not ZONES.is_dir():
+        pytest.skip("no time zones on this host: install the package tzdata")
+    go = (
+        '{{ now }} {{ dateInZone "15:04 MST" now "Asia/Tokyo" }} {{ htpasswd "a" "b" | len }} {{ (genCA "x" 1).Key | trunc 31 }} '
+        '{{ genPrivateKey "ed25519" | len }} {{ derivePassword 1 "pin" "a" "b" "c" }} {{ encryptAES "a" "b" | decryptAES "a" }}'
+    )
+    jinja = (
+        "{{ now() }} {{ dateInZone('15:04 MST', now(), 'Asia/Tokyo') }} {{ htpasswd('a', 'b') | length }} {{ genCA('x', 1).Key[:31] }} "
+        "{{ genPrivateKey('ed25519') | length }} {{ derivePassword(1, 'pin', 'a', 'b', 'c') }} {{ encryptAES('a', 'b') | length }}"
+    )
+    expected = "2026-07-30 15:10:10.123456 +0000 UTC 00:10 JST 62 -----BEGIN RSA PRIVATE KEY----- 119 9016"
+    for dialect, text, last in (("GO", go, "b"), ("JINJA", jinja, "44")):
+        answer = said({"dialect": dialect, "text": text, "moment": MOMENT, "data": [{}]})
+        assert json.loads(answer.removeprefix(CONFINED)) == [f"{expected} {last}"]
+
+
 def test_what_takes_all_time_is_ended_by_the_kernel() -> None:
-    assert said({"dialect": "JINJA", "text": "{{ 9 ** (9 ** 9) }}", "data": [{}]}) == CONFINED
+    assert said({"dialect": "JINJA", "moment": MOMENT, "text": "{{ 9 ** (9 ** 9) }}", "data": [{}]}) == CONFINED

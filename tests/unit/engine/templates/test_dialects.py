@@ -31,10 +31,16 @@ FUNCTIONS = {"index", "upper", "title", "print"}
         ("{{/* {% if %} */}}", Dialect.GO, "{{/* {% if %} */}} on line 1"),
         ("{{ if true }}x{{ end }}", Dialect.GO, "{{ if true }} on line 1"),
         ("{{end}}", Dialect.GO, "{{end}} on line 1"),
-        ("{{ index .Hardware.Disks 0 }}", Dialect.GO, None),
+        ("{{ index .Hardware.Disks 0 }}", Dialect.GO, "{{ index .Hardware.Disks 0 }} on line 1"),
         ('{{ "{% if %}" }}', Dialect.GO, None),
-        ("echo ${#list[@]} '{%s}' {{ upper `x` }}", Dialect.GO, None),
-        ("{{ (index .x 0) }}", Dialect.GO, None),
+        ("echo ${#list[@]} '{%s}' {{ upper `x` }}", Dialect.GO, "{{ upper `x` }} on line 1"),
+        ("{{ (index .x 0) }}", Dialect.GO, "{{ (index .x 0) }} on line 1"),
+        ("{{ upper (x) }}{{ (x) }}", Dialect.GO, None),
+        ('{{ "a" | default .x }}', Dialect.GO, '{{ "a" | default .x }} on line 1'),
+        ("{{ not .x }}", Dialect.GO, "{{ not .x }} on line 1"),
+        ("{{ myFunc .x }}", Dialect.GO, "{{ myFunc .x }} on line 1"),
+        ("{{ myFunc .x | upper }}{% if y %}", Dialect.GO, "{{ myFunc .x | upper }} on line 1"),
+        ("{{ x | default('.y $z') }}", Dialect.JINJA, "{{ x | default('.y $z') }} on line 1"),
         ("{{ device_1 }}", Dialect.JINJA, "{{ device_1 }} on line 1"),
         ("{{ index }}{{ device_1 }}", Dialect.JINJA, "{{ device_1 }} on line 1"),
         ("a\n\n{%- for x in y %}", Dialect.JINJA, "{%- for x in y %} on line 3"),
@@ -66,6 +72,91 @@ def test_a_text_in_both_names_the_first_line_of_each() -> None:
         "line 2: {% if x %} is of Jinja2",
         "line 3: {{.a}} is of a Go template",
     ]
+
+
+CLOUD_INIT = """\
+worker: {{.device_1}}
+environment:
+  USER_DATA: |
+    ## template: jinja
+    {% if distro == "debian" %}
+    {# a comment #}
+    - echo ${#list[@]} #}
+    {% endif %}
+command:
+  - |-  # for the shell
+    {%- for x in y %}
+    {{ index .Hardware.Disks 0 }}
+{{- if .more }}
+    {% endfor %}
+{{- end }}
+  - &a >
+    {# folded #}
+  - "{% if quoted %}"
+  - echo {% plain %}  # {# also this #}
+"""
+
+
+def test_jinja_in_a_text_that_a_go_template_embeds_is_text() -> None:
+    found, mark = find_dialect(CLOUD_INIT, FUNCTIONS)
+    assert (found, str(mark)) == (Dialect.GO, "{{.device_1}} on line 1")
+    crlf, _ = find_dialect(CLOUD_INIT.replace("\n", "\r\n"), FUNCTIONS)
+    assert crlf is Dialect.GO
+
+
+def test_a_shells_expansion_is_no_comment_of_jinja() -> None:
+    assert find_dialect("command: [sh, -c, 'echo ${#a[@]} #}']\nb: ${#c}", FUNCTIONS) == (Dialect.GO, None)
+
+
+def test_without_placeholders_an_embedded_text_stays_as_it_is() -> None:
+    text = "worker: 08:00:27:00:00:01\nUSER_DATA: |\n  {% if x %}\n  {# y #}\n"
+    assert find_dialect(text, FUNCTIONS) == (Dialect.GO, None)
+    assert placeholders(text, Dialect.GO) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{% if x %}",
+        "  {% if x %}",
+        "{# x #}",
+        "  - a: |\n      text\n    {% if x %}",
+        "a: b|\n  {% if x %}",
+        "- {% if x %}",
+        "a: {% if x %}b{% endif %}",
+        "  - a: {# x #} b",
+        "a: 5 > 4 |\n  {# x #}",
+    ],
+)
+def test_a_statement_that_begins_a_line_of_the_template_itself_is_of_jinja(line: str) -> None:
+    assert find_dialect(f"a: b\n{line}\n", FUNCTIONS)[0] is Dialect.JINJA
+    with pytest.raises(Invalid, match="mixes two languages"):
+        find_dialect(f"a: {{{{.b}}}}\n{line}\n", FUNCTIONS)
+
+
+@pytest.mark.parametrize("line", ['a: "{% if x %}b{% endif %}"', "a: b{% if x %}c{% endif %}", "- echo {# x #} 'y'"])
+def test_within_a_value_a_statement_counts_where_there_is_no_other_mark(line: str) -> None:
+    assert find_dialect(line, FUNCTIONS)[0] is Dialect.JINJA
+    assert find_dialect(f"{line}\nc: {{{{ x }}}}", FUNCTIONS)[0] is Dialect.JINJA
+    assert find_dialect(f"{line}\nc: {{{{.x}}}}", FUNCTIONS)[0] is Dialect.GO
+
+
+def test_a_jinja_template_stays_one_wherever_its_statements_are() -> None:
+    text = "worker: {{ device_1 }}\nUSER_DATA: |\n  {% for x in y %}\n  {{ x.z }}\n  {% endfor %}\n"
+    assert find_dialect(text, FUNCTIONS)[0] is Dialect.JINJA
+
+
+def test_what_another_program_fills_in_is_said_in_either_language() -> None:
+    assert find_dialect("{{ x }}{% raw %}{{.State}}{% endraw %}", FUNCTIONS)[0] is Dialect.JINJA
+    assert find_dialect('{{.x}}{{ "{{" }} ds.name }}\n{{ "{%" }} if x %}', FUNCTIONS)[0] is Dialect.GO
+    with pytest.raises(Invalid, match="raw") as refusal:
+        find_dialect("{{.x}}{{ ds.name }}", FUNCTIONS)
+    assert '{{ "{{" }}' in str(refusal.value)
+
+
+def test_the_placeholders_of_a_go_template_are_also_those_between_jinjas_braces() -> None:
+    text = "{% if {{.x}} %}{# {{.y}} #}{% raw %}{{.z}}{% endraw %}"
+    assert placeholders(text, Dialect.GO) == [Placeholder(name=name, line=1) for name in "xyz"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +237,26 @@ def test_the_names_of_machines_are_those_of_workers_and_devices() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["{{", "{%", "{#", "{% raw %}", "{%\n", "{{/*", "{{ '", "{% if ", "worker: {{ ", "}}{{.x", "{{x}}{{.x}}"]
+    "piece",
+    [
+        "{{",
+        "{%",
+        "{#",
+        "{% raw %}",
+        "{%\n",
+        "{{/*",
+        "{{ '",
+        "{% if ",
+        "worker: {{ ",
+        "}}{{.x",
+        "{{x}}{{.x}}",
+        "a: |",
+        "a: |\n {# ",
+        "& ",
+        "- ",
+        "\n- - - - |\n{{",
+        "- {#\n#}",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
     text = piece * (256 * 1024 // len(piece))
@@ -184,6 +294,11 @@ def test_any_text_has_a_dialect_or_is_refused(text: str) -> None:
 def test_names_that_a_template_does_not_mention_are_told() -> None:
     text = '# plain\nworker: {{.device_1}}\nx: {{ index . "a-b" }} {% if ver %}y{% endif %}\n'
     assert unmentioned(text, ["device_1", "device", "a-b", "ver", "plain"]) == ["device", "plain"]
+
+
+def test_what_stands_between_jinjas_braces_is_mentioned_in_a_go_template() -> None:
+    text = "{# {{ .a }} #}{% raw %}{{ .b }}{% endraw %}{% if {{ .c }} %}"
+    assert unmentioned(text, ["a", "b", "c", "d"]) == ["d"]
 
 
 def test_words_of_a_template_are_names_and_no_texts() -> None:

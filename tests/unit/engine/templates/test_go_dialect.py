@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.sprig.around import around
 from tinkbox.engine.templates.go_dialect import (
     LIMITS,
     MAX_YAML,
@@ -30,6 +31,23 @@ def test_a_partition_is_named_as_linux_names_it(device: str, number: int, partit
     assert rendered("{{ formatPartition .d .n }}", d=device, n=number) == partition
 
 
+@pytest.mark.parametrize("arguments", ['"/dev/sda" 1.0', '"/dev/sda" (int .float)', '"/dev/sda" ("1" | int)'])
+def test_the_number_of_a_partition_may_be_what_go_makes_an_int(arguments: str) -> None:
+    assert rendered(f"{{{{ formatPartition {arguments} }}}}", float=1.0) == "/dev/sda1"
+
+
+@pytest.mark.parametrize(
+    "arguments", ['"/dev/sda" "1"', '"/dev/sda" .float', '"/dev/sda" 1.5', '"/dev/sda" true', "5 1", '"/dev/sda" .nil']
+)
+def test_a_partition_of_other_kinds_is_refused_as_in_go(arguments: str) -> None:
+    with pytest.raises(Invalid, match="cannot be rendered"):
+        rendered(f"{{{{ formatPartition {arguments} }}}}", float=1.0, nil=None)
+
+
+def test_a_digit_of_another_script_is_no_number_of_a_disk() -> None:
+    assert format_partition("/dev/x\u0661", 1) == "/dev/x\u06611"
+
+
 @pytest.mark.parametrize(
     ("netmask", "length"),
     [
@@ -53,7 +71,7 @@ def test_what_is_no_netmask_is_refused(netmask: str) -> None:
 
 def test_yaml_is_written_in_blocks_and_read_again() -> None:
     value = {"b": [1, {"c": "0644"}], "a": None, "t": "yes", "s": "text"}
-    assert Yaml().write(value) == "a: null\nb:\n- 1\n- c: '0644'\ns: text\nt: 'yes'"
+    assert Yaml().write(value) == 'a: null\nb:\n- 1\n- c: "0644"\ns: text\nt: "yes"'
     assert Yaml().read(Yaml().write(value)) == value
     assert Yaml().write("text") == "text"
     assert rendered('{{ (fromYaml "a: {b: 7}").a.b }}') == "7"
@@ -63,7 +81,16 @@ def test_what_is_there_twice_is_written_twice() -> None:
     assert rendered("{{ $l := list 1 }}{{ toYaml (list $l $l) }}") == "- - 1\n- - 1"
 
 
-@pytest.mark.parametrize("text", ["", "  ", "a: [", "a: 1\na: 2", "&a [*a]"])
+def test_only_the_last_line_end_of_yaml_is_left_out() -> None:
+    assert rendered(r'{{ toYaml "a\n\n" }}.') == "|+\n  a\n."
+
+
+def test_numbers_of_yaml_are_floats_in_go_and_whole_numbers_elsewhere() -> None:
+    assert rendered('{{ printf "%T %v" (fromYaml "0644") (fromYaml "1000000") }}') == "float64 1e+06"
+    assert [type(Yaml(floats=False).read(text)) for text in ("0644", "1.0", "true")] == [int, float, bool]
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "&a [*a]"])
 def test_what_is_no_yaml_is_refused(text: str) -> None:
     with pytest.raises(GoError):
         Yaml().read(text)
@@ -88,13 +115,66 @@ def test_each_rendering_has_all_of_it() -> None:
         assert template.render({"x": "- a\n" * (MAX_YAML // 5)}) == str(MAX_YAML // 5)
 
 
+MACHINE = {
+    "kind": "Hardware",
+    "metadata": {"name": "machine1"},
+    "spec": {
+        "disks": [{"device": "/dev/sda"}],
+        "interfaces": [
+            {"dhcp": {"mac": "08:00:27:00:00:01", "lease_time": 1000000, "ip": {"address": "10.0.0.5"}, "uefi": False}},
+        ],
+        "metadata": {
+            "facility": {"facility_code": "onprem"},
+            "instance": {"storage": {"disks": [{"wipe_table": True}]}},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        (
+            "{{ index .Hardware.Interfaces 0 | toYaml }}",
+            'dhcp:\n  ip:\n    address: 10.0.0.5\n  lease_time: 1000000\n  mac: "08:00:27:00:00:01"',
+        ),
+        (
+            "{{ index .Hardware.Interfaces 0 | toJson }}",
+            '{"dhcp":{"mac":"08:00:27:00:00:01","lease_time":1000000,"ip":{"address":"10.0.0.5"}}}',
+        ),
+        ("{{ (index .Hardware.Interfaces 0).DHCP.IP | toPrettyJson }}", '{\n  "address": "10.0.0.5"\n}'),
+        ("{{ (index .Hardware.Interfaces 0).Netboot | toRawJson }}", "null"),
+        ("{{ (index .Hardware.Interfaces 0).DHCP.NameServers | toJson }}", "null"),
+        ("{{ .Hardware.Metadata.Instance.Storage | toYaml }}", "disks:\n- wipe_table: true"),
+        (
+            "{{ toJson .Hardware }}",
+            (
+                '{"Disks":["/dev/sda"],"Interfaces":[{"dhcp":{"mac":"08:00:27:00:00:01","lease_time":1000000,'
+                '"ip":{"address":"10.0.0.5"}}}],"UserData":"","Metadata":{"instance":{"storage":{"disks":[{"wipe_table":true}]}},'
+                '"facility":{"facility_code":"onprem"}},"VendorData":""}'
+            ),
+        ),
+        ("{{ (index .Hardware.Interfaces 0).DHCP.LeaseTime }}", "1000000"),
+        ("{{ (index .hardware.spec.interfaces 0).dhcp.lease_time }}", "1e+06"),
+        ('{{ printf "%.0f" (index .hardware.spec.interfaces 0).dhcp.lease_time }}', "1000000"),
+        ("{{ (index .hardware.spec.interfaces 0).dhcp.lease_time | int }}", "1000000"),
+        ("{{ eq (index .hardware.spec.interfaces 0).dhcp.lease_time 1e6 }}", "true"),
+        ("{{ .hardware.status }} {{ .hardware.spec.auto }}", "map[] map[]"),
+        ('{{ hasKey (index .hardware.spec.interfaces 0).dhcp "uefi" }}', "false"),
+    ],
+)
+def test_a_machine_is_what_tinkerbell_makes_of_it(text: str, output: str) -> None:
+    # Each of these is what real Go gave with the types of Tinkerbell's api/v1alpha1.
+    assert rendered(text, hardware=MACHINE) == output
+
+
 def test_every_function_of_the_language_has_its_name_known() -> None:
     assert {"index", "printf", "and", "upper", "regexMatch", "formatPartition", "now", "env"} <= NAMES
     assert not set(FUNCTIONS) & set(REFUSED)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_is_not_hermetic_is_refused_with_its_reason(name: str) -> None:
+def test_what_touches_the_world_is_refused_with_its_reason(name: str) -> None:
     with pytest.raises(Invalid) as refusal:
         GoTemplate(f"first\n{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")
     (problem,) = refusal.value.problems
@@ -102,10 +182,16 @@ def test_what_is_not_hermetic_is_refused_with_its_reason(name: str) -> None:
 
 
 def test_where_a_function_is_called_is_known_without_a_search_through_the_text() -> None:
-    # A search for `{{ … now` would take the square of these braces: minutes, for 250 KB.
+    # A search for `{{ … env` would take the square of these braces: minutes, for 250 KB.
     with pytest.raises(Invalid) as refusal:
-        GoTemplate("{{ `" + "{" * 250_000 + "\n` }}{{ now }}")
-    assert "line 2: now" in str(refusal.value.problems[0])
+        GoTemplate("{{ `" + "{" * 250_000 + "\n` }}{{ env }}")
+    assert "line 2: env" in str(refusal.value.problems[0])
+
+
+def test_a_rendering_has_one_moment_and_each_has_its_own_bound_on_slow_work() -> None:
+    template = GoTemplate('{{ now }}|{{ now }}{{ range until 2 }}{{ $x := genPrivateKey "dsa" }}{{ end }}', around())
+    for _ in range(2):
+        assert template.render({}) == "2026-07-30 15:10:10.123456 +0000 UTC|2026-07-30 15:10:10.123456 +0000 UTC"
 
 
 def test_a_template_that_never_ends_is_stopped() -> None:

@@ -5,6 +5,7 @@ import pytest
 from tinkbox.engine.templates.jinja_dialect import render_each
 from tinkbox.gotemplate import GoError
 from tinkbox.model.errors import Problem
+from tinkbox.sprig import FUNCTIONS
 
 DATA = {"device_1": "08:00:27:00:00:01", "hardware": {"spec": {"disks": []}}}
 
@@ -34,6 +35,20 @@ def rendered(text: str, most: int = 1000) -> str:
 )
 def test_a_template_is_filled(text: str, result: str) -> None:
     assert rendered(text) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ semver('v1.2.3').Major }} {{ semver('v1.2.3') }}", "1 1.2.3"),
+        ("{{ [semver('1')] }}", "[*semver.Version(1.0.0)]"),
+        ("{{ duration(95) }} {{ trunc(add(1, 2), 'abcdef') }} {{ add(1, 2) * 2 }}", "1m35s abc 6"),
+        ("{{ split(',', 'a,b')._1 }} {{ sortAlpha(splitList(',', 'b,a')) }} {{ rest([]) | length }}", "b ['a', 'b'] 0"),
+        ("{{ none | keys }} {{ round(2, 1) }}", "[] 2.0"),
+    ],
+)
+def test_functions_take_what_jinja2_has(text: str, result: str) -> None:
+    assert render_each(text, [DATA], FUNCTIONS, 1000) == [result]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.template_texts import MAC, SMALL
-from tinkbox.engine.templates.rendering import check, render, render_each, rendering_data
+from tinkbox.engine.templates.rendering import Rendered, check, render, render_each, rendering_data
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import hardware_from_document
 from tinkbox.model.template import MAX_TEXT
@@ -67,6 +68,8 @@ async def test_a_placeholder_is_filled_in_either_dialect(text: str) -> None:
         ("{{ workflowid }}", "a-workflow"),
         ("{{ workflowid | string }}", "a-workflow"),
         ("{{ references | length }}", "0"),
+        ("{{ workflow_id[:0] }}{{ fromYaml('a: 0644').a }}", "420"),
+        ('{{ (fromYaml "a: 0644").a | printf "%.1f" }}', "420.0"),
         ("{% if 'arch' in hardware.spec.interfaces[0].dhcp.arch %}arm{% else %}x86{% endif %}", "arm"),
     ],
 )
@@ -80,7 +83,7 @@ async def test_without_a_machine_there_is_nothing_to_see() -> None:
     with pytest.raises(Invalid) as refusal:
         await render(VALUED.replace("EXPRESSION", "{{ index .Hardware.Disks 0 }}"), data)
     assert "index out of range" in str(refusal.value.problems[0])
-    text = VALUED.replace("EXPRESSION", "{{ len .hardware }}{{ len .Hardware.Interfaces }}")
+    text = VALUED.replace("EXPRESSION", "{{ len .hardware.spec.auto }}{{ len .Hardware.Interfaces }}")
     assert (await render(text, data)).definition.tasks[0].actions[0].environment == {"V": "00"}
 
 
@@ -103,7 +106,25 @@ async def test_a_template_is_checked_before_it_has_devices() -> None:
         await check(text)
         with pytest.raises(Invalid) as refusal:
             await check(text.replace("image: x", "imag: x"))
-        assert "did you mean image?" in str(refusal.value.problems[0])
+        assert any("did you mean image?" in str(each) for each in refusal.value.problems)
+
+
+async def test_what_is_ignored_is_told_before_there_are_devices_and_of_what_is_rendered() -> None:
+    more = "image: x, args: [a]"
+    for text in (SMALL, JINJA):
+        (told,) = await check(text.replace("image: x", more))
+        assert str(told) == "line 7, tasks[0].actions[0].args: unknown key args is ignored; here it is command"
+        rendered = await render(text.replace("image: x", more), {"device_1": MAC})
+        assert rendered.definition.ignored == (told,)
+    shrunk = await render("{{ if false }}\n\n{{ end }}" + SMALL.replace("image: x", more), {"device_1": MAC})
+    assert [(each.line, each.key) for each in shrunk.definition.ignored] == [(None, "tasks[0].actions[0].args")]
+
+
+async def test_what_is_ignored_refuses_no_template_whose_other_lines_are_open() -> None:
+    open_ = SMALL.replace("image: x", "image: x, timeout: {{ .timeout }}").replace(
+        "name: small", "name: small\nextra: 1"
+    )
+    assert [each.key for each in await check(open_)] == ["extra"]
 
 
 async def test_what_stands_for_no_machine_may_be_anything_and_the_rest_is_checked() -> None:
@@ -120,7 +141,7 @@ async def test_what_stands_for_no_machine_may_be_anything_and_the_rest_is_checke
     [
         ("{{ if .x }}", "unexpected EOF"),
         ("a\n{{ .x | nosuch }}", 'line 2: function "nosuch" not defined'),
-        ("a\n{{ .a }}{{ now }}", "line 2: now is not available: it uses the clock"),
+        ("a\n{{ .a }}{{ env }}", "line 2: env is not available: it reads the environment"),
         ("a\n{% if x %}", "line 2: Unexpected end of template"),
         ("a\n\n{{ x | nosuch }}", "line 3: No filter named 'nosuch'"),
         ("a\n{{ .x }}\n{% if x %}", "line 3: {% if x %} is of Jinja2"),
@@ -152,7 +173,7 @@ async def test_every_placeholder_without_a_value_is_named_with_its_line() -> Non
     [
         ("{{ .Hardware.Diskz }}", "Disks"),
         ("{{ (index .Hardware.Interfaces 0).DHCP.Archh }}", "Arch"),
-        ("{{ .hardware.spec.disk }}", "disks"),
+        ("{{ .hardware.spec.interface }}", "interfaces"),
         ("{{ Hardware.Diskz }}", "did you mean Disks?"),
     ],
 )
@@ -195,9 +216,9 @@ async def test_a_key_that_a_machine_lacks_is_no_parameter() -> None:
 
 async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_one() -> None:
     wrong = SMALL.replace("image: x", "imag: x")
-    assert (await problems_of(wrong))[0] == "invalid template: 2 problems"
+    assert (await problems_of(wrong))[0] == "invalid template: 1 problem"
     summary, problem, _ = await problems_of("{{ if false }}\n\n{{ end }}" + wrong)
-    assert summary == "invalid template: 2 problems; lines are counted in the rendered text"
+    assert summary == "invalid template: 1 problem; lines are counted in the rendered text"
     assert problem.startswith("line 7, ")
 
 
@@ -312,3 +333,21 @@ async def test_others_come_between_two_machines() -> None:
 
     await render_each("a: {{ if true }}{{ .b }}{{ end }}", [{"b": "1"}, {"b": "2"}], turn)
     assert order == ["begins", "ends"] * 4, "to find the language, to read the text, and for each machine"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+async def test_all_data_of_one_call_have_the_same_moment_and_chance_of_their_own(apart: bool) -> None:
+    moments = iter([datetime(2026, 7, 30, tzinfo=UTC)])
+    text = SMALL.replace("image: x", 'image: "x:{{ date `2006-01-02` now }}-{{ uuidv4 }}"')
+    rendered = await render_each(text, [DATA, DATA], apart=apart, clock=lambda: next(moments))
+    images = [each.definition.tasks[0].actions[0].image for each in rendered if isinstance(each, Rendered)]
+    assert [each[:13] for each in images] == ["x:2026-07-30-"] * 2
+    assert len(set(images)) == 2
+
+
+async def test_jinja2_prints_a_moment_and_has_its_parts() -> None:
+    text = JINJA.replace(
+        "image: x", "image: \"x:{{ date('2006', now()) }}-{{ now().Year }}-{{ (now() | string)[:4] }}\""
+    )
+    rendered = await render(text, DATA, clock=lambda: datetime(2026, 7, 30, tzinfo=UTC))
+    assert rendered.definition.tasks[0].actions[0].image == "x:2026-2026-2026"

@@ -4,6 +4,9 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,28 @@ async def test_a_go_template_is_rendered_there_as_it_is_here() -> None:
     (problem,) = await render_confined("\n{{ env }}", [], dialect=Dialect.GO)
     assert isinstance(problem, Problem)
     assert problem.line == 2
+
+
+async def test_each_of_the_data_has_a_process_of_its_own_where_what_is_slow_is_called() -> None:
+    # So three that do the most that one may are no more than the process is given time for.
+    text = "{{ derivePassword(1, 'pin', 'p', 'u', 's') and n }}"
+    turns = []
+
+    @asynccontextmanager
+    async def turn() -> AsyncIterator[None]:
+        turns.append(1)
+        yield
+
+    assert await render_confined(text, [{"n": "a"}, {"n": "b"}, {"n": "c"}], turn) == ["a", "b", "c"]
+    assert len(turns) == 3
+
+
+async def test_the_moment_is_given_to_the_process() -> None:
+    moment = datetime(2026, 7, 30, 15, 10, 10, 5, tzinfo=UTC)
+    for dialect, text in ((Dialect.GO, "{{ now }}"), (Dialect.JINJA, "{{ now() }}")):
+        assert await render_confined(text, [{}], dialect=dialect, moment=moment) == [
+            "2026-07-30 15:10:10.000005 +0000 UTC"
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Whether a machine that boots has stopped on its way."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from tests.unit.engine.timeline.test_sighting_rules import seen
 from tinkbox.engine.timeline.stalls import FORGOTTEN_AFTER, PATIENCE, stalled
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import Boot, Stage
 from tinkbox.model.sightings import Sighting
 
 
@@ -32,7 +33,14 @@ def test_what_was_seen_long_ago_has_not_stalled() -> None:
 
 
 @pytest.mark.parametrize(
-    "stage", [Stage.WORKER, Stage.LOCAL_DISK, Stage.DISK_BOOTED, Stage.PARKED, Stage.SERVICES, Stage.INVENTORY]
+    "stage",
+    [Stage.WORKER, Stage.LOCAL_DISK, Stage.DISK_BOOTED, Stage.PARKED, Stage.SERVICES, Stage.INVENTORY, Stage.OWN_BOOT],
 )
 def test_where_nothing_has_to_follow_nothing_stalls(stage: Stage) -> None:
     assert after(seen(stage), 4_000) == ""
+
+
+@pytest.mark.parametrize("stage", [Stage.OFFERED, Stage.LEASED])
+def test_machine_that_boots_from_another_server_does_not_stall(stage: Stage) -> None:
+    assert after(replace(seen(stage), facts={"boot": Boot.ELSEWHERE.value}), 4_000) == ""
+    assert after(replace(seen(stage), facts={"boot": Boot.OSIE.value}), 4_000) != ""

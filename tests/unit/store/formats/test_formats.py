@@ -28,11 +28,11 @@ def test_written_value_is_read_again(form: Format, data: st.DataObject) -> None:
 @given(value=ACTION)
 def test_action_of_schema_1_is_read_with_defaults(value: PlannedAction) -> None:
     entry = json.loads(action_text(value))
-    for name in ("retries", "reboot", "helper", "wipes", "disk"):
+    for name in ("retries", "reboot", "helper", "wipes", "disk", "network"):
         entry.pop(name, None)
     found = action_of(json.dumps(entry))
     assert (found.spec.retries, found.spec.reboot, found.spec.helper, found.spec.wipes) == (0, False, True, ())
-    assert found.spec.disk == ""
+    assert (found.spec.disk, found.spec.network) == ("", "")
     spec = value.spec
     assert (found.spec.name, found.spec.command, found.spec.environment) == (spec.name, spec.command, spec.environment)
 

@@ -58,6 +58,7 @@ SPEC = st.builds(
     Action, name=TEXT, image=TEXT, timeout=NUMBER, command=WORDS, on_timeout=WORDS, on_failure=WORDS, volumes=WORDS,
     environment=PAIRS, pid=TEXT, retries=NUMBER, reboot=st.booleans(), helper=st.booleans(), wipes=WORDS,
     disk=TEXT,
+    network=TEXT,
 )  # fmt: skip
 ACTION = st.builds(PlannedAction, index=NUMBER, task=TEXT, worker=TEXT, address=TEXT, spec=SPEC)
 OUTCOME = st.builds(

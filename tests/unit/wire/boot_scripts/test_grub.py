@@ -37,12 +37,19 @@ def test_the_first_script_is_word_for_word_the_one_that_was_reviewed() -> None:
         ("parked", replace(PLAN, boot=Boot.PARKED, reason="3 boots without progress")),
         ("waiting", replace(PLAN, boot=Boot.WAITING, reason="service boot is starting: pulling its image")),
         ("workflow", replace(PLAN, boot=Boot.WORKFLOW, script="http://w.lab/auto.ipxe")),
+        ("own-script", replace(PLAN, boot=Boot.OWN_SCRIPT)),
+        ("own-osie", replace(PLAN, boot=Boot.OWN_OSIE)),
         ("local-disk", replace(PLAN, boot=Boot.LOCAL_DISK)),
         ("exit", replace(PLAN, boot=Boot.LOCAL_DISK, local_boot=LocalBoot.EXIT)),
     ],
 )
 def test_a_machines_turn_is_word_for_word_the_one_that_was_reviewed(name: str, plan: Plan) -> None:
     assert turn_script(plan, FILES, "1.2") == golden.text(f"grub/{name}.cfg")
+
+
+def test_what_only_the_kernel_reads_of_an_argument_stays() -> None:
+    text = turn_script(PLAN, replace(FILES, arguments=("memmap=4G!12G", 'dyndbg="file*"', "a'b${c}")), "1.2")
+    assert "\nif linux '/osie/x86_64/vmlinuz' 'memmap=4G!12G' 'dyndbg=\"file*\"' 'a_b__c_'\n" in text
 
 
 @pytest.mark.parametrize(("name", "unless_virtual"), [("firmware", False), ("firmware-unless-virtual", True)])

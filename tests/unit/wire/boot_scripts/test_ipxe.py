@@ -10,6 +10,7 @@ from tests import golden
 from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.netboot import Netboot
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
 
 OWN = "http://172.30.0.1/boot/08-00-27-00-00-01"
@@ -27,7 +28,13 @@ PLAN = Plan(boot=Boot.OSIE, hardware_id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", 
 NAME = "0b4a67b2-6f0e-4a54-9a52-3f3dbd6a1c11.workflows.tinkbox.internal"
 SUPPLIED = replace(PLAN, boot=Boot.WORKFLOW, workflow="0b4a67b2", script=f"http://{NAME}/auto.ipxe")
 WAITING = replace(PLAN, boot=Boot.WAITING, workflow="0b4a67b2", reason="service boot is starting: pulling its image")
-BOOTS = [Boot.OSIE, Boot.DISCOVERY, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING]
+OWN_OSIE = replace(PLAN, boot=Boot.OWN_OSIE, workflow="0b4a67b2", ticket=True)
+COMMANDS = "echo a person's own ${net0/mac} && echo yes || shell\nkernel http://lab/k ${tinkbox-arguments}\nboot\n"
+OWN_SCRIPT = replace(PLAN, boot=Boot.OWN_SCRIPT, interface=replace(INTERFACE, netboot=Netboot(script=COMMANDS)))
+OWN_URL = replace(OWN_SCRIPT, interface=replace(INTERFACE, netboot=Netboot(script_url="https://lab.example/a b.ipxe")))
+BOOTS = [
+    Boot.OSIE, Boot.DISCOVERY, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW, Boot.WAITING, Boot.OWN_OSIE, Boot.OWN_SCRIPT
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,9 @@ BOOTS = [Boot.OSIE, Boot.DISCOVERY, Boot.PARKED, Boot.LOCAL_DISK, Boot.WORKFLOW,
         ("parked", replace(PLAN, boot=Boot.PARKED, reason="3 boots without progress")),
         ("workflow", SUPPLIED),
         ("waiting", WAITING),
+        ("own-osie", OWN_OSIE),
+        ("own-script", OWN_SCRIPT),
+        ("own-url", OWN_URL),
     ],
 )
 def test_the_script_is_word_for_word_the_one_that_was_reviewed(name: str, plan: Plan) -> None:
@@ -122,7 +132,9 @@ def test_whatever_a_document_says_the_commands_stay_the_same(text: str, boot: Bo
 
 def test_an_architecture_with_spaces_stays_one_word() -> None:
     files = replace(FILES, kernel="http://172.30.0.1/boot/osie/x86_64 || shell/vmlinuz")
-    assert "\nkernel http://172.30.0.1/boot/osie/x86_64____shell/vmlinuz tinkbox.server=" in script(PLAN, files, "1.2")
+    assert "\nkernel http://172.30.0.1/boot/osie/x86_64%20%7C%7C%20shell/vmlinuz tinkbox.server=" in script(
+        PLAN, files, "1.2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,6 +182,51 @@ def test_one_that_nobody_knows_boots_the_osie_to_tell_what_it_is() -> None:
         "echo booting the OSIE to tell what this machine is",
     ]
     assert unknown[4:] == known[4:]
+
+
+def test_own_script_without_a_ticket_is_told_of_no_credential() -> None:
+    for plan in (OWN_SCRIPT, OWN_URL):
+        assert "credential" not in script(plan, FILES, "1.2")
+        told = f"\nset tinkbox-credential {FILES.credential}\n"
+        assert told in script(replace(plan, ticket=True), FILES, "1.2")
+
+
+def test_url_of_a_script_beats_its_text() -> None:
+    both = replace(INTERFACE, netboot=Netboot(script=COMMANDS, script_url="http://lab/x.ipxe"))
+    text = script(replace(OWN_SCRIPT, interface=both), FILES, "1.2")
+    assert "\nchain --replace --autofree http://lab/x.ipxe || goto failed\n" in text
+    assert "a person" not in text
+
+
+@given(st.text(max_size=80))
+def test_url_of_a_document_becomes_no_command(text: str) -> None:
+    def of(url: str) -> str:
+        return script(replace(OWN_URL, interface=replace(INTERFACE, netboot=Netboot(script_url=url))), FILES, "1.2")
+
+    tame, wild = of("http://lab/x"), of(f"http://lab/{text}")
+    assert wild.isascii()
+    assert [line.split(" ")[0] for line in wild.split("\n")] == [line.split(" ")[0] for line in tame.split("\n")]
+    for mark in ("||", "&&", "${"):
+        assert wild.count(mark) == tame.count(mark)
+
+
+@given(st.lists(st.text(max_size=20), max_size=4))
+def test_kernel_parameters_become_no_command(words: list[str]) -> None:
+    wild = script(PLAN, replace(FILES, arguments=tuple(words)), "1.2")
+    tame = script(PLAN, replace(FILES, arguments=tuple("x" for _ in words)), "1.2")
+    assert [line.split(" ")[0] for line in wild.split("\n")] == [line.split(" ")[0] for line in tame.split("\n")]
+    for mark in ("||", "&&", "$"):
+        assert wild.count(mark) == tame.count(mark)
+
+
+@pytest.mark.parametrize("word", [";", "#", "#x", "||", "&&", "${x}", "a b", "", "\n"])
+def test_what_ends_a_command_of_ipxe_is_no_argument(word: str) -> None:
+    """By iPXE's command_terminator: a word that is ; or || or &&, or that begins with #."""
+    text = script(PLAN, replace(FILES, arguments=("first", word, "last")), "1.2")
+    (kernel,) = (line for line in text.splitlines() if line.startswith("kernel "))
+    command = kernel.split(" ")[: kernel.split(" ").index("||")]
+    assert command[-3:] == ["last", "initrd=initramfs", "initrd=credential.cpio"]
+    assert not any(each in (";", "&&") or each.startswith("#") or "$" in each for each in command)
 
 
 @pytest.mark.parametrize("boot", BOOTS)

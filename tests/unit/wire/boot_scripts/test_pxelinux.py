@@ -44,12 +44,19 @@ def test_an_argument_is_one_word_whatever_is_in_it() -> None:
     assert "  APPEND a=b_init=/bin/sh c\n" in configuration(PLAN, files, "1.2")
 
 
+def test_what_only_the_kernel_reads_of_an_argument_stays() -> None:
+    files = replace(FILES, arguments=("memmap=4G!12G", 'dyndbg="file*"', "ip=[fe80::1]"))
+    assert '  APPEND memmap=4G!12G dyndbg="file*" ip=[fe80::1]\n' in configuration(PLAN, files, "1.2")
+
+
 @pytest.mark.parametrize(
     ("boot", "tenths", "why"),
     [
         (Boot.PARKED, 300, "this machine is parked: r"),
         (Boot.WAITING, 50, "waiting for the services of its workflow: r"),
-        (Boot.WORKFLOW, 300, "its workflow supplies a boot script for iPXE, which this loader cannot run"),
+        (Boot.WORKFLOW, 300, "workflow 0b4a67b2 supplies a boot script for iPXE, which this loader cannot run"),
+        (Boot.OWN_SCRIPT, 300, "its hardware document has a boot script for iPXE, which this loader cannot run"),
+        (Boot.OWN_OSIE, 300, "its hardware document names an OSIE that needs iPXE, which this loader cannot run"),
     ],
 )
 def test_what_is_not_to_boot_yet_asks_again(boot: Boot, tenths: int, why: str) -> None:

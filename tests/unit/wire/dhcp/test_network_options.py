@@ -1,6 +1,6 @@
 """What a machine is told about its network."""
 
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 
 import pytest
 
@@ -47,3 +47,12 @@ def test_a_default_route_of_the_document_is_not_doubled() -> None:
 def test_the_gateway_stays_where_there_are_no_routes_to_ask_for() -> None:
     told = network_options(Interface(mac=BARE.mac, gateway=GATEWAY), asks_for_routes=True)
     assert told == {3: GATEWAY.packed}
+
+
+def test_dhcp_tells_the_servers_that_have_an_address_of_ipv4() -> None:
+    servers = (IPv6Address("2001:db8::53"), IPv4Address("172.30.0.53"))
+    told = network_options(
+        Interface(mac=BARE.mac, name_servers=servers, time_servers=("ntp.lab.example", *servers)),
+    )
+    assert told == {6: bytes((172, 30, 0, 53)), 42: bytes((172, 30, 0, 53))}
+    assert network_options(Interface(mac=BARE.mac, name_servers=servers[:1], time_servers=("ntp",))) == {}

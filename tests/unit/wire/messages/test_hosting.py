@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import MAX_REASON
 from tinkbox.model.services import (
+    TOLD_RESTARTS,
     HealthCheck,
     Phase,
     PlannedService,
     Resources,
     Restart,
+    Restarted,
     RestartPolicy,
     Service,
     Standing,
@@ -29,7 +32,7 @@ from tinkbox.wire.messages.hosting import (
     decode_wanted,
     encode,
 )
-from tinkbox.wire.messages.worker import MAX_REASON, MAX_TAIL_LINE
+from tinkbox.wire.messages.worker import MAX_TAIL_LINE
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
@@ -64,7 +67,7 @@ STANDINGS = st.builds(
 )  # fmt: skip
 WANTED = st.builds(
     WantedService, run=TEXT, workflow_id=TEXT, service=SERVICES, restarts=NUMBERS, phase=st.sampled_from(Phase),
-    hosts=st.dictionaries(TEXT, TEXT, max_size=2),
+    hosts=st.dictionaries(TEXT, TEXT, max_size=2), appliance_only=st.booleans(),
 )  # fmt: skip
 SERVICE = PlannedService(index=0, host="", spec=Service(name="boot", worker="m", image="i", health=HealthCheck()))
 ONE = WantedService(run="r1", workflow_id="w1", service=SERVICE, hosts={"w1.lab": "172.30.0.1"})
@@ -109,6 +112,12 @@ def test_what_an_older_appliance_does_not_say_is_what_it_was() -> None:
     assert (read.restarts, read.hosts, read.phase) == (0, {}, Phase.PENDING)
 
 
+def test_that_only_the_appliance_is_asked_for_its_image_is_said_where_it_is_so() -> None:
+    assert "appliance_only" not in encode(Wanted(services=(ONE,)))
+    only = Wanted(services=(replace(ONE, appliance_only=True),))
+    assert decode_wanted(encode(only)) == only
+
+
 def test_what_a_host_says_is_cut_to_what_is_kept() -> None:
     standing = Standing(
         run="r1", phase=Phase.FAILED, signal="S" * 999, reason="R" * 999, message="m" * 99_999,
@@ -118,6 +127,19 @@ def test_what_a_host_says_is_cut_to_what_is_kept() -> None:
     assert (len(read.signal), len(read.reason), len(read.message)) == (MAX_REASON, MAX_REASON, MAX_STANDING_MESSAGE)
     assert (len(read.tail), read.tail[-1][:4], len(read.address)) == (3, "998x", 64)
     assert len(read.tail[-1]) == MAX_TAIL_LINE
+
+
+def test_restarts_travel_where_there_are_some_and_are_cut_to_what_is_kept() -> None:
+    ends = tuple(Restarted(number=number, exit_code=1, signal="S" * 999, message="m" * 9_999) for number in range(99))
+    quiet = Standing(run="r1", phase=Phase.READY)
+    (read,) = decode_observed(encode(Observed(boot_id="b", standings=(replace(quiet, restarted=ends),)))).standings
+    assert [each.number for each in read.restarted] == list(range(99 - TOLD_RESTARTS, 99))
+    assert (len(read.restarted[0].signal), len(read.restarted[0].message)) == (MAX_REASON, MAX_STANDING_MESSAGE)
+    entry = json.loads(encode(Observed(boot_id="b", standings=(quiet,))))
+    assert "restarted" not in entry["standings"][0]
+    entry["standings"][0]["restarted"] = {"number": 1}
+    with pytest.raises(Invalid, match="restarted is missing or is no list"):
+        decode_observed(json.dumps(entry))
 
 
 def test_more_services_than_fit_on_a_host_are_refused() -> None:

@@ -12,6 +12,7 @@ from tinkbox.model.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks import Disk
 from tinkbox.model.errors import Invalid
+from tinkbox.model.reasons import MAX_REASON
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages import worker
 
@@ -86,6 +87,15 @@ def test_a_disk_travels_where_there_is_one() -> None:
     assert [each.get("device") for each in json.loads(worker.encode(report))["disks"]] == ["/dev/vda", None]
 
 
+def test_a_network_travels_where_there_is_one_and_a_worker_that_knows_networks_says_so() -> None:
+    offer = replace(OFFER, action=replace(ACTION, spec=replace(ACTION.spec, network="none")))
+    assert worker.decode_offer(worker.encode(offer)) == offer
+    assert "network" not in json.loads(worker.encode(OFFER))["action"]
+    knows = worker.Hello(boot_id="b", networks=True)
+    assert worker.decode_hello(worker.encode(knows)) == knows
+    assert "networks" not in json.loads(worker.encode(replace(knows, networks=False)))
+
+
 def test_a_report_of_something_that_is_no_end_is_refused() -> None:
     running = replace(REPORT, outcome=Outcome(state=State.RUNNING))
     with pytest.raises(Invalid, match="no end"):
@@ -96,7 +106,7 @@ def test_what_a_machine_says_is_cut_to_its_limits() -> None:
     lines = tuple(f"line {number}" for number in range(999))
     loud = Outcome(state=State.FAILED, reason="R" * 999, message="m" * 99_999, tail=lines)
     outcome = worker.outcome_from_document(asdict(loud))
-    assert len(outcome.reason) == worker.MAX_REASON
+    assert len(outcome.reason) == MAX_REASON
     assert len(outcome.message) == worker.MAX_MESSAGE
     assert outcome.tail == lines[-worker.MAX_TAIL_LINES :]
 
@@ -153,6 +163,12 @@ def test_a_report_asks_for_what_comes_next_and_its_answer_is_that_or_nothing() -
     for wrong in ([], "x", {}, {"boot_id": 1}):
         with pytest.raises(Invalid):
             worker.decode_report(json.dumps({**before, "next": wrong}))
+
+
+def test_an_offer_says_only_where_it_is_so_that_only_the_appliance_is_asked_for_its_image() -> None:
+    assert worker.decode_offer(worker.encode(replace(OFFER, appliance_only=True))).appliance_only
+    assert "appliance_only" not in json.loads(worker.encode(OFFER))
+    assert not worker.decode_offer(worker.encode(OFFER)).appliance_only
 
 
 def test_an_offer_says_of_the_data_only_that_there_is_none() -> None:

@@ -105,3 +105,22 @@ def test_a_card_has_the_documents_name_where_linux_takes_it() -> None:
     assert network_config(hardware(*names))["ethernets"]["eno1"]["set-name"] == "eno1"
     for twice in ([{**SECOND, "iface_name": "eth0"}, FIRST], [FIRST, {**SECOND, "iface_name": "eth0"}]):
         assert sorted(network_config(hardware(*twice))["ethernets"]) == ["eth0", "eth1"]
+
+
+def test_name_servers_and_addresses_of_ipv6_are_told() -> None:
+    made = network_config(hardware({**FIRST, "name_servers": ["2001:db8::53", "172.30.0.53"]}))
+    assert made["ethernets"]["eth0"]["nameservers"]["addresses"] == ["2001:db8::53", "172.30.0.53"]
+    ip = {"address": "2001:db8::5", "netmask": "64", "gateway": "2001:db8::1"}
+    made = network_config(hardware({"mac": FIRST["mac"], "ip": ip, "name_servers": ["2001:db8::53", "1.1.1.1"]}))
+    assert made["ethernets"]["eth0"] == {
+        **card(0),
+        "dhcp4": True,
+        "addresses": ["2001:db8::5/64"],
+        "routes": [{"to": "::/0", "via": "2001:db8::1"}],
+        "nameservers": {"addresses": ["2001:db8::53"]},
+    }
+
+
+def test_a_card_keeps_its_name_behind_an_interface_without_a_mac() -> None:
+    made = network_config(hardware({"iface_name": "bmc"}, {**FIRST, "iface_name": "lan0"}))
+    assert list(made["ethernets"]) == ["lan0"]

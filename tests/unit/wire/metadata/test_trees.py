@@ -8,7 +8,7 @@ from email import message_from_string
 import pytest
 import yaml
 
-from tests.unit.wire.metadata.instances import ID, KEYS, URL, hardware, instance
+from tests.unit.wire.metadata.instances import ID, KEYS, URL, hardware, instance, machine
 from tinkbox.model.metadata import Defaults
 from tinkbox.wire.metadata.hegel import hegel
 from tinkbox.wire.metadata.tree import File, data_file, found, text_file, without_secrets
@@ -233,3 +233,28 @@ def test_what_is_asked_for_has_a_name_for_people() -> None:
 def test_a_folder_lists_each_child_once() -> None:
     tree: dict[str, File] = {"a/x": text_file("1"), "a/y": text_file("2"), "b": text_file("3")}
     assert found(tree, "") == text_file("a/\nb")
+
+
+def test_time_servers_are_vendor_data_by_name_or_by_address() -> None:
+    card = {"mac": "52:54:00:12:34:56", "time_servers": ["ntp.lab.example", "172.30.0.1", "2001:db8::1"]}
+    told = yaml.safe_load(parts_of(vendor_data(instance(hardware=hardware(card))))["text/cloud-config"])
+    assert told["ntp"] == {"servers": ["ntp.lab.example", "172.30.0.1", "2001:db8::1"]}
+    assert "ntp" not in yaml.safe_load(parts_of(vendor_data(instance()))["text/cloud-config"])
+
+
+def test_openstack_tells_an_address_of_ipv6() -> None:
+    ip = {"address": "2001:db8::5", "netmask": "64", "gateway": "2001:db8::1"}
+    card = {"mac": "52:54:00:12:34:56", "ip": ip, "name_servers": ["2001:db8::53"]}
+    told = json.loads(at("openstack/latest/network_data.json", hardware=hardware(card)))
+    lease, static = told["networks"]
+    assert (lease["type"], static["type"], static["ip_address"]) == ("ipv4_dhcp", "ipv6", "2001:db8::5")
+    assert static["netmask"] == "ffff:ffff:ffff:ffff::"
+    assert static["routes"] == [{"network": "::", "netmask": "::", "gateway": "2001:db8::1"}]
+    assert told["services"] == [{"type": "dns", "address": "2001:db8::53"}]
+
+
+def test_of_a_machine_without_a_card_nothing_is_told_of_its_network() -> None:
+    tree = whole(instance(hardware=machine()))
+    assert not {"network-config", "openstack/latest/network_data.json"} & set(tree)
+    assert {"meta-data", "user-data", "vendor-data", "openstack/latest/meta_data.json"} <= set(tree)
+    assert not [path for path in tree if "/macs/" in path]

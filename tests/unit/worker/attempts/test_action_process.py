@@ -17,7 +17,7 @@ from tinkbox.model.workflow import State
 from tinkbox.runtime import ContainerSpec, EngineAway
 from tinkbox.wire.ephemeral_data import Entry, encode
 from tinkbox.wire.messages.worker import Offer
-from tinkbox.worker.attempts.action_process import ActionProcess
+from tinkbox.worker.attempts.action_process import ActionProcess, Pulling
 from tinkbox.worker.attempts.arming import Arming
 from tinkbox.worker.attempts.order_listener import OrderListener
 from tinkbox.worker.attempts.retrying import Patience
@@ -28,6 +28,18 @@ from tinkbox.worker.transitions import AttemptEvent, Step
 
 Gather = Callable[[str], Awaitable[None]]
 ON_FAILURE = replace(OFFER, armed=Armed(on_failure=True))
+
+
+def test_a_pull_tells_how_long_its_registry_is_silent() -> None:
+    seconds = 100.0
+    pulling = Pulling("quay.io/x:v1", "quay.io", lambda: seconds)
+    assert str(pulling) == "pulling quay.io/x:v1 from quay.io, no answer for 0 seconds"
+    seconds = 104.0
+    pulling.hear()
+    seconds = 106.0
+    assert str(pulling) == "pulling quay.io/x:v1 from quay.io, which was under way"
+    seconds = 164.0
+    assert str(pulling) == "pulling quay.io/x:v1 from quay.io, no answer for 60 seconds"
 
 
 @asynccontextmanager

@@ -1,17 +1,20 @@
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
+from tests.unit.worker.actions import ACTION, HELPED, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
+from tinkbox.model.breakpoint import Armed
 from tinkbox.model.errors import TooMany
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
+from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended, nobody_listens
 from tinkbox.wire.ephemeral_data import Entry, decode, encode
 from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.attempts.attempt import AttemptRun
+from tinkbox.worker.containers.action_containers import Containers
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helper")
 
@@ -40,8 +43,8 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
     assert (spec.image, spec.pid, spec.privileged) == (IMAGE, "host", True)
     assert (spec.entrypoint, spec.command) in {(("/tinkbox/bin/entrypoint",), ()), ((), ("sh", "-c", "x"))}
     assert spec.binds == ("/dev:/dev", "/lib:/lib:ro")
-    assert {"/workflow", "/workflow/w1", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
-    assert {path.name for path in (tmp_path / "dev").iterdir()} == {"reason", "message", "progress"}
+    assert {"/workflow", "/dev/reason", "/tinkerbell/failure-message"} <= set(spec.mounts)
+    assert list((tmp_path / "dev").iterdir()) == []  # what was there meanwhile is gone with the attempt
     assert spec.labels.items() >= {"tinkbox.worker": "m1", "tinkbox.attempt": "a1", "tinkbox.role": "action"}.items()
     assert spec.name == "tinkbox-a1-action"
     assert spec.environment == {
@@ -57,6 +60,39 @@ async def test_an_action_is_told_where_its_systems_metadata_is(tmp_path: Path) -
     _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, metadata="/metadata/T"))
     (spec,) = [each.spec for each in runtime.removed]
     assert spec.environment["TINKBOX_METADATA"] == f"http://{REGISTRY}/metadata/T"
+
+
+@pytest.mark.parametrize(
+    ("network", "pid", "given"),
+    [("", "", "host"), ("none", "container:other", "none"), ("container:other", "host", "container:other")],
+)
+async def test_an_action_has_the_namespaces_of_its_template(network: str, pid: str, given: str, tmp_path: Path) -> None:
+    action = with_spec(ACTION, network=network, pid=pid)
+    _, runtime, _ = await run(Program(), tmp_path, replace(OFFER, action=action, hosts={"w1.example": "172.30.0.9"}))
+    (spec,) = [each.spec for each in runtime.removed]
+    assert (spec.network, spec.pid) == (given, pid)
+    # Who is in another container's network has its names, and the engine refuses more.
+    assert bool(spec.hosts) == (network != "container:other")
+
+
+@pytest.mark.parametrize("network", ["bridge", "default"])
+async def test_without_a_bridge_nothing_is_begun_that_names_one(network: str, tmp_path: Path) -> None:
+    offer = replace(OFFER, action=with_spec(ACTION, network=network))
+    outcome, runtime, _ = await run(Program(), tmp_path, offer)
+    assert (outcome.reason, runtime.starts()) == ("CreateFailed", 0)
+    assert f"`network: {network}` cannot be had: this machine's Docker engine runs without a bridge" in outcome.message
+    runtime.networks.add("bridge")
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), replace(offer, attempt="a2")).outcome()
+    assert outcome is not None
+    assert outcome.state is State.SUCCESS
+
+
+async def test_volumes_that_an_earlier_release_let_pass_are_refused_where_no_engine_takes_them(tmp_path: Path) -> None:
+    outcome, runtime, _ = await run(
+        Program(), tmp_path, replace(OFFER, action=with_spec(ACTION, volumes=("/a:/b:odd",)))
+    )
+    assert (outcome.reason, runtime.starts()) == ("MountFailed", 0)
+    assert "the volume /a:/b:odd cannot be mounted: invalid mode 'odd'" in outcome.message
 
 
 async def test_an_image_with_a_registry_of_its_own_comes_from_there(tmp_path: Path) -> None:
@@ -85,6 +121,13 @@ async def test_every_failure_has_a_reason(
     assert (outcome.state, outcome.exit_code, outcome.reason) == (State.FAILED, exit_code, reason)
     assert message in outcome.message
     assert outcome.tail == (() if program.error else ("the last line",))
+
+
+async def test_only_the_helper_knows_an_exit_from_a_signal(tmp_path: Path) -> None:
+    for program in (Program(exit_code=143, exits=True), Program(exit_code=137, exits=True)):
+        outcome, _, _ = await run(program, tmp_path)
+        told = (outcome.reason, outcome.signal != "")
+        assert told == (("NonZeroExit", False) if HELPED[-1] else ("Signal", True))
 
 
 async def test_what_an_action_says_while_it_succeeds_is_information(tmp_path: Path) -> None:
@@ -188,7 +231,7 @@ async def test_nothing_of_an_attempt_is_left_on_the_machine(tmp_path: Path) -> N
 
 
 class Unreachable(FakeRuntime):
-    async def pull(self, image: str) -> None:
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
         raise ContainerFailed("RegistryUnreachable", f"{image}: connection refused")
 
 
@@ -199,16 +242,58 @@ async def test_an_appliance_that_is_away_is_waited_for_and_the_timeout_says_so(t
     assert f"within 60 seconds, waiting for: {IMAGE}: connection refused" in outcome.message
 
 
+class OnlyOursAnswers(FakeRuntime):
+    async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
+        if image.startswith(REGISTRY):
+            return await super().pull(image, heard)
+        raise ContainerFailed("RegistryUnreachable", f"{image}: connection refused")
+
+
+ELSEWHERE = "quay.example/tools/write:v1"
+OF_ANOTHER = replace(OFFER, action=with_spec(ACTION, image=ELSEWHERE))
+
+
 async def test_another_registry_that_is_away_fails_the_action_at_once(tmp_path: Path) -> None:
-    offer = replace(OFFER, action=with_spec(ACTION, image="quay.example/tools/write:v1"))
-    outcome = await AttemptRun(machine(Unreachable({}), FakeDoor(), tmp_path), offer).outcome()
+    outcome = await AttemptRun(machine(OnlyOursAnswers({}), FakeDoor(), tmp_path), OF_ANOTHER).outcome()
     assert (outcome.state, outcome.reason) == (State.FAILED, "RegistryUnreachable")
+    assert ELSEWHERE in outcome.message
+
+
+async def test_the_appliance_is_asked_first_for_an_image_with_a_host(tmp_path: Path) -> None:
+    runtime = FakeRuntime({f"{REGISTRY}/{ELSEWHERE}": Program(), ELSEWHERE: Program()})
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), OF_ANOTHER).outcome()
+    assert (outcome.state, runtime.pulled) == (State.SUCCESS, {f"{REGISTRY}/{ELSEWHERE}"})
+    assert [each.spec.image for each in runtime.ever] == [f"{REGISTRY}/{ELSEWHERE}"]
+
+
+async def test_the_host_in_its_name_is_asked_for_what_the_appliance_has_not(tmp_path: Path) -> None:
+    runtime = FakeRuntime({ELSEWHERE: Program(exit_code=1), f"{ELSEWHERE} repair": Program()})
+    hooked = replace(OF_ANOTHER, action=with_spec(OF_ANOTHER.action, on_failure=("repair",)))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), hooked).outcome()
+    assert (outcome.reason, runtime.pulled) == ("NonZeroExit", {ELSEWHERE})
+    assert [each.spec.image for each in runtime.ever] == [ELSEWHERE, ELSEWHERE]
+
+
+async def test_a_worker_that_was_started_again_knows_under_which_name_the_image_is_here(tmp_path: Path) -> None:
+    runtime = FakeRuntime({ELSEWHERE: Program(exit_code=1), f"{ELSEWHERE} repair": Program()})
+    runtime.pulled = {ELSEWHERE}
+    here = machine(runtime, FakeDoor(), tmp_path)
+    containers = Containers(here, OF_ANOTHER, None)
+    await containers.made("on-failure", ("repair",), Armed)
+    assert [each.spec.image for each in runtime.ever] == [ELSEWHERE]
+
+
+async def test_offline_no_host_but_the_appliance_is_asked(tmp_path: Path) -> None:
+    runtime = FakeRuntime({ELSEWHERE: Program()})
+    offline = replace(OF_ANOTHER, appliance_only=True)
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), offline).outcome()
+    assert (outcome.state, outcome.reason, runtime.pulled) == (State.FAILED, "ImageNotFound", set())
+    assert f"{REGISTRY}/{ELSEWHERE}" in outcome.message
 
 
 async def test_data_comes_from_the_appliance_and_goes_back_after_success_and_failure(tmp_path: Path) -> None:
     def work(spec: ContainerSpec) -> None:
-        for target in ("/workflow", "/workflow/w1"):
-            assert (bound(spec, target) / "before").read_text() == "1"
+        assert (bound(spec, "/workflow") / "before").read_text() == "1"
         (bound(spec, "/workflow") / "after").write_text("2")
 
     for program in (Program(work=work), Program(work=work, exit_code=1)):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, bound, machine, tells, with_spec
+from tests.unit.worker.actions import ACTION, HOOKED, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed, lives_until_finished
 from tests.unit.worker.programs import Program
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
@@ -82,6 +82,28 @@ async def test_an_attempt_that_the_appliance_does_not_want_any_more_is_stopped(e
 async def test_an_appliance_that_was_away_still_gives_its_order(tmp_path: Path) -> None:
     outcome, _, _ = await ordered(tmp_path, Unavailable("away"), Unavailable("away"), CANCEL)
     assert outcome.state is State.CANCELED
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_pull_that_takes_too_long_says_what_was_waited_for(tmp_path: Path, *, answers: bool) -> None:
+    runtime = FakeRuntime({})
+    runtime.pulls.clear()
+    runtime.layers = answers
+    offer = replace(OFFER, remaining=0.05, action=with_spec(ACTION, image="quay.io/x:v1"))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), offer).outcome()
+    assert outcome is not None
+    assert (outcome.state, outcome.reason) == (State.TIMEOUT, "Timeout")
+    how = "which was under way" if answers else "no answer for 0 seconds"
+    assert outcome.message.endswith(f"waiting for: pulling {REGISTRY}/quay.io/x:v1 from {REGISTRY}, {how}")
+
+
+async def test_a_workflow_that_takes_too_long_in_a_pull_says_so_as_well(tmp_path: Path) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program()}), FakeDoor()
+    runtime.pulls.clear()
+    door.order_now(Order(state=State.TIMEOUT, message="the workflow took longer than 60 seconds"))
+    outcome = await AttemptRun(machine(runtime, door, tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert outcome.message.startswith(f"the workflow took longer than 60 seconds, waiting for: pulling {IMAGE} from")
 
 
 async def test_an_order_ends_the_wait_for_an_image(tmp_path: Path) -> None:

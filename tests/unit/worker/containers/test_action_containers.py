@@ -104,7 +104,7 @@ async def test_a_machine_whose_memory_is_full_says_so(tmp_path: Path, monkeypatc
     containers, _ = await place(tmp_path, Program())
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(ContainerFailed, match="No space left") as unpacking:
-        containers.unpack_data(b"")
+        await containers.unpack_data(b"")
     with pytest.raises(ContainerFailed, match="No space left") as making:
         await containers.made(ACTION, (), Armed)
     assert [unpacking.value.reason, making.value.reason] == ["NoSpace", "NoSpace"]
@@ -118,14 +118,16 @@ async def test_an_action_runs_under_its_helper_and_a_hook_does_not(tmp_path: Pat
     assert (action.entrypoint, action.command) == (("/tinkbox/bin/entrypoint",), ())
     assert (hook.entrypoint, hook.command) == ((), ("repair",))
     assert {"/tinkbox", "/tinkbox/control", "/tinkbox/run"} <= set(action.mounts)
-    assert action.read_only == {"/tinkbox", "/tinkbox/control"}
+    assert action.read_only == {"/tinkbox", "/tinkbox/control", "/tekton/debug/scripts", "/tekton/debug/info/0"}
     assert not any(target.startswith("/tinkbox") for target in hook.mounts)
     control = Path(action.mounts["/tinkbox/control"])
     assert (control / "argv").read_bytes() == b"write\0--all\0"
     assert (control / "policy").read_text().split() == ["on-failure"]
 
 
-@pytest.mark.parametrize("volume", ["/x:/tinkbox", "/x:/tinkbox/bin", "/x:/tinkbox/debug/scripts/:ro"])
+@pytest.mark.parametrize(
+    "volume", ["/x:/tinkbox", "/x:/tinkbox/bin", "/x:/tinkbox/debug/scripts/:ro", "/x:/tekton/debug/info"]
+)
 async def test_no_volume_takes_the_place_of_the_helper(tmp_path: Path, volume: str) -> None:
     here = machine(FakeRuntime({IMAGE: Program()}), FakeDoor(), tmp_path)
     offer = replace(OFFER, action=with_spec(OFFER.action, volumes=(volume,)))

@@ -30,7 +30,7 @@ async def begun(folder: Path, program: Program, armed: Armed = ON_FAILURE) -> Pl
     files.set_policy(armed)
     runtime = FakeRuntime({IMAGE: program})
     await runtime.pull(IMAGE)
-    spec = ContainerSpec(image=IMAGE, labels={}, entrypoint=(ENTRYPOINT,), mounts=files.mounts(folder / "tools"))
+    spec = ContainerSpec(image=IMAGE, labels={}, entrypoint=(ENTRYPOINT,), mounts=files.mounts(folder / "tools", 0))
     container = await runtime.create(spec)
     await runtime.start(container.id)
     return Place(Helped(runtime, files, armed), files, runtime, container.id)
@@ -38,13 +38,13 @@ async def begun(folder: Path, program: Program, armed: Armed = ON_FAILURE) -> Pl
 
 async def test_what_ends_unheld_ends_as_without_a_helper(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(exit_code=7), Armed())
-    assert await place.helped.wait(place.container_id) == Ended(exit_code=7)
+    assert await place.helped.wait(place.container_id) == Ended(exit_code=7, killed=False)
     assert place.helped.held() is None
 
 
 async def test_what_is_held_says_where_and_how_its_process_ended(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(exit_code=7))
-    assert await place.helped.wait(place.container_id) == Stopped(kind=Kind.FAILURE, exit_code=7)
+    assert await place.helped.wait(place.container_id) == Stopped(kind=Kind.FAILURE, exit_code=7, killed=False)
 
 
 async def test_one_that_was_told_to_go_on_is_not_held_any_more(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ async def test_one_that_was_told_to_go_on_is_not_held_any_more(tmp_path: Path) -
     await place.helped.wait(place.container_id)
     place.files.command("retry")
     assert place.helped.held() is None
-    assert await place.helped.wait(place.container_id) == Ended(exit_code=0)
+    assert await place.helped.wait(place.container_id) == Ended(exit_code=0, killed=False)
 
 
 @pytest.mark.parametrize(("verb", "is_held"), [("run", False), ("retry", False), ("signal", True)])
@@ -90,7 +90,7 @@ async def test_one_that_ended_before_it_heard_that_it_is_to_run_is_started_to_he
     await place.helped.wait(place.container_id)
     await place.runtime.stop(place.container_id, 10)
     place.files.command("retry")
-    assert await place.helped.wait(place.container_id) == Ended(exit_code=0)
+    assert await place.helped.wait(place.container_id) == Ended(exit_code=0, killed=False)
     assert place.runtime.containers[place.container_id].starts == 2
 
 
@@ -123,15 +123,17 @@ async def test_arming_counts_from_the_next_end_on(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(lasts=True), Armed())
     place.helped.arm(ON_FAILURE)
     place.files.command("signal", "9")
-    assert await place.helped.wait(place.container_id) == Stopped(kind=Kind.FAILURE, exit_code=137)
+    assert await place.helped.wait(place.container_id) == Stopped(kind=Kind.FAILURE, exit_code=137, killed=True)
 
 
 async def test_the_process_alone_is_stopped_and_killed_when_it_does_not_mind(tmp_path: Path) -> None:
     place = await begun(tmp_path, Program(lasts=True))
-    assert await place.helped.stop_process(place.container_id, 5) == Stopped(kind=Kind.FAILURE, exit_code=143)
+    assert await place.helped.stop_process(place.container_id, 5) == Stopped(
+        kind=Kind.FAILURE, exit_code=143, killed=True
+    )
     stubborn = await begun(tmp_path / "stubborn", Program(lasts=True, ignores=["15"]))
     stopped = await stubborn.helped.stop_process(stubborn.container_id, 0.02)
-    assert stopped == Stopped(kind=Kind.FAILURE, exit_code=137)
+    assert stopped == Stopped(kind=Kind.FAILURE, exit_code=137, killed=True)
 
 
 async def test_what_is_not_armed_is_not_held_by_stopping_it(tmp_path: Path) -> None:

@@ -73,17 +73,6 @@ def test_whoever_is_killed_while_unpacking_leaves_no_half_of_it(
     assert data.pack("w1") == fresh
 
 
-def test_what_the_engine_made_to_mount_the_folder_on_is_nobodys_data(data: EphemeralData) -> None:
-    data.unpack("w1", b"")
-    place = data.folder("w1")
-    (place / "w1").mkdir()
-    assert data.pack("w1") == b""
-    (place / "w2").mkdir()
-    assert [entry.path for entry in decode(data.pack("w1"))] == ["w2"]
-    (place / "w1" / "mine").touch()
-    assert [entry.path for entry in decode(data.pack("w1"))] == ["w1", "w1/mine", "w2"]
-
-
 def test_any_user_reaches_what_has_no_folder_of_its_own_in_the_archive(data: EphemeralData) -> None:
     before = os.umask(0o077)
     try:

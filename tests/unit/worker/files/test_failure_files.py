@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.action_progress import Told as ToldProgress
-from tinkbox.wire.messages.worker import MAX_MESSAGE, MAX_REASON
+from tinkbox.model.reasons import MAX_REASON
+from tinkbox.wire.messages.worker import MAX_MESSAGE
 from tinkbox.worker.files.failure_files import MAX_SAID, PLACES, Told, Words
 
 ROOT = Path(__file__).parents[4]
@@ -38,7 +39,7 @@ def test_an_action_says_why_it_failed_through_files_mounted_into_it(words: Words
     mounts["/tinkerbell/failure-message"].write_text("the image needs 8 GB\r\nand more\n")
     assert words.told("a1", "action") == Told("DiskTooSmall", "the image needs 8 GB\nand more")
     assert all(path.stat().st_mode & 0o777 == 0o666 for path in mounts.values())
-    words.forget("a1", ())
+    words.forget("a1")
     assert words.told("a1", "action") == Told("", "")
     assert not any(path.exists() for path in mounts.values())
 
@@ -105,6 +106,17 @@ def test_what_is_said_is_bounded_and_what_is_cut_is_said(words: Words) -> None:
     assert len(told.message) < MAX_MESSAGE
 
 
+@pytest.mark.parametrize(("size", "kept"), [(6_144, 6_144), (6_145, 6_144)])
+def test_of_a_message_6_kib_are_kept(words: Words, size: int, kept: int) -> None:
+    prepared(words)["/dev/message"].write_bytes(b"m" * size)
+    assert words.told("a1", "action").message.count("m") == kept
+
+
+def test_a_message_is_not_cut_within_a_character(words: Words) -> None:
+    prepared(words)["/dev/message"].write_text("m" + "é" * 4_000)
+    assert words.told("a1", "action").message.startswith("m" + "é" * 3_071 + " … (cut")
+
+
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_whatever_bytes_are_written_become_text_that_any_store_takes(
     tmp_path_factory: pytest.TempPathFactory, reason: bytes, message: bytes
@@ -137,6 +149,36 @@ def test_an_action_with_the_machines_dev_finds_the_mount_points_there(
     assert list((tmp_path / "dev").iterdir()) == []
     prepared(words, volumes=(volume,))
     assert {path.name for path in (tmp_path / "dev").iterdir()} == set(PLACES)
+
+
+def test_nothing_stays_in_the_machines_dev(words: Words, tmp_path: Path) -> None:
+    dev = tmp_path / "dev"
+    prepared(words, volumes=("/dev:/dev",))
+    words.release()
+    assert {path.name for path in dev.iterdir()} == set(PLACES)  # a container may run on
+    words.forget("a1")
+    assert list(dev.iterdir()) == []
+
+
+def test_a_worker_that_has_no_words_leaves_those_of_another_in_the_machines_dev(words: Words, tmp_path: Path) -> None:
+    prepared(words, volumes=("/dev:/dev",))
+    Words(tmp_path / "other", tmp_path / "dev").release()
+    assert {path.name for path in (tmp_path / "dev").iterdir()} == set(PLACES)
+
+
+def test_what_others_keep_in_the_machines_dev_stays(words: Words, tmp_path: Path) -> None:
+    dev = tmp_path / "dev"
+    (dev / "reason").write_text("somebody's")
+    (dev / "message").symlink_to("null")
+    (dev / "progress").mkdir()
+    prepared(words, volumes=("/dev:/dev",))
+    words.forget("a1")
+    assert {path.name for path in dev.iterdir()} == set(PLACES)
+
+
+def test_another_folder_in_the_place_of_dev_is_not_the_machines(words: Words, tmp_path: Path) -> None:
+    prepared(words, volumes=("/srv/dev:/dev",))
+    assert list((tmp_path / "dev").iterdir()) == []
 
 
 def test_a_machine_whose_dev_takes_no_files_is_no_hindrance(tmp_path: Path) -> None:
@@ -172,7 +214,7 @@ words = Words(Path(sys.argv[1]))
 with leaving_no_mounts(words):
     words.prepare("a1", "action", (), bounded=True)
     if sys.argv[2] == "over":
-        words.forget("a1", ())
+        words.forget("a1")
     if sys.argv[3] == "SIGTERM":
         os.kill(os.getpid(), signal.SIGTERM)
         signal.pause()

@@ -12,7 +12,7 @@ from tests.unit.worker.files.test_shell_welcome import OFFER
 from tinkbox.model.breakpoint import Armed, Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.worker.files.helper_files import MAX_READ, READ_ONLY, HelperFiles, Request, StartFailure, Status
+from tinkbox.worker.files.helper_files import MAX_READ, RUN, HelperFiles, Request, StartFailure, Status
 
 ASKED = {"id": "ab12", "verb": "retry", "fresh": True, "why": "it should", "shell": "s1"}
 
@@ -75,9 +75,14 @@ def test_a_container_sees_the_tools_and_what_the_worker_writes_and_can_write_the
     files: HelperFiles, control: Path
 ) -> None:
     tools = Path("/worker/tools")
-    mounts = {"/tinkbox": str(tools), "/tinkbox/control": str(control), "/tinkbox/run": str(files.run)}
-    assert files.mounts(tools) == mounts
-    assert set(mounts) - READ_ONLY == {"/tinkbox/run"}
+    assert files.mounts(tools, 3) == {
+        "/tinkbox": str(tools),
+        "/tinkbox/control": str(control),
+        "/tinkbox/run": str(files.run),
+        "/tekton/debug/scripts": str(tools / "debug/scripts"),
+        "/tekton/debug/info/3": str(control / "info"),
+    }
+    assert RUN == "/tinkbox/run"
 
 
 def test_attempts_know_nothing_of_each_other(tmp_path: Path, files: HelperFiles) -> None:
@@ -113,7 +118,7 @@ def test_a_command_line_is_any_words(files: HelperFiles, control: Path) -> None:
     assert (control / "argv").read_bytes() == b"sh\0\0a\nb\0*\0\xc3\xbc\xff\0"
     assert (control / "environ").read_bytes() == b"A=b=c\nd\0EMPTY=\0"
     assert files.program == "sh"
-    assert (control / "info" / "argv").read_bytes() == (control / "argv").read_bytes()
+    assert (control / "info" / "argv").readlink() == Path("/tinkbox/control/argv")
 
 
 def test_a_changed_command_line_keeps_what_was_not_changed(files: HelperFiles, control: Path) -> None:
@@ -155,6 +160,9 @@ def test_commands_are_numbered_over_the_lives_of_the_worker(tmp_path: Path, file
         ("", Status()),
         ("started 1 7\n", Status(run=1, pid=7)),
         ("started 1 7\nexited 1 137\n", Status(run=1, exited=137)),
+        ("started 1 7\nexited 1 137 signal\n", Status(run=1, exited=137, killed=True)),
+        ("started 1 7\nexited 1 137 exit\n", Status(run=1, exited=137, killed=False)),
+        ("started 1 7\nexited 1 137 maybe\n", Status(run=1, exited=137)),
         ("started 1 7\nexited 1 7\nheld 1 failure\n", Status(run=1, exited=7, held=Kind.FAILURE)),
         ("started 1 7\nexited 1 0\nheld 1 after\n", Status(run=1, exited=0, held=Kind.AFTER)),
         ("held 1 before\n", Status(held=Kind.BEFORE)),

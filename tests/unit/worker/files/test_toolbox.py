@@ -37,12 +37,12 @@ def test_the_tools_are_laid_out_as_containers_see_them(tmp_path: Path, source: P
     ]
     for path, content in {
         "bin/entrypoint": b"the helper",
-        "debug/scripts/debug-retry": b"the helper",
         "bin/busybox": b"busybox",
         "busybox/[": b"busybox",
     }.items():
         assert (folder / path).read_bytes() == content
     assert (folder / "debug" / "info").readlink() == Path("../control/info")
+    assert (folder / "debug" / "scripts" / "debug-retry").readlink() == Path("/tinkbox/bin/entrypoint")
 
 
 def test_any_user_may_run_them(tmp_path: Path, source: Path) -> None:

@@ -49,7 +49,8 @@ def push(chosen: argparse.Namespace) -> None:
         print(logged("Hardware data pushed successfully"))
         return
     for pushed in answer["pushed"]:
-        print(clean(f"{pushed['name']} ({pushed['mac']}) stored" if pushed["name"] else f"{pushed['mac']} stored"))
+        name, mac = pushed["name"], pushed["mac"]
+        print(clean(f"{name} ({mac}) stored" if name and mac else f"{name or mac or pushed['id']} stored"))
 
 
 def by_id(chosen: argparse.Namespace) -> int:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def _interfaces(machine: Document) -> Iterable[Document]:
-    """2020's lists have a line for each."""
-    return ({"id": machine["id"], **each} for each in machine["interfaces"])
+    """2020's lists have a line for each, and one for a machine that has none."""
+    return ({"id": machine["id"], **each} for each in machine["interfaces"] or [shown_by(machine)])
 
 
 def _since(machine: Document) -> object:
@@ -183,7 +183,7 @@ def _card(interface: Document) -> str:
     address, gateway = interface["address"], interface.get("gateway")
     if address and (mask := interface.get("netmask")):  # earlier releases tell neither mask nor gateway
         address = f"{address}/{IPv4Network((0, mask)).prefixlen}"
-    parts = (interface["mac"], address, f"gateway {gateway}" if gateway else "")
+    parts = (interface["mac"] or "no MAC", address, f"gateway {gateway}" if gateway else "")
     return " ".join(each for each in parts if each)
 
 

@@ -1,30 +1,36 @@
 """`tinkbox image list` and `delete`."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_filters, add_keys, add_listing, add_verb, add_watch, add_yes
 from tinkbox.cli.output.changes import change_each, tell_deleted
-from tinkbox.cli.output.formats import Column, Document
+from tinkbox.cli.output.formats import Column, Document, for_people, show_notes
 from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.selection import confirm_keys
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Found, Operator
 
 COLUMNS: Sequence[Column] = (
     Column("Image", "reference", fit=Fit(least=16)),
-    Column("Kind", "kind"),
+    Column("Kind", lambda image: _marked(image), in_csv=(Column("Kind", "kind"),)),
     Column("Digest", lambda image: _short_digest(image["digest"]), fit=Fit(rank=1)),
     Column("Digest", "digest", wide=True),
     Column("Size", "size", show_size),
     Column("Age", "pushed_at", age),
+    Column("Problem", lambda image: image.get("problem", ""), wide=True),
 )
 LISTED = List(columns=COLUMNS, key="reference", sort="name")
 
@@ -49,17 +55,33 @@ class _Images:
 
 
 def show_list(chosen: argparse.Namespace) -> int:
-    return show_found(chosen, _Images, LISTED)
+    status = show_found(chosen, _Images, LISTED)
+    if for_people(chosen) and not chosen.watch:
+        with suppress(NotFound):  # an earlier appliance, which does not tell
+            room = ask(chosen, lambda operator: operator.images.room())
+            sys.stdout.flush()
+            print(_room(room), file=sys.stderr)
+    return status
 
 
 def delete(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Forget", KeyKind.IMAGE)
 
     async def deleted(operator: "Operator", key: str) -> str:
-        await operator.images.delete(key)
+        show_notes(await operator.images.delete(key))
         return key
 
     return change_each(chosen, deleted, lambda key: tell_deleted(chosen, "Image", key))
+
+
+def _marked(image: Document) -> str:
+    return f"{image['kind']}, damaged" if image.get("problem") else str(image["kind"])
+
+
+def _room(room: Document) -> str:
+    """What all images take, for people."""
+    most = f" of {show_size(room['most'])} (images.most)" if room["most"] is not None else ""
+    return f"{counted(room['blobs'], 'blob')}: {show_size(room['size'])}{most}, room for {show_size(room['free'])} more"
 
 
 def _reference(image: Document) -> str:

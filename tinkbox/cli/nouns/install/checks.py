@@ -270,4 +270,4 @@ def name_of(machine: "Document") -> str:
     document = machine["document"]
     named = (document.get("metadata") or {}).get("name") if document.get("kind") == "Hardware" else ""
     card = shown_by(machine)
-    return str(named or card["hostname"] or card["mac"])
+    return str(named or card["hostname"] or card["mac"] or machine["id"])

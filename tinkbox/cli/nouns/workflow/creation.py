@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_verb, label
+from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_require_images, add_strict, add_verb, label
 from tinkbox.cli.input_documents import Nothing, input_file, read_devices, read_text
 from tinkbox.cli.nouns.workflow import for_machines
 from tinkbox.cli.nouns.workflow.made import tell_workflows
@@ -41,6 +41,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="instead of -t and -r, documents of kind: Workflow; - is standard input",
     )
     verb.add_argument(
+        "--again",
+        action="store_true",
+        help="with documents: make another workflow where one of the name is there already",
+    )
+    verb.add_argument(
         "--breakpoint",
         dest="breakpoints",
         action="append",
@@ -50,6 +55,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="on-failure, before=ACTION or after=ACTION; may be repeated (see `tinkbox breakpoint`)",
     )
     add_confirmation(verb)
+    add_require_images(verb)
+    add_strict(verb)
     add_labels(verb, "a label of the workflow (-l selects machines)", read=_label)
     for_machines.add_flags(verb)
 
@@ -80,6 +87,8 @@ def _armed(wanted: Sequence[tuple[str, str]]) -> dict[str, object]:
 
 
 def create(chosen: argparse.Namespace) -> int:
+    if chosen.again and chosen.template is not None:
+        chosen.usage_error("--again is for documents: -t makes another workflow each time")
     if for_machines.is_meant(chosen):
         return for_machines.create(chosen, _armed(chosen.breakpoints))
     if (chosen.template is None) is not (chosen.hardware is None):
@@ -91,6 +100,7 @@ def create(chosen: argparse.Namespace) -> int:
     if chosen.template is chosen.file is None and (sys.stdin is None or sys.stdin.isatty()):
         chosen.usage_error(MISSING)
     armed, confirmed, labels = _armed(chosen.breakpoints), chosen.confirm_wipe, dict(chosen.labels)
+    required = chosen.require_images
     if chosen.template is None:
         try:
             text = read_text(chosen.file, "documents of kind: Workflow")
@@ -99,15 +109,30 @@ def create(chosen: argparse.Namespace) -> int:
                 raise
             chosen.usage_error(MISSING)
         answer = ask(
-            chosen, lambda operator: operator.workflows.create_from(text, armed, confirm_wipe=confirmed, labels=labels)
+            chosen,
+            lambda operator: operator.workflows.create_from(
+                text,
+                armed,
+                confirm_wipe=confirmed,
+                labels=labels,
+                again=chosen.again,
+                require_images=required,
+                strict=chosen.strict,
+            ),
         )
     else:
         answer = ask(
             chosen,
             lambda operator: operator.workflows.create(
-                chosen.template, chosen.hardware, armed, confirm_wipe=confirmed, labels=labels
+                chosen.template,
+                chosen.hardware,
+                armed,
+                confirm_wipe=confirmed,
+                labels=labels,
+                require_images=required,
+                strict=chosen.strict,
             ),
         )
     show_notes(answer)
-    tell_workflows(chosen, answer.get("created", [answer]))
+    tell_workflows(chosen, answer.get("created", [answer]), answer.get("existing", ()))
     return 0

@@ -88,15 +88,19 @@ def _show_data(chosen: argparse.Namespace, versions: Sequence[Document]) -> None
 
 
 def _metadata(found: Document) -> Document:
-    """In the words of 2020, and what there is beyond them."""
+    """In the words of 2020, and what there is beyond them.
+
+    The digest is that of the file `data`, which was all that there was in 2020; without one it is that of the whole version.
+    """
     if not found["version"]:
         return {}
+    digests = {each["path"]: each["sha256"] for each in found["files"] if "sha256" in each}
     return {
         "worker-id": found["worker"],
         "action-name": found["action"],
         "task-name": found["task"],
         "updated-at": found["at"],
-        "sha256": found["sha256"],
+        "sha256": digests.get("data", found["sha256"]),
         "version": found["version"],
         "size": found["size"],
         "files": [{name: value for name, value in file.items() if name != "content"} for file in found["files"]],

@@ -10,7 +10,7 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import DOCUMENTS, EachOnce, add_format, add_selector, add_yes, assignment
 from tinkbox.cli.input_documents import devices_and_parameters
 from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made, tell_workflows
-from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, yaml_of
+from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.selection import named_and_selected
@@ -134,6 +134,8 @@ def _wanted(chosen: argparse.Namespace, armed: Mapping[str, Any]) -> dict[str, A
         "on_failure": chosen.on_failure,
         "breakpoints": armed or None,
         "confirm_wipe": chosen.confirm_wipe or None,
+        "require_images": chosen.require_images or None,
+        "strict": chosen.strict or None,
         "labels": dict(chosen.labels) or None,
     }
     return {
@@ -169,6 +171,8 @@ def _create_one(chosen: argparse.Namespace, plan: Document, armed: Mapping[str, 
             confirm_wipe=chosen.confirm_wipe,
             labels=dict(chosen.labels),
             machine=machine["id"],
+            require_images=chosen.require_images,
+            strict=chosen.strict,
         ),
     )
     tell_workflows(chosen, [made])
@@ -213,8 +217,7 @@ def _show(chosen: argparse.Namespace, plan: Document, *, can_begin: bool) -> Non
 
 def _warn(plan: Document) -> None:
     """Tell on standard error what would keep the machines from beginning."""
-    for text in plan["warnings"] or ():
-        print(clean(f"tinkbox: {text}"), file=sys.stderr)
+    show_notes({"notes": [{"text": each} for each in plan["warnings"] or ()]})
 
 
 def _confirm(chosen: argparse.Namespace, plan: Document) -> None:

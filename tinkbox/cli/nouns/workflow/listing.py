@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
@@ -13,6 +13,7 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.model.devices import Devices
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
 from tinkbox.model.text import briefly
@@ -26,9 +27,10 @@ NEWEST = 100  # lines of a table where nothing else is asked
 SORTS = ("created_at", "updated_at", "name", "state", "machine")
 
 
-def _parameters(devices: Mapping[str, str]) -> str:
+def _parameters(devices: Devices) -> str:
     """What a workflow was created with, as far as it fits into a table."""
-    return json.dumps({name: briefly(value, PARAMETER) for name, value in devices.items()}, ensure_ascii=False)
+    shown = {name: briefly(value, PARAMETER) if isinstance(value, str) else value for name, value in devices.items()}
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _machines(workflow: Document) -> str:

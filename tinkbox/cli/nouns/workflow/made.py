@@ -18,24 +18,33 @@ FORMATS: Final = ("table", "json", "yaml", "name")
 FORMATS_HELP: Final = "of what was made, or would be: table (default), json, yaml; name: ids"
 
 
-def tell_workflows(chosen: argparse.Namespace, made: Sequence[Document]) -> None:
-    """Print the workflows that were made; of whoever may create them and look at none, a document has the id alone."""
+def tell_workflows(chosen: argparse.Namespace, made: Sequence[Document], existing: Sequence[Document] = ()) -> None:
+    """Print the workflows that were made, behind them those that were there already.
+
+    Of whoever may create them and look at none, a document has the id alone.
+    """
 
     async def whole(operator: "Operator") -> list[Document]:
         try:
-            return [await operator.workflows.get(each["id"]) for each in made]
+            return [await operator.workflows.get(each["id"]) for each in (*made, *existing)]
         except Forbidden:
-            return list(made)
+            return [*made, *existing]
 
     with told_how_far(lambda: str(done_so_far())):
-        tell_made(chosen, "Workflow", ask(chosen, whole) if chosen.format in DOCUMENTS else made)
+        if chosen.format in DOCUMENTS:
+            tell_made(chosen, "Workflow", ask(chosen, whole))
+        else:
+            tell_made(chosen, "Workflow", made, existing)
 
 
-def tell_made(chosen: argparse.Namespace, kind: str, made: Sequence[Document]) -> None:
-    """Print the workflows or rollouts that were made; `kind` is the word for one."""
+def tell_made(
+    chosen: argparse.Namespace, kind: str, made: Sequence[Document], existing: Sequence[Document] = ()
+) -> None:
+    """Print the workflows or rollouts that were made, and those that were there already; `kind` is the word for one."""
     if chosen.format in DOCUMENTS:
-        print((json_of if chosen.format == "json" else yaml_of)(list(made)), end="", flush=True)
-    else:
-        before = "" if chosen.format == "name" else f"Created {kind}:  "
-        for each in made:
+        print((json_of if chosen.format == "json" else yaml_of)([*made, *existing]), end="", flush=True)
+        return
+    for word, listed in (("Created", made), ("Existing", existing)):
+        before = "" if chosen.format == "name" else f"{word} {kind}:  "
+        for each in listed:
             print(f"{before}{each['id']}", flush=True)

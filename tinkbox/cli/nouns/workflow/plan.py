@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import EachOnce, Verbs, add_format, add_selector, add_verb, assignment
 from tinkbox.cli.input_documents import devices_and_parameters, read_devices
-from tinkbox.cli.output.formats import Column, Document, json_of, rows_of, screen, yaml_of
+from tinkbox.cli.output.formats import Column, Document, json_of, rows_of, screen, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.tables import Fit, listing, pairs
 from tinkbox.cli.selection import named_and_selected
+from tinkbox.model.devices import as_text
 from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import NotFound, Problem
 from tinkbox.model.key_kinds import KeyKind
@@ -85,6 +86,8 @@ def plan(chosen: argparse.Namespace) -> int:
         return [await operator.workflows.plan(chosen.template, key, parameters) for key in wanted]
 
     plans = ask(chosen, planned)
+    for each in plans:
+        show_notes(each)
     if chosen.format in ("json", "yaml"):
         print((json_of if chosen.format == "json" else yaml_of)(plans), end="")
     else:
@@ -121,9 +124,8 @@ def _described(found: Document) -> list[tuple[str, object]]:
     template = found["template"]["name"]
     told: list[tuple[str, object]] = [("Workflow", found["name"] or "-"), ("Template", template)]
     for number, each in enumerate(found["machines"]):
-        facts = ", ".join(
-            text for text in (each["name"], each["mac"], each["address"] or "address of the pool") if text
-        )
+        address = each["address"] or ("address of the pool" if each["mac"] else "no MAC")
+        facts = ", ".join(text for text in (each["name"], each["mac"], address) if text)
         told.append(("" if number else "Machine", facts))
     for each in found["machines"]:
         if each["netboots"]:
@@ -134,7 +136,7 @@ def _described(found: Document) -> list[tuple[str, object]]:
                     f"{each['name']} {ticket}, netboots the OSIE for {each['architecture']} by {', '.join(each['netboots'])}",
                 )
             )
-    told += [("Devices", ", ".join(f"{name}={value}" for name, value in found["devices"].items()))]
+    told += [("Devices", ", ".join(f"{name}={as_text(value)}" for name, value in found["devices"].items()))]
     wiped = [
         (each["machine"], disk, each["action"])
         for each in found["actions"]

@@ -1,0 +1,45 @@
+"""`/v1/documents` at the operator door."""
+
+from tests.integration.api.door import Door
+from tests.integration.engine.applying.test_kept_documents import MACHINE, RULES
+
+
+async def test_kept_documents_are_listed_exported_and_deleted(door: Door) -> None:
+    files = [{"name": "a.yaml", "text": RULES}, {"name": "b.yaml", "text": MACHINE}]
+    answer = await door.done("POST", "/v1/apply", {"files": files})
+    made = {f"{each['kind']}/{each['name']}": each["id"] for each in answer["results"]}
+    assert set(made) == {"workflowruleset/all", "machine.bmc/node1"}
+    listed = await door.done("GET", "/v1/documents")
+    assert [(each["kind"], each["namespace"], each["name"], each["labels"]) for each in listed] == [
+        ("machine.bmc", "tink-system", "node1", {"rack": "r1"}),
+        ("workflowruleset", "tink-system", "all", {"team": "lab"}),
+    ]
+    assert {each["id"] for each in listed} == set(made.values())
+    exported = await door.done("GET", "/v1/export")
+    assert [each["kind"] for each in exported["items"]] == ["workflowruleset", "machine.bmc"]
+    deleted = await door.done("DELETE", "/v1/documents/workflowruleset/all")
+    assert deleted == {"id": made["workflowruleset/all"], "kind": "workflowruleset", "name": "all"}
+    assert [each["kind"] for each in await door.done("GET", "/v1/documents")] == ["machine.bmc"]
+    status, problem = await door.ask("DELETE", "/v1/documents/workflowruleset/all")
+    assert status == 404
+    assert "`tinkbox document list` shows what there is" in problem["detail"]
+
+
+async def test_one_of_several_namespaces_is_deleted_by_its_namespace(door: Door) -> None:
+    other = RULES.replace("all, namespace: tink-system", "all")
+    await door.done("POST", "/v1/apply", {"files": [{"name": "a.yaml", "text": RULES}, {"name": "b", "text": other}]})
+    status, problem = await door.ask("DELETE", "/v1/documents/workflowruleset/all")
+    assert (status, "it fits 2" in problem["detail"]) == (409, True)
+    await door.done("DELETE", "/v1/documents/workflowruleset/all?namespace=default")
+    (left,) = await door.done("GET", "/v1/documents")
+    assert left["namespace"] == "tink-system"
+
+
+async def test_a_pruned_document_needs_the_time_that_was_agreed_to(door: Door) -> None:
+    await door.done("POST", "/v1/apply", {"files": [{"name": "a.yaml", "text": RULES}]})
+    asked = {"files": [{"name": "b.yaml", "text": MACHINE}], "prune": "team=lab"}
+    rehearsed = await door.done("POST", "/v1/apply", {**asked, "dry_run": True})
+    agreed = {each["id"]: each["created_at"] for each in rehearsed["results"] if each["outcome"] == "pruned"}
+    assert len(agreed) == 1
+    await door.done("POST", "/v1/apply", {**asked, "agreed": agreed})
+    assert [each["kind"] for each in await door.done("GET", "/v1/documents")] == ["machine.bmc"]

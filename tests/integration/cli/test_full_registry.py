@@ -1,0 +1,119 @@
+"""A registry that fills its disk: pushes are refused before the last room is touched, and everything else goes on."""
+
+import hashlib
+import http.client
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.api.door import image_archive
+from tests.integration.cli.serving import Configuration, configure, run_here, serving
+
+MIB = 1 << 20
+BLOB = 4 * MIB
+HARDWARE = {
+    "id": "00000000-0000-0000-0000-000000000001",
+    "network": {"interfaces": [{"dhcp": {"mac": "02:00:00:00:00:01", "ip": {"address": "127.0.0.7"}}}]},
+}
+TEMPLATE = """\
+version: "0.1"
+name: hello
+tasks:
+  - {name: one, worker: "{{.device_1}}", actions: [{name: one, image: hello-world, timeout: 60}]}
+"""
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Configuration]:
+    """An appliance's folder on a disk of 128 MiB."""
+    configuration = configure(tmp_path)
+    configuration.data.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128m,mode=700", "tmpfs", configuration.data], check=True)
+    try:
+        yield configuration
+    finally:
+        subprocess.run(["umount", configuration.data], check=True)
+
+
+def push(configuration: Configuration, content: bytes) -> tuple[int, str]:
+    """A blob, as a client of the registry sends one."""
+    token = (configuration.data / "operator.token").read_text().strip()
+    connection = http.client.HTTPConnection("127.0.0.1", configuration.http_port, timeout=60)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    headers = {"Authorization": f"Bearer {token}"}
+    connection.request("POST", f"/v2/x/blobs/uploads/?digest={digest}", content, headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def fill(configuration: Configuration) -> tuple[int, int, str]:
+    """Push until it is refused: how many were taken, and the refusal."""
+    for number in range(64):
+        status, text = push(configuration, number.to_bytes(4, "big") * (BLOB // 4))
+        if status != 201:
+            return number, status, text
+    raise AssertionError("it was never refused")
+
+
+def free(configuration: Configuration) -> int:
+    found = os.statvfs(configuration.data)
+    return found.f_bavail * found.f_frsize
+
+
+def test_a_full_registry_refuses_pushes_and_nothing_else(small: Configuration, tmp_path: Path) -> None:
+    local = ("--data", str(small.data))
+    (tmp_path / "hardware.json").write_text(json.dumps(HARDWARE))
+    (tmp_path / "hello.yaml").write_text(TEMPLATE)
+    with serving(small):
+        pushed, status, refusal = fill(small)
+        assert 4 < pushed < 20
+        assert status == 503
+        told = json.loads(refusal)["errors"][0]["message"]
+        assert "64MiB are reserved for everything else (images.reserve)" in told
+        assert "`tinkbox image gc`" in told
+        assert free(small) >= 64 * MIB
+        assert "room for " in run_here(*local, "image", "list").err
+        for command in (
+            ("hardware", "push", "--file", str(tmp_path / "hardware.json")),
+            ("template", "create", "-n", "hello", "--file", str(tmp_path / "hello.yaml")),
+            ("workflow", "create", "-t", "hello", "-r", json.dumps({"device_1": "02:00:00:00:00:01"})),
+            ("status",),
+        ):
+            done = run_here(*local, *command)
+            assert done.status == 0, done
+        (tmp_path / "one.tar").write_bytes(image_archive("tools/one:v1") + b"\0" * 2 * BLOB)
+        loaded = run_here(*local, "image", "load", str(tmp_path / "one.tar"))
+        assert (loaded.status, "the registry is full" in loaded.err) == (1, True), loaded
+        kept = run_here(*local, "image", "gc")
+        assert kept.out == "Freed:  0 blobs of 0 bytes\n"
+        assert f"{pushed} blobs of {pushed * 4}MiB: kept for up to an hour" in kept.err
+    # An hour later nobody was promised anything any more.
+    (small.data / "registry" / "promised").unlink()
+    with serving(small):
+        assert push(small, b"x" * BLOB)[0] == 503
+        freed = f"{pushed} blobs of {pushed * 4}MiB\n"
+        assert run_here(*local, "image", "gc", "--dry-run").out == f"Would Free:  {freed}"
+        told = json.loads(run_here(*local, "image", "gc", "--dry-run", "-o", "json").out)
+        assert told["freed"] == {"blobs": pushed, "size": pushed * BLOB}
+        assert run_here(*local, "image", "gc").out == f"Freed:  {freed}"
+        assert push(small, b"x" * BLOB)[0] == 201
+
+
+def test_images_take_no_more_than_they_may(small: Configuration) -> None:
+    with small.path.open("a") as more:
+        more.write("images: {most: 10MiB}\n")
+    local = ("--data", str(small.data))
+    with serving(small):
+        pushed, status, refusal = fill(small)
+        assert (pushed, status) == (2, 503)
+        assert "of 10MiB (images.most): free some with" in json.loads(refusal)["errors"][0]["message"]
+        listed = run_here(*local, "image", "list")
+        assert "2 blobs: 8MiB of 10MiB (images.most), room for 2MiB more" in listed.err

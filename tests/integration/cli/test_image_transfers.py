@@ -1,0 +1,507 @@
+"""Images from one place to another: archives, folders, standard input, and another appliance."""
+
+import gzip
+import io
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.serving import Configuration, Ended, configure, run, run_here, serving
+from tests.integration.registry.serving import (
+    configuration,
+    descriptor,
+    digest_of,
+    docker_archive,
+    layer,
+    manifest,
+    system_image_archive,
+    tar,
+)
+from tinkbox.client.operator.images import Images
+from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+
+Tinkbox = Callable[..., Ended]
+SHARED = layer({"shared": b"s" * 300_000})
+OWN = layer({"own": b"o" * 1000})
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration]:
+    """A second appliance, that of the other site."""
+    configuration = configure(tmp_path_factory.mktemp("other"))
+    with serving(configuration):
+        yield configuration
+
+
+def on(configuration: Configuration) -> Tinkbox:
+    def tinkbox(*arguments: str | Path, stdin: bytes = b"") -> Ended:
+        try:
+            return run_here("--data", str(configuration.data), *map(str, arguments), stdin=stdin)
+        except SystemExit as wrong:
+            return Ended(int(str(wrong.code)), "", "")
+
+    return tinkbox
+
+
+@pytest.fixture
+def here(appliance: Configuration) -> Iterator[Tinkbox]:
+    yield on(appliance)
+    forget(appliance)
+
+
+@pytest.fixture
+def there(other: Configuration) -> Iterator[Tinkbox]:
+    yield on(other)
+    forget(other)
+
+
+def forget(configuration: Configuration) -> None:
+    """Forget all images, and that their blobs were promised: the next test's are the same."""
+    tinkbox = on(configuration)
+    for each in json.loads(tinkbox("image", "list", "-o", "json").out):
+        name = f"{each['name']}:{each['tag']}" if each["tag"] else f"{each['name']}@{each['digest']}"
+        tinkbox("image", "delete", "--yes", name)
+
+
+def names(tinkbox: Tinkbox) -> dict[str, str]:
+    """The images there, with their digests."""
+    listed = json.loads(tinkbox("image", "list", "-o", "json").out)
+    return {f"{each['name']}:{each['tag']}": each["digest"] for each in listed if each["tag"]}
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def members(archive: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        return packed.getnames()
+
+
+def index_layout(name: str, *architectures: str, lacking: tuple[str, ...] = ()) -> bytes:
+    """An OCI layout with an index of images; of those it is `lacking` only the index knows."""
+    files: dict[str, bytes] = {}
+    entries = []
+    for each in (*architectures, *lacking):
+        content = layer({"program": each.encode() * 1000})
+        config = json.dumps({**json.loads(configuration([content])), "architecture": each}).encode()
+        image = manifest(config, [content])
+        entries.append({**descriptor(image, DOCKER_MANIFEST), "platform": {"os": "linux", "architecture": each}})
+        if each not in lacking:
+            files |= {f"blobs/sha256/{digest_of(one)[7:]}": one for one in (content, config, image)}
+    index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).encode()
+    files[f"blobs/sha256/{digest_of(index)[7:]}"] = index
+    top = {**descriptor(index, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": name} if name else {}}
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [top]}).encode()
+    return tar([("oci-layout", b'{"imageLayoutVersion": "1.0.0"}'), *files.items()])
+
+
+def zstd(content: bytes) -> bytes:
+    return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return write(tmp_path / "two.tar", tar(docker_archive(["one:v1", "quay.io/tools/two:v2"], [SHARED, OWN]).items()))
+
+
+def test_load_keeps_the_whole_name_of_an_image(here: Tinkbox, tmp_path: Path) -> None:
+    told = ["docker.io/library/alpine:3", "quay.io/tools/wipe:v1", "plain:v1"]
+    path = write(tmp_path / "x.tar", tar(docker_archive(told, [OWN]).items()))
+    assert here("image", "load", path).out == "".join(f"Loaded Image:  {name}\n" for name in told)
+    assert sorted(names(here)) == sorted(told)
+    assert here("image", "delete", "--yes", "docker.io/library/alpine:3").status == 0
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress, zstd])
+def test_load_reads_standard_input_compressed_or_not(
+    here: Tinkbox, archive: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    done = here("image", "load", "-", stdin=compress(archive.read_bytes()))
+    assert (done.status, done.out) == (0, "Loaded Image:  one:v1\nLoaded Image:  quay.io/tools/two:v2\n"), done
+
+
+def test_load_reads_a_pipe_and_files_beside_it(appliance: Configuration, here: Tinkbox, archive: Path) -> None:
+    more = write(archive.parent / "more.tar.zst", zstd(tar(docker_archive(["more:v1"], [OWN]).items())))
+    done = run("--data", str(appliance.data), "image", "load", str(more), "-", stdin=archive.read_bytes())
+    assert (done.status, done.out.splitlines()[:2]) == (0, ["Loaded Image:  more:v1", "Loaded Image:  one:v1"]), done
+
+
+def test_a_truncated_zstd_archive_is_told_with_its_name(here: Tinkbox, archive: Path) -> None:
+    cut = write(archive.parent / "cut.tar.zst", zstd(archive.read_bytes())[:-10])
+    done = here("image", "load", cut)
+    assert done.status == 1
+    assert done.err.startswith(f"tinkbox: {cut}: it is truncated")
+    assert names(here) == {}
+
+
+@pytest.mark.parametrize("kind", ["docker", "index"])
+def test_an_archive_without_names_needs_one(here: Tinkbox, tmp_path: Path, kind: str) -> None:
+    files = docker_archive([], [OWN])
+    path = write(tmp_path / "x.tar", tar(files.items()) if kind == "docker" else index_layout("", "amd64", "arm64"))
+    refused = here("image", "load", path)
+    assert refused.status == 1
+    assert "names no image: load it with `--name NAME`" in refused.err
+    assert here("image", "load", "--name", "quay.io/a/b:v1", path).out == "Loaded Image:  quay.io/a/b:v1\n"
+    again = here("image", "load", "--name", "c", path)
+    assert again.out == "Loaded Image:  c:latest\n"
+    assert len(set(names(here).values())) == 1
+
+
+def test_a_name_is_for_one_image(here: Tinkbox, tmp_path: Path, archive: Path) -> None:
+    both = {**docker_archive(["a"], [OWN]), **docker_archive(["b"], [SHARED])}
+    listed = [*json.loads(docker_archive(["a"], [OWN])["manifest.json"])]
+    both["manifest.json"] = json.dumps([*listed, *json.loads(both["manifest.json"])]).encode()
+    path = write(tmp_path / "both.tar", tar(both.items()))
+    assert "has 2 images, and `--name` names one" in here("image", "load", "--name", "x", path).err
+    assert here("image", "load", "--name", "x", path, archive).status == 2
+    assert here("image", "load", "-", "-").status == 2
+
+
+def test_what_is_saved_is_loaded_elsewhere_with_its_digests(
+    here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path
+) -> None:
+    whole = write(tmp_path / "index.tar", index_layout("tools/many:v1", "arm64", "amd64", lacking=("riscv64",)))
+    system = write(tmp_path / "system.tar", system_image_archive("20261101", "latest"))
+    assert here("image", "load", archive, whole, system).status == 0
+    kept = names(here)
+    saved = tmp_path / "saved.tar"
+    done = here("image", "save", *kept, "-o", saved)
+    assert (done.status, done.out) == (0, "".join(f"Saved Image:  {name}\n" for name in kept)), done
+    listed = members(saved.read_bytes())
+    assert len(listed) == len(set(listed)), "each blob is in it once"
+    assert there("image", "load", saved).status == 0
+    assert names(there) == kept
+    assert [each["kind"] for each in json.loads(there("image", "list", "-o", "json").out)] == [
+        each["kind"] for each in json.loads(here("image", "list", "-o", "json").out)
+    ]
+    with tarfile.open(saved) as packed:
+        docker = json.loads((packed.extractfile("manifest.json") or io.BytesIO()).read())
+    tagged = {name: each["Config"] for each in docker for name in each["RepoTags"]}
+    assert set(tagged) == {name for name in kept if not name.startswith("lab:")}
+
+
+def test_save_writes_to_standard_output_and_by_digest(
+    appliance: Configuration, here: Tinkbox, there: Tinkbox, archive: Path
+) -> None:
+    assert here("image", "load", archive).status == 0
+    digest = names(here)["one:v1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tinkbox", "--data", appliance.data, "image", "save", f"one@{digest}", "-o", "-"],
+        capture_output=True,
+        check=True,
+    )
+    assert done.stderr.decode() == f"Saved Image:  one@{digest}\n"
+    assert there("image", "load", "-", "--name", "x:v1", stdin=done.stdout).status == 0
+    assert names(there) == {"x:v1": digest}
+
+
+def test_a_save_that_fails_leaves_no_file(here: Tinkbox, appliance: Configuration, archive: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    target = archive.parent / "out" / "saved.tar"
+    assert here("image", "save", "one:v1", "-o", target).err.startswith(f"tinkbox: no folder {target.parent}")
+    target.parent.mkdir()
+    assert here("image", "save", "one:v1", "none:v1", "-o", target).status == 1
+    blob = appliance.data / "registry" / "blobs" / "sha256" / digest_of(SHARED)[7:]
+    content = blob.read_bytes()
+    blob.write_bytes(content[:-1] + b"x")
+    failed = here("image", "save", "one:v1", "-o", target)
+    assert failed.status == 1
+    assert "damaged" in failed.err
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
+    """The blobs that were sent to an appliance since this was asked last."""
+    archives: list[bytearray] = []
+    load = Images.load
+
+    async def noting(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        archives.append(bytearray())
+        async for piece in content:
+            archives[-1] += piece
+            yield piece
+
+    async def loading(self: Images, archive: Path | AsyncIterator[bytes], name: str = "") -> list[str]:
+        assert not isinstance(archive, Path)
+        return await load(self, noting(archive), name)
+
+    def blobs() -> set[str]:
+        found = {name for archive in archives for name in members(bytes(archive)) if name.startswith("blobs/")}
+        archives.clear()
+        return {name.removeprefix("blobs/").replace("/", ":") for name in found}
+
+    monkeypatch.setattr(Images, "load", loading)
+    return blobs
+
+
+@pytest.fixture
+def to_other(other: Configuration, tmp_path: Path) -> list[str | Path]:
+    """The flags of a copy to the other appliance."""
+    token = write(tmp_path / "token", (other.data / "operator.token").read_bytes())
+    return ["--to", f"http://127.0.0.1:{other.operator_port}", "--token-file", token]
+
+
+def test_copy_sends_only_what_is_missing(
+    here: Tinkbox, there: Tinkbox, sent: Callable[[], set[str]], to_other: list[str | Path], tmp_path: Path
+) -> None:
+    mine = layer({"mine": b"m" * 1000})
+    first = write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))
+    second = write(tmp_path / "b.tar", tar(docker_archive(["b:v1"], [mine, OWN]).items()))
+    assert here("image", "load", first, second).status == 0
+    sent()
+    done = here("image", "copy", "a:v1", *to_other)
+    assert (done.status, done.out) == (0, "Copied Image:  a:v1\n"), done
+    assert digest_of(mine) in sent()
+    done = here("image", "copy", "b:v1", "quay.io/tools/b:v2", *to_other)
+    assert (done.status, done.out) == (0, "Copied Image:  quay.io/tools/b:v2\n"), done
+    assert digest_of(mine) not in sent()
+    assert names(there) == {"a:v1": names(here)["a:v1"], "quay.io/tools/b:v2": names(here)["b:v1"]}
+    assert here("image", "copy", "b:v1", "second").out == "Copied Image:  second:latest\n"
+    assert sent() == {names(here)["b:v1"]}, "of an image that is here only its manifest is sent"
+
+
+def test_copy_of_a_system_image_keeps_what_it_is(
+    here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path
+) -> None:
+    assert here("image", "load", write(tmp_path / "lab.tar", system_image_archive("20261101", "latest"))).status == 0
+    assert here("image", "copy", "lab:20261101", *to_other).status == 0
+    assert there("image", "show", "lab:20261101").status == 0
+    assert "says of itself that it is lab" in here("image", "copy", "lab:20261101", "else:1", *to_other).err
+    assert there("image", "list", "-q").out == "lab:20261101\n"
+
+
+def test_copy_tells_what_is_wrong_with_the_other_appliance(
+    here: Tinkbox, archive: Path, to_other: list[str | Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert here("image", "load", archive).status == 0
+    monkeypatch.setenv("TINKBOX_TO_TOKEN", "wrong")
+    refused = here("image", "copy", "one:v1", *to_other[:2])
+    assert (refused.status, "did not take the token: give its operator's in --token-file" in refused.err) == (1, True)
+    away = here("image", "copy", "one:v1", "--to", "http://127.0.0.1:9")
+    assert (away.status, "which --to names" in away.err) == (3, True), away
+    assert here("image", "copy", "one:v1").status == 2
+    assert here("image", "copy", "one:v1", "x", "--token-file", to_other[3]).status == 2
+    assert "cannot read" in here("image", "copy", "one:v1", *to_other[:3], tmp_path / "none").err
+    assert here("image", "copy", "none:v1", *to_other).status == 1
+
+
+def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
+    appliance: Configuration, here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path
+) -> None:
+    mine = layer({"mine": b"d" * 1000})
+    assert here("image", "load", write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))).status == 0
+    (appliance.data / "registry" / "blobs" / "sha256" / digest_of(mine)[7:]).unlink()
+    failed = here("image", "copy", "a:v1", *to_other)
+    assert failed.status == 1
+    assert "push or load its image again" in failed.err
+    assert names(there) == {}
+
+
+def export_all(here: Tinkbox, archive: Path, folder: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    done = here("image", "export", "--all", folder)
+    told = "Exported Image:  one:v1\nExported Image:  quay.io/tools/two:v2\n"
+    assert (done.status, done.out, done.err) == (0, told, "")
+
+
+def inodes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_ino for path in (folder / "blobs").rglob("*") if path.is_file()}
+
+
+def test_an_export_is_loaded_on_the_other_site(
+    here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path, sent: Callable[[], set[str]]
+) -> None:
+    folder = tmp_path / "disk" / "images"
+    export_all(here, archive, folder)
+    loaded = there("image", "load", folder)
+    assert (loaded.status, loaded.out) == (0, "Loaded Image:  one:v1\nLoaded Image:  quay.io/tools/two:v2\n"), loaded
+    assert names(there) == names(here)
+    sent()
+    assert there("image", "load", folder).status == 0
+    assert digest_of(SHARED) not in sent()
+
+
+def test_an_export_adds_only_what_is_missing(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    before = inodes(folder)
+    many = write(tmp_path / "many.tar", index_layout("tools/many:v1", "amd64", "arm64", lacking=("riscv64",)))
+    more = write(tmp_path / "more.tar", tar(docker_archive(["one:v1"], [SHARED, OWN, layer({"x": b"y"})]).items()))
+    assert here("image", "load", many, more).status == 0
+    assert here("image", "export", "tools/many:v1", "one:v1", folder).status == 0
+    after = inodes(folder)
+    assert before.items() < after.items()
+    listed = json.loads((folder / "index.json").read_text())["manifests"]
+    found = {each["annotations"]["org.opencontainers.image.ref.name"]: each["digest"] for each in listed}
+    assert found == names(here), "a name that moved on is in its index once"
+
+
+def test_an_export_resumes_and_repairs_what_is_damaged(
+    here: Tinkbox, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    shared, own = (folder / "blobs" / "sha256" / digest_of(each)[7:] for each in (SHARED, OWN))
+    own.write_bytes(b"!" + own.read_bytes()[1:])
+    part = folder / ".incoming" / f"sha256-{shared.name}"
+    part.write_bytes(shared.read_bytes()[:100_000])
+    shared.unlink()
+    asked: list[tuple[str, int]] = []
+    blob = Images.blob
+
+    def noting(self: Images, digest: str, start: int = 0) -> AsyncIterator[bytes]:
+        asked.append((digest, start))
+        return blob(self, digest, start)
+
+    monkeypatch.setattr(Images, "blob", noting)
+    assert here("image", "export", "one:v1", folder).status == 0
+    assert (digest_of(SHARED), 100_000) in asked
+    assert (shared.read_bytes(), own.read_bytes()) == (SHARED, OWN)
+    assert list((folder / ".incoming").iterdir()) == []
+    part.write_bytes(b"garbage")
+    shared.unlink()
+    failed = here("image", "export", "one:v1", folder)
+    assert (failed.status, "came damaged" in failed.err, shared.exists()) == (1, True, False)
+    assert here("image", "export", "one:v1", folder).status == 0
+    assert shared.read_bytes() == SHARED
+
+
+def test_an_export_tells_of_damaged_images_and_writes_the_others(
+    appliance: Configuration, here: Tinkbox, archive: Path, tmp_path: Path
+) -> None:
+    mine = layer({"mine": b"e" * 1000})
+    path = write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))
+    assert here("image", "load", path, archive).status == 0
+    (appliance.data / "registry" / "blobs" / "sha256" / digest_of(mine)[7:]).unlink()
+    done = here("image", "export", "--all", tmp_path / "images")
+    assert done.status == 1
+    assert done.err.startswith("tinkbox: a:v1: ")
+    assert done.out == "Exported Image:  one:v1\nExported Image:  quay.io/tools/two:v2\n"
+
+
+def test_an_export_leaves_other_folders_alone(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    (tmp_path / "full").mkdir()
+    write(tmp_path / "full" / "mine", b"mine")
+    refused = here("image", "export", "one:v1", tmp_path / "full")
+    assert (refused.status, "has other files: name a new folder" in refused.err) == (1, True)
+    assert [each.name for each in (tmp_path / "full").iterdir()] == ["mine"]
+    assert here("image", "export", tmp_path / "new").status == 2
+    assert here("image", "export", "--all", "one:v1", tmp_path / "new").status == 2
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+def test_a_full_disk_is_told_and_leaves_no_half_file(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small], check=True)
+    try:
+        saved = here("image", "save", "one:v1", "-o", small / "one.tar")
+        assert (saved.status, "is full: make room, or name a file on another disk" in saved.err) == (1, True), saved
+        assert list(small.iterdir()) == []
+        exported = here("image", "export", "--all", small)
+        assert (exported.status, "it resumes where it stopped" in exported.err) == (1, True), exported
+        assert not (small / "index.json").exists()
+        assert digest_of(SHARED)[7:] not in inodes(small)
+        subprocess.run(["mount", "-o", "remount,size=2m", small], check=True)
+        assert here("image", "export", "--all", small).status == 0
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_ctrl_c_ends_a_load_that_waits_for_standard_input(appliance: Configuration) -> None:
+    command = [sys.executable, "-m", "tinkbox", "--data", str(appliance.data), "image", "load", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(bytes(1 << 20))  # more than a pipe holds: it is reading when this is written
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command is told to end in the middle of a large blob."""
+    blob = Images.blob
+
+    async def breaking(self: Images, digest: str, start: int = 0) -> AsyncIterator[bytes]:
+        async for piece in blob(self, digest, start):
+            yield piece
+            if digest == digest_of(SHARED):
+                signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Images, "blob", breaking)
+
+
+@pytest.mark.usefixtures("ended")
+def test_a_save_that_is_ended_leaves_no_file(here: Tinkbox, archive: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    target = archive.parent / "out"
+    target.mkdir()
+    assert here("image", "save", "one:v1", "-o", target / "one.tar").status == 128 + signal.SIGTERM
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.usefixtures("ended")
+def test_an_export_that_is_ended_is_resumed(
+    here: Tinkbox, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here("image", "load", archive).status == 0
+    folder = tmp_path / "images"
+    assert here("image", "export", "one:v1", folder).status == 128 + signal.SIGTERM
+    assert digest_of(SHARED)[7:] not in inodes(folder)
+    (part,) = (folder / ".incoming").iterdir()
+    assert part.stat().st_size > 0
+    monkeypatch.undo()
+    assert here("image", "export", "one:v1", folder).status == 0
+    assert digest_of(SHARED)[7:] in inodes(folder)
+    assert not part.exists()
+
+
+def test_hostile_folders_are_refused(here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    shared = folder / "blobs" / "sha256" / digest_of(SHARED)[7:]
+    secret = write(tmp_path / "secret", SHARED)
+    shared.unlink()
+    shared.symlink_to(secret)
+    forgotten = layer({"forgotten": b"f" * 1000})
+    other = tmp_path / "other"
+    assert (
+        here("image", "load", write(tmp_path / "f.tar", tar(docker_archive(["f:v1"], [forgotten]).items()))).status == 0
+    )
+    assert here("image", "export", "f:v1", other).status == 0
+    assert here("image", "export", "one:v1", folder).status == 0
+    assert (shared.is_symlink(), shared.read_bytes(), secret.read_bytes()) == (False, SHARED, SHARED)
+    (folder / "blobs").rename(tmp_path / "elsewhere")
+    (folder / "blobs").symlink_to(tmp_path / "elsewhere")
+    assert "is a link: name a folder that an export made" in here("image", "export", "f:v1", folder).err
+    blob = other / "blobs" / "sha256" / digest_of(forgotten)[7:]
+    blob.rename(tmp_path / "elsewhere.tar")
+    blob.symlink_to(tmp_path / "elsewhere.tar")
+    assert "cannot read" in there("image", "load", other).err
+    index = json.loads((other / "index.json").read_text())
+    for wrong in ("sha256:../../../secret", "sha256:" + "a" * 64):
+        index["manifests"][0]["digest"] = wrong
+        (other / "index.json").write_text(json.dumps(index))
+        refused = here("image", "load", other)
+        assert (refused.status, len(refused.err.splitlines())) == (1, 1), refused
+    (other / "index.json").unlink()
+    (other / "index.json").symlink_to(secret)
+    assert here("image", "load", other).status == 1
+    (other / "index.json").unlink()
+    os.mkfifo(other / "index.json")
+    assert "is no OCI layout" in here("image", "load", other).err

@@ -1,0 +1,219 @@
+"""Documents of Tinkerbell that are kept as they are: applied, exported, compared and pruned like all others."""
+
+import json
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance
+from tests.integration.engine.applying.documents import files, flow, outcomes, pruning, template
+from tinkbox.engine.applying.applying import Wish
+from tinkbox.engine.applying.exporting import Asked, parse_asked
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.kept_documents import KeptKind
+from tinkbox.model.kubernetes import UNHEEDED
+
+BMC = "bmc.tinkerbell.org/v1alpha1"
+MACHINE = f"""\
+apiVersion: {BMC}
+kind: Machine
+metadata: {{name: node1, namespace: tink-system, labels: {{rack: r1}}, uid: abc}}
+spec:
+  connection:
+    host: 10.0.0.7
+    port: 623
+    authSecretRef: {{name: bmc-node1, namespace: tink-system}}
+    insecureTLS: true
+status: {{powerState: "on"}}
+"""
+JOB = f"""\
+apiVersion: {BMC}
+kind: Job
+metadata: {{name: boot-node1}}
+spec:
+  machineRef: {{name: node1, namespace: tink-system}}
+  tasks: [{{powerAction: "off"}}, {{oneTimeBootDeviceAction: {{device: [pxe], efiBoot: true}}}}]
+"""
+TASK = f"""\
+apiVersion: {BMC}
+kind: Task
+metadata: {{name: off}}
+spec: {{task: {{powerAction: "off"}}, connection: {{host: 10.0.0.7}}}}
+"""
+RULES = """\
+apiVersion: tinkerbell.org/v1alpha1
+kind: WorkflowRuleSet
+metadata: {name: all, namespace: tink-system, labels: {team: lab}}
+spec:
+  rules:
+    - '{"networkInterfaces": {"mac": [{"wildcard": "*"}]}}'
+  workflow:
+    namespace: tink-system
+    template: {agentValue: device_1, ref: hello, kvs: {size: "3"}}
+"""
+POLICY = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Policy
+metadata: {name: example}
+spec:
+  rules:
+    workflowAutoCreation:
+      - rules: [{networkInterfaces: {mac: [{wildcard: "*"}]}}]
+        config: {disabled: true, namespace: tinkerbell}
+"""
+ALL = (MACHINE, JOB, TASK, RULES, POLICY)
+
+
+async def apply(box: Appliance, *texts: str, wish: Wish | None = None) -> dict[str, str]:
+    return outcomes(await box.applying.apply(files(*texts), wish or Wish(), "ann"))
+
+
+async def notes(box: Appliance, text: str) -> list[str]:
+    return [str(each) for each in (await box.applying.apply(files(text), Wish(), "ann")).notes]
+
+
+async def test_all_of_them_are_kept_once(box: Appliance) -> None:
+    first = await apply(box, *ALL)
+    assert first == dict.fromkeys(
+        ["machine.bmc/node1", "job.bmc/boot-node1", "task.bmc/off", "workflowruleset/all", "policy/example"], "created"
+    )
+    assert set((await apply(box, *ALL)).values()) == {"unchanged"}
+
+
+async def test_what_is_exported_is_applied_again_without_change(box: Appliance) -> None:
+    await apply(box, *ALL)
+    exported = (await box.exporting.export([Asked(each) for each in KeptKind], None)).documents
+    assert [each.kind for each in exported] == ["workflowruleset", "policy", "machine.bmc", "job.bmc", "task.bmc"]
+    (machine,) = [each.manifest for each in exported if each.kind == "machine.bmc"]
+    assert machine == {
+        "apiVersion": BMC,
+        "kind": "Machine",
+        "metadata": {"name": "node1", "namespace": "tink-system", "labels": {"rack": "r1"}},
+        "spec": {
+            "connection": {
+                "host": "10.0.0.7",
+                "port": 623,
+                "authSecretRef": {"name": "bmc-node1", "namespace": "tink-system"},
+                "insecureTLS": True,
+            }
+        },
+    }
+    assert set((await apply(box, *(json.dumps(each.manifest) for each in exported))).values()) == {"unchanged"}
+
+
+async def test_a_changed_one_takes_the_place_of_the_former_and_labels_stay(box: Appliance) -> None:
+    await apply(box, RULES)
+    before = await box.store.read(lambda tables: tables.kept_documents.all())
+    changed = RULES.replace("ref: hello", "ref: other").replace(", labels: {team: lab}", "")
+    assert await apply(box, changed) == {"workflowruleset/all": "configured"}
+    (kept,) = await box.store.read(lambda tables: tables.kept_documents.all())
+    assert kept.id == before[0].id
+    assert kept.spec["workflow"]["template"]["ref"] == "other"
+    assert kept.labels == {"team": "lab"}
+
+
+async def test_the_same_name_in_another_namespace_is_another_one(box: Appliance) -> None:
+    await apply(box, RULES)
+    assert await apply(box, RULES.replace("all, namespace: tink-system", "all")) == {"workflowruleset/all": "created"}
+    found = await box.exporting.export([parse_asked("workflowruleset/all")], None)
+    assert len(found.documents) == 2
+
+
+async def test_a_rehearsal_keeps_nothing(box: Appliance) -> None:
+    assert await apply(box, RULES, wish=Wish(rehearsal=True)) == {"workflowruleset/all": "created"}
+    assert not await box.store.read(lambda tables: tables.kept_documents.all())
+
+
+async def test_those_with_labels_that_no_file_declares_are_pruned(box: Appliance) -> None:
+    await apply(box, RULES, MACHINE)
+    assert await apply(box, POLICY, wish=pruning("team=lab")) == {
+        "policy/example": "created",
+        "workflowruleset/all": "pruned",
+    }
+    with pytest.raises(Conflict, match="node1 would be pruned too"):
+        await apply(box, POLICY, wish=pruning("rack=r1", agreed={}))
+    left = await box.store.read(lambda tables: tables.kept_documents.all())
+    assert [each.name for each in left] == ["node1", "example"]
+
+
+async def test_two_of_one_name_are_refused(box: Appliance) -> None:
+    with pytest.raises(Invalid) as refused:
+        await apply(box, RULES, RULES)
+    assert "workflowruleset all is declared a second time" in str(refused.value.problems[0])
+
+
+async def test_what_nothing_drives_yet_is_told(box: Appliance) -> None:
+    assert await notes(box, MACHINE) == [f"0.yaml:5, spec: not honoured: {UNHEEDED['bmc Machine']['spec'].text}"]
+
+
+async def test_rules_of_an_appliance_that_ignores_unknown_machines_wait_and_say_so(box: Appliance) -> None:
+    told, _ = await notes(box, RULES)
+    assert told.startswith(
+        "0.yaml:5, spec: kept, and no rule of it accepts a machine before tinkbox.yaml has unknown_machines: d"
+    )
+
+
+async def test_a_rule_set_whose_template_is_not_there_is_told(box: Appliance) -> None:
+    _, told = await notes(box, RULES)
+    assert told.startswith("0.yaml:5, spec: template 'hello' not found")
+    assert told.endswith("Machines for which a rule holds wait for it")
+    assert len(await notes(box, f"{RULES}---\n{template()}")) == 1
+
+
+async def test_a_rule_that_is_no_pattern_is_told_with_its_line(box: Appliance) -> None:
+    told = await notes(box, RULES.replace('[{"wildcard": "*"}]', '"x"'))
+    assert told[0].startswith("0.yaml:6, spec.rules[0]: networkInterfaces.mac: the values stand in a list")
+    assert told[0].endswith("With it no rule of this set holds")
+
+
+async def test_an_unknown_key_of_a_rule_set_is_told(box: Appliance) -> None:
+    assert "did you mean agentValue?" in (await notes(box, RULES.replace("agentValue", "agentvalue")))[0]
+
+
+async def test_what_is_not_kept_is_not_exported(box: Appliance) -> None:
+    with pytest.raises(NotFound, match="`tinkbox export workflowruleset` prints all there are"):
+        await box.exporting.export([parse_asked("workflowrulesets/x")], None)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("workflowruleset", KeptKind.RULE_SET),
+        ("WorkflowRuleSets", KeptKind.RULE_SET),
+        ("policies", KeptKind.POLICY),
+        ("machine.bmc", KeptKind.BMC_MACHINE),
+        ("machines.bmc.tinkerbell.org", KeptKind.BMC_MACHINE),
+    ],
+)
+def test_kinds_are_spelled_as_kubectl_does(word: str, kind: KeptKind) -> None:
+    assert parse_asked(f"{word}/x") == Asked(kind, "x")
+
+
+MACHINE_2 = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Hardware
+metadata: {name: node1, labels: {rack: r1}}
+spec:
+  networkInterfaces:
+    "08:00:27:00:00:01":
+      dhcp: {ipv4: {hostname: node1}}
+      ipam: {ipv4: {address: 172.30.0.11, prefix: "24"}}
+      netboot: {disabled: true}
+"""
+
+
+async def test_hardware_of_v1alpha2_is_applied_compared_and_exported_as_it_was_given(box: Appliance) -> None:
+    assert await apply(box, MACHINE_2) == {"hardware/node1": "created"}
+    assert await apply(box, MACHINE_2) == {"hardware/node1": "unchanged"}
+    (exported,) = (await box.exporting.export([parse_asked("hardware/node1")], None)).documents
+    assert exported.manifest["apiVersion"] == "tinkerbell.org/v1alpha2"
+    assert await apply(box, json.dumps(exported.manifest)) == {"hardware/node1": "unchanged"}
+    assert await apply(box, MACHINE_2.replace("172.30.0.11", "172.30.0.12")) == {"hardware/node1": "configured"}
+    assert str(box.machines.known.find("node1").hardware.addresses[0]) == "172.30.0.12"
+
+
+async def test_a_workflow_runs_on_hardware_of_v1alpha2_and_lets_it_netboot(box: Appliance) -> None:
+    applied = await apply(box, MACHINE_2, template(), flow(1, toggles=True))
+    assert set(applied.values()) == {"created"}
+    assert await box.finish((await box.workflows.get("install-1")).workers()[0]) == ["hello_world", "second"]
+    assert box.machines.known.find("node1").hardware.interfaces[0].allow_pxe
+    assert set((await apply(box, MACHINE_2, template(), flow(1, toggles=True))).values()) == {"unchanged"}

@@ -1,0 +1,184 @@
+"""Rule sets of Tinkerbell accept machines that nobody knows."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.integration.engine.appliance import HELLO, Appliance, mac
+from tests.integration.engine.applying.documents import files, outcomes
+from tests.integration.engine.discovery.test_discovery import discovery, standing, wait_here
+from tinkbox.engine.applying.applying import Wish
+from tinkbox.engine.applying.exporting import parse_asked
+from tinkbox.model.discovery import Rule, Standing
+from tinkbox.model.labels import parse_selector
+
+ANY = {"networkInterfaces": {"mac": [{"wildcard": "*"}]}}
+QEMU = {"product": {"vendor": ["QEMU"]}}
+TWO_DISKS = {"blockDevices": {"name": ["vdb"]}}
+
+
+def rule_set(name: str, *rules: Any, ref: str = "hello", **workflow: Any) -> str:
+    template = {"agentValue": "device_1", "ref": ref, "kvs": {"more": "x"}}
+    spec = {
+        "rules": [each if isinstance(each, str) else json.dumps(each) for each in rules],
+        "workflow": {"namespace": "lab", "template": template, **workflow},
+    }
+    return json.dumps(
+        {
+            "apiVersion": "tinkerbell.org/v1alpha1",
+            "kind": "WorkflowRuleSet",
+            "metadata": {"name": name, "labels": {"team": "lab"}},
+            "spec": spec,
+        }
+    )
+
+
+def policy(*rules: Any, **config: Any) -> str:
+    spec = {"rules": {"workflowAutoCreation": [{"rules": list(rules), "config": config}]}}
+    return json.dumps(
+        {"apiVersion": "tinkerbell.org/v1alpha2", "kind": "Policy", "metadata": {"name": "example"}, "spec": spec}
+    )
+
+
+async def keep(box: Appliance, *texts: str) -> None:
+    await box.applying.apply(files(*texts), Wish(), "ann")
+
+
+async def problem(box: Appliance, *texts: str, **facts: object) -> str:
+    """Why a machine still waits."""
+    await keep(box, *texts)
+    found = discovery(box)
+    await wait_here(found, 7, **facts)
+    assert standing(found) == {mac(7): Standing.WAITING}
+    return found.all()[0].problem
+
+
+async def test_a_machine_for_which_a_rule_holds_is_registered_and_has_its_workflow(box: Appliance) -> None:
+    await box.templates.create("hello", HELLO)
+    await keep(box, rule_set("all", ANY))
+    found = discovery(box)
+    await wait_here(found, 7)
+    assert not found.all()
+    (workflow,) = await box.workflows.all()
+    assert workflow.name == f"enrollment-{mac(7).replace(':', '-')}"
+    flow = await box.workflows.get(workflow.id)
+    machine = box.machines.known.find(flow.workers()[0]).hardware
+    assert machine.name == f"machine-{mac(7).replace(':', '-')}"
+    (declared,) = await box.store.read(lambda tables: tables.declarations.named([workflow.name]))
+    assert declared.devices == {"device_1": mac(7), "more": "x"}
+    assert declared.declaration
+    assert declared.labels == {"tinkerbell.org/auto-enrollment": "true"}
+    assert (declared.declaration.namespace, declared.declaration.hardware_ref) == ("lab", machine.name)
+
+
+async def test_the_set_of_which_the_most_rules_hold_wins(box: Appliance) -> None:
+    for name in ("hello", "other", "third"):
+        await box.templates.create(name, HELLO.replace("hello_world_workflow", name))
+    await keep(
+        box, rule_set("a", ANY), rule_set("b", ANY, QEMU, TWO_DISKS, ref="other"), rule_set("c", ANY, QEMU, ref="third")
+    )
+    found = discovery(box)
+    await wait_here(found, 7)
+    (workflow,) = await box.workflows.all()
+    assert workflow.template_id == (await box.templates.get("other")).id
+
+
+async def test_a_machine_for_which_no_rule_holds_waits_for_a_person(box: Appliance) -> None:
+    assert not await problem(box, rule_set("b", TWO_DISKS), rule_set("none"))
+
+
+async def test_a_set_with_a_rule_that_is_none_holds_of_nothing(box: Appliance) -> None:
+    assert not await problem(box, rule_set("b", ANY, '{"cpu": 1}'))
+
+
+async def test_a_disabled_set_leaves_the_machine_to_a_person(box: Appliance) -> None:
+    await box.templates.create("hello", HELLO)
+    told = await problem(box, rule_set("look", ANY, disabled=True))
+    assert told == f"rule set look holds, and is disabled. Accept it with `tinkbox hardware accept {mac(7)}`"
+
+
+async def test_what_is_in_the_way_is_shown_and_tried_again(box: Appliance) -> None:
+    await keep(box, rule_set("all", ANY))
+    found = discovery(box)
+    await wait_here(found, 7)
+    assert found.all()[0].problem.startswith("rule set all would accept it: template 'hello' not found")
+    await box.templates.create("hello", HELLO)
+    await found.look()
+    assert not found.all()
+
+
+async def test_a_set_that_is_applied_later_accepts_those_that_wait_and_one_that_was_pruned_does_not(
+    box: Appliance,
+) -> None:
+    await box.templates.create("hello", HELLO)
+    found = discovery(box)
+    await wait_here(found, 7)
+    await keep(box, rule_set("all", TWO_DISKS))
+    await found.look()
+    assert standing(found) == {mac(7): Standing.WAITING}
+    await keep(box, rule_set("all", ANY))
+    await found.look()
+    assert not found.all()
+    await box.applying.apply(files(rule_set("b", TWO_DISKS)), Wish(prune=parse_selector("team=lab")), "ann")
+    await wait_here(found, 8)
+    assert standing(found) == {mac(8): Standing.WAITING}
+
+
+async def test_rules_of_the_configuration_come_first(box: Appliance) -> None:
+    await keep(box, rule_set("all", ANY))
+    found = discovery(box, rules=[Rule(match={"manufacturer": "QEMU"}, name="by-{{serial}}")])
+    await wait_here(found, 7)
+    assert not await box.workflows.all()
+    assert box.machines.known.find("by-s-7")
+
+
+async def test_without_a_template_a_machine_is_registered_alone(box: Appliance) -> None:
+    await keep(box, rule_set("all", ANY, ref=""))
+    found = discovery(box)
+    await wait_here(found, 7)
+    assert not found.all()
+    assert not await box.workflows.all()
+
+
+TASK = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Task
+metadata: {name: t, namespace: lab}
+spec:
+  actions: [{name: first, image: hello-world, args: ["{{ .hardware.metadata.name }}", "{{ .workflow.spec.globals.env.A }}"]}]
+"""
+TASKS = [{"taskRef": {"name": "t", "namespace": "lab"}}]
+
+
+@pytest.mark.parametrize("rule", [ANY, QEMU, {"cpu": {"totalThreads": [2]}, "memory": {"total": ["2GB"]}}])
+async def test_a_policy_makes_a_workflow_of_its_tasks(box: Appliance, rule: object) -> None:
+    found = discovery(box)
+    await keep(box, policy(rule, namespace="lab", globals={"env": {"A": "b"}}, tasks=TASKS), TASK)
+    await wait_here(found, 7)
+    assert not found.all()
+    (workflow,) = await box.workflows.all()
+    flow = await box.workflows.get(workflow.id)
+    name = mac(7).replace(":", "-")
+    assert (flow.name, flow.template_name) == (f"enrollment-{name}", "task t")
+    assert flow.actions[0].action.spec.command == (f"machine-{name}", "b")
+    (exported,) = (await box.exporting.export([parse_asked(f"workflow/{flow.id}")], None)).documents
+    assert exported.manifest["spec"]["tasks"][0]["agentID"] == mac(7)
+    applied = await box.applying.apply(files(json.dumps(exported.manifest)), Wish(), "ann")
+    assert outcomes(applied) == {f"workflow/enrollment-{name}": "unchanged"}
+
+
+async def test_a_policy_without_its_tasks_says_which_is_lacking(box: Appliance) -> None:
+    told = await problem(box, policy(ANY, namespace="lab", tasks=TASKS))
+    assert told == (
+        "policy example, workflowAutoCreation[0] would accept it: task t of namespace lab is not there: `tinkbox apply` its document"
+    )
+    assert not await box.workflows.all()
+
+
+async def test_a_policy_without_tasks_registers_a_machine_alone(box: Appliance) -> None:
+    await keep(box, policy(ANY))
+    found = discovery(box)
+    await wait_here(found, 7)
+    assert not found.all()
+    assert not await box.workflows.all()

@@ -1,0 +1,280 @@
+"""What is damaged or stray below the registry's folder spoils nothing else, is shown, and is healed by a push."""
+
+import errno
+import io
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.integration.registry.serving import Registry, configuration, digest_of, layer, serving
+from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.registry.manifests import DOCKER_MANIFEST
+
+
+def tag_file(registry: Registry, repository: str, tag: str) -> Path:
+    return registry.root / "repositories" / repository / "_tags" / tag
+
+
+def link_file(registry: Registry, repository: str, digest: str) -> Path:
+    return registry.root / "repositories" / repository / "_manifests" / digest.removeprefix("sha256:")
+
+
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Damage one file alone, though it may be the same as another."""
+    path.unlink()
+    path.write_bytes(content)
+
+
+async def problems(registry: Registry) -> dict[str, str]:
+    return {f"{line['name']}:{line['tag']}": line["problem"] for line in await registry.store.images()}
+
+
+async def status_of(registry: Registry, path: str) -> int:
+    async with registry.http.get(path) as answer:
+        await answer.read()
+        return answer.status
+
+
+GARBAGE = [
+    b"",
+    b"\0" * 200,
+    b"garbage",
+    b"[]",
+    b"{}",
+    b'{"digest": 7, "media_type": "", "pushed_at": ""}',
+    b'{"digest": "sha256:../../secret", "media_type": "x/y", "pushed_at": ""}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("content", GARBAGE)
+async def test_a_damaged_tag_is_shown_and_spoils_nothing_else(tmp_path: Path, content: bytes) -> None:
+    async with serving(tmp_path) as registry:
+        digest = await registry.push_image("x", "v1")
+        await registry.push_image("x", "v2", "other")
+        await registry.push_image("y", "v1")
+    replace(tag_file(registry, "x", "v1"), content)
+    async with serving(tmp_path) as registry:
+        assert await status_of(registry, "/v2/x/manifests/v1") == 503
+        for path in ("/v2/x/manifests/v2", f"/v2/x/manifests/{digest}", "/v2/y/manifests/v1", "/v2/_catalog"):
+            assert await status_of(registry, path) == 200
+        assert await (await registry.http.get("/v2/x/tags/list")).json() == {"name": "x", "tags": ["v2"]}
+        found = await problems(registry)
+        assert {name for name, problem in found.items() if problem} == {"x:v1"}
+        assert "the tag is damaged" in found["x:v1"]
+        assert registry.store.digest("x", "v1") == ""
+        await registry.store.delete("y:v1", who="anna")
+        assert await registry.push_image("x", "v1") == digest
+        assert set((await problems(registry)).values()) == {""}
+        assert await status_of(registry, "/v2/x/manifests/v1") == 200
+
+
+async def test_a_damaged_tag_can_be_deleted(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        digest = await registry.push_image("x", "v1")
+    replace(tag_file(registry, "x", "v1"), b"")
+    async with serving(tmp_path) as registry:
+        await registry.store.delete("x:v1", who="anna")
+        assert await problems(registry) == {"x:": ""}
+        with pytest.raises(NotFound):
+            await registry.store.delete("x:v1", who="anna")
+        await registry.store.delete(f"x@{digest}", who="anna")
+        assert await problems(registry) == {}
+
+
+@pytest.mark.parametrize("content", GARBAGE)
+async def test_a_damaged_note_of_a_manifest_loses_nothing(tmp_path: Path, content: bytes) -> None:
+    """What it said is in its name, and in the manifest."""
+    async with serving(tmp_path) as registry:
+        digest = await registry.push_image("x", "v1")
+    replace(link_file(registry, "x", digest), content)
+    async with serving(tmp_path) as registry:
+        answer = await registry.http.get(f"/v2/x/manifests/{digest}")
+        assert (answer.status, answer.content_type) == (200, DOCKER_MANIFEST)
+        assert digest_of(await answer.read()) == digest
+        assert await problems(registry) == {"x:v1": ""}
+        await registry.store.delete("x:v1", who="anna")
+        assert await problems(registry) == {}
+
+
+async def test_a_tag_whose_manifest_is_gone_is_shown(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        lost = await registry.push_image("x", "v1")
+        await registry.push_image("x", "v2", "other")
+    link_file(registry, "x", lost).unlink()
+    registry.blob_path(lost).unlink()
+    async with serving(tmp_path) as registry:
+        assert "manifest is damaged" in (await problems(registry))["x:v1"]
+        await registry.push_image("x", "v1")
+        assert set((await problems(registry)).values()) == {""}
+
+
+@pytest.mark.parametrize("part", ["manifest", "layer", "configuration"])
+async def test_a_damaged_part_of_an_image_is_shown_and_healed_by_a_push(registry: Registry, part: str) -> None:
+    content = layer({"hello.txt": b"damaged"})
+    config = configuration([content])
+    image = await registry.push_image("x", "v1", "damaged")
+    await registry.push_image("x", "v2", "other")
+    digest = {"manifest": image, "layer": digest_of(content), "configuration": digest_of(config)}[part]
+    flip_a_bit(registry.blob_path(digest))
+    kind = "manifests" if part == "manifest" else "blobs"
+    assert await status_of(registry, f"/v2/x/{kind}/{digest}") == 503
+    assert await status_of(registry, "/v2/x/manifests/v2") == 200
+    assert await status_of(registry, "/v2/_catalog") == 200
+    found = await problems(registry)
+    assert {name for name, problem in found.items() if problem} == {"x:v1"}
+    assert "damaged" in found["x:v1"]
+    await registry.push_image("y", "v1", "third")
+    await registry.store.delete("y:v1", who="anna")
+    await registry.push_image("x", "v1", "damaged")
+    assert set((await problems(registry)).values()) == {""}
+    assert await status_of(registry, f"/v2/x/{kind}/{digest}") == 200
+
+
+async def test_a_damaged_image_can_be_deleted(registry: Registry) -> None:
+    image = await registry.push_image("x", "v1")
+    await registry.push_image("x", "v2", "other")
+    flip_a_bit(registry.blob_path(image))
+    await registry.store.delete("x:v1", who="anna")
+    assert await problems(registry) == {"x:v2": ""}
+
+
+async def test_a_push_is_asked_to_send_again_what_is_damaged(registry: Registry) -> None:
+    """Clients ask which blobs they need not send: the answer is no, and not that something is wrong, so one push heals it."""
+    for ask in ("head", "mount"):
+        digest = await registry.push_blob(b"some bytes" * 1000)
+        flip_a_bit(registry.blob_path(digest))
+        if ask == "head":
+            assert (await registry.operator.head(f"/v2/x/blobs/{digest}")).status == 404
+        else:
+            assert (await registry.operator.post(f"/v2/x/blobs/uploads/?mount={digest}&from=hello")).status == 202
+    image = await registry.push_image("x", "v1")
+    flip_a_bit(registry.blob_path(image))
+    assert (await registry.operator.head("/v2/x/manifests/v1")).status == 404
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir(parents=True)
+
+
+def make_file(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"stray")
+
+
+@pytest.mark.parametrize("make", [make_folder, make_file])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "repositories/lost+found",
+        "repositories/.hidden",
+        "repositories/Upper/_manifests",
+        "repositories/x/lost",
+        "repositories/x/_tags/.swap",
+        "repositories/x/_tags/lost+found",
+        "repositories/x/_tags/a name",
+        "repositories/x/_manifests/.swap",
+        "repositories/x/_manifests/readme",
+        "repositories/empty/_manifests",
+        "blobs/sha256/readme",
+        "blobs/sha512/readme",
+        "blobs/readme",
+        "incoming/readme",
+        "readme",
+    ],
+)
+async def test_what_is_stray_is_passed_over(tmp_path: Path, make: Callable[[Path], None], place: str) -> None:
+    async with serving(tmp_path) as registry:
+        digest = await registry.push_image("x", "v1")
+        await registry.push_image("y", "v1", "other")
+    make(tmp_path / place)
+    async with serving(tmp_path) as registry:
+        await nothing_is_spoilt(registry, digest)
+
+
+async def nothing_is_spoilt(registry: Registry, digest: str) -> None:
+    assert await (await registry.http.get("/v2/_catalog")).json() == {"repositories": ["x", "y"]}
+    assert await (await registry.http.get("/v2/x/tags/list")).json() == {"name": "x", "tags": ["v1"]}
+    assert await problems(registry) == {"x:v1": "", "y:v1": ""}
+    for selector in ("v1", digest):
+        assert await status_of(registry, f"/v2/x/manifests/{selector}") == 200
+    await registry.store.delete("y:v1", who="anna")
+    await registry.push_image("x", "v2", "third")
+    await registry.store.delete("x:v1", who="anna")
+    assert await problems(registry) == {"x:v2": ""}
+
+
+async def test_a_folder_is_no_tag_and_no_manifest_whatever_its_name(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        await registry.push_image("x", "v1")
+    make_folder(tag_file(registry, "x", "v2"))
+    make_folder(link_file(registry, "x", f"sha256:{'a' * 64}"))
+    async with serving(tmp_path) as registry:
+        assert await (await registry.http.get("/v2/x/tags/list")).json() == {"name": "x", "tags": ["v1"]}
+        assert await problems(registry) == {"x:v1": ""}
+        for path in ("manifests/v2", f"manifests/sha256:{'a' * 64}"):
+            assert await status_of(registry, f"/v2/x/{path}") == 404
+        await registry.push_image("x", "v3", "other")
+        await registry.store.delete("x:v3", who="anna")
+        assert await problems(registry) == {"x:v1": ""}
+
+
+@pytest.mark.parametrize("place", ["x", "x/_tags/v1"])
+async def test_what_is_in_the_way_of_a_push_is_named(registry: Registry, place: str) -> None:
+    await registry.push_image("y", "v1")
+    stray = registry.root / "repositories" / place
+    if place == "x":
+        make_file(stray)
+    else:
+        make_folder(stray)
+    body = await (await registry.http.get("/v2/y/manifests/v1")).read()
+    answer = await registry.put_manifest("x", "v1", body)
+    assert answer.status == 503
+    assert str(stray) in (await answer.json())["errors"][0]["message"]
+    if place == "x":
+        stray.unlink()
+    else:
+        shutil.rmtree(stray)
+    assert (await registry.put_manifest("x", "v1", body)).status == 201
+
+
+async def test_a_disk_that_cannot_read_a_file_spoils_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path) as registry:
+        tagged, layer_of = await registry.push_image("x", "v1"), digest_of(layer({"hello.txt": b"other"}))
+        await registry.push_image("x", "v2", "other")
+    unreadable = {tag_file(registry, "x", "v1"), registry.blob_path(layer_of)}
+    opened = Path.open
+
+    class Unreadable(io.FileIO):
+        def readinto(self, _: object) -> NoReturn:
+            raise OSError(errno.EIO, "Input/output error")
+
+        def read(self, _: int = -1) -> NoReturn:
+            self.readinto(b"")
+
+    def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
+        return Unreadable(path) if path in unreadable else opened(path, *arguments, **named)
+
+    (tmp_path / "verified").unlink()  # so that all has to be read again
+    monkeypatch.setattr(Path, "open", open_path)
+    async with serving(tmp_path) as registry:
+        found = await problems(registry)
+        assert {name for name, problem in found.items() if problem} == {"x:v1"}
+        with pytest.raises(Unavailable, match="damaged on the disk"):
+            await registry.store.manifest("x", "v1")
+        assert await status_of(registry, f"/v2/x/manifests/{tagged}") == 200
+        assert await status_of(registry, f"/v2/x/blobs/{layer_of}") == 503
+        assert await status_of(registry, f"/v2/x/blobs/{layer_of}") == 404
+        found = await problems(registry)
+        assert {name for name, problem in found.items() if problem} == {"x:v1", "x:v2"}

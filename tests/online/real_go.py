@@ -1,0 +1,66 @@
+"""Programs in Go that say what Go itself makes of something: each is a folder beside this file, built when it is asked.
+
+What they import comes from a module proxy.  Where there is no Go, or none that can be used, the tests are skipped and say
+what the host lacks.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+PLACES = f"/usr/local/go/bin{os.pathsep}/usr/lib/go/bin"
+MEMORY = 4 << 30
+ENDED = {"error": "Go ended the whole program"}
+
+
+def built(name: str, folder: Path) -> Path:
+    """Build the program of a folder; skips, with the reason, where that cannot be done."""
+    go = shutil.which("go") or shutil.which("go", path=PLACES)
+    if go is None:
+        pytest.skip("no Go on this host: install the package golang-go")
+    program = folder / name
+    done = subprocess.run(
+        [go, "build", "-o", program, "."],
+        cwd=HERE / name,
+        env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"this host cannot build tests/online/{name}: {done.stderr.strip()[-500:]}")
+    return program
+
+
+def answers(program: Path, questions: Sequence[Any]) -> list[Any]:
+    """Ask a program a line of JSON for each question; one at which Go ends the program is answered with ENDED.
+
+    After an end the program is started again at the same question, so that only what ends it each time counts.
+    """
+    found: list[Any] = []
+    while len(found) < len(questions):
+        done = subprocess.run(
+            ["prlimit", f"--as={MEMORY}", program],
+            input=_lines(questions[len(found) :]),
+            env=os.environ | {"TZ": "UTC"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told = [json.loads(line) for line in done.stdout.split("\n") if line]
+        if not told:
+            assert "fatal error:" in done.stderr, done.stderr[:2000]
+            told = [ENDED]
+        found += told
+    return found
+
+
+def _lines(questions: Iterable[Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in questions)

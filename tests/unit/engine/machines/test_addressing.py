@@ -1,0 +1,98 @@
+"""What is told of a document whose addresses cannot work on the networks that are served."""
+
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+import pytest
+
+from tinkbox.engine.machines.addressing import Addressing, notes_on
+from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.leases import Subnet
+
+OURS = IPv4Address("172.30.0.1")
+SUBNETS = [
+    Subnet(network=IPv4Network("172.30.0.0/24"), interface="eth1"),
+    Subnet(network=IPv4Network("172.40.0.0/16")),
+]
+SERVED = "172.30.0.0/24 (eth1), 172.40.0.0/16 (by a relay)"
+MAC = "08:00:27:00:00:01"
+KEY = "network.interfaces[0].dhcp.ip"
+
+
+def notes(*interfaces: dict[str, Any], mode: str = "reservation", subnets: list[Subnet] = SUBNETS) -> dict[str, str]:
+    hardware = hardware_from_document(
+        {"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "network": {"interfaces": list(interfaces)}}
+    )
+    told = notes_on(hardware, Addressing(mode=mode, subnets=subnets, own=[OURS]))
+    return {each.key: each.text for each in told}
+
+
+def card(address: str, netmask: str = "255.255.255.0", gateway: str = "") -> dict[str, Any]:
+    return {"dhcp": {"mac": MAC, "ip": {"address": address, "netmask": netmask, "gateway": gateway}}}
+
+
+@pytest.mark.parametrize("address", ["172.30.0.5", "172.40.7.5"])
+def test_an_address_of_a_served_network_needs_no_word(address: str) -> None:
+    assert notes(card(address, gateway=address.rpartition(".")[0] + ".254")) == {}
+
+
+def test_an_address_of_no_served_network_is_told() -> None:
+    said = f"172.31.0.5 is in none of the networks that are served here: {SERVED}"
+    assert notes(card("172.31.0.5")) == {f"{KEY}.address": said}
+    assert notes(card("172.31.0.5", "")) == {
+        f"{KEY}.address": f"{said}; it has no netmask either, so it is not given out"
+    }
+
+
+def test_a_missing_netmask_is_that_of_the_served_network() -> None:
+    assert notes(card("172.40.0.5", "")) == {
+        f"{KEY}.netmask": "172.40.0.5 has no netmask: that of 172.40.0.0/16 is given out with it"
+    }
+
+
+@pytest.mark.parametrize(
+    ("gateway", "said"),
+    [
+        ("172.30.1.1", "172.30.1.1 is not on the network 172.30.0.0/24 of 172.30.0.5"),
+        ("172.30.0.5", "172.30.0.5 is the machine's own address"),
+    ],
+)
+def test_a_gateway_that_cannot_be_reached_is_told(gateway: str, said: str) -> None:
+    for netmask in ("255.255.255.0", ""):
+        assert notes(card("172.30.0.5", netmask, gateway))[f"{KEY}.gateway"].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("172.30.0.1", "the appliance's own address"),
+        ("172.30.0.255", "an end of the network 172.30.0.0/24"),
+        ("172.30.0.0", "an end of the network 172.30.0.0/24"),
+    ],
+)
+def test_an_address_that_no_machine_can_have_is_told(address: str, said: str) -> None:
+    assert said in notes(card(address))[f"{KEY}.address"]
+
+
+def test_a_machine_without_an_address_is_told_of_where_addresses_are_reserved_only() -> None:
+    bare = {"dhcp": {"mac": MAC}}
+    assert "DHCP does not answer it" in notes(bare)["network.interfaces"]
+    assert notes(bare, {**card("172.30.0.5"), "dhcp": {**card("172.30.0.5")["dhcp"], "mac": "08:00:27:00:00:02"}}) == {}
+    assert notes(bare, mode="pool") == {}
+
+
+@pytest.mark.parametrize("mode", ["proxy", "off"])
+def test_nothing_is_said_of_addresses_that_another_server_gives(mode: str) -> None:
+    assert notes(card("10.0.0.5", "", "10.1.1.1"), mode=mode) == {}
+
+
+def test_nothing_is_said_of_networks_where_none_is_known_and_of_interfaces_that_are_not_answered() -> None:
+    assert notes(card("10.0.0.5"), subnets=[]) == {}
+    hardware = hardware_from_document(
+        {
+            "kind": "Hardware",
+            "metadata": {"name": "a"},
+            "spec": {"interfaces": [{**card("10.0.0.5"), "disableDhcp": True}]},
+        }
+    )
+    assert not list(notes_on(hardware, Addressing(mode="reservation", subnets=SUBNETS, own=[])))

@@ -1,0 +1,122 @@
+"""A Workflow of v1alpha2 with its Tasks becomes the text of a template."""
+
+from typing import Any
+
+import pytest
+
+from tinkbox.engine.templates.rendering import render
+from tinkbox.engine.templates.structured_tasks import MAX_TEXTS, Entry, composed
+from tinkbox.model.errors import Invalid
+from tinkbox.model.template import Definition
+
+HARDWARE = {
+    "apiVersion": "tinkerbell.org/v1alpha2",
+    "kind": "Hardware",
+    "metadata": {"name": "node1"},
+    "spec": {"arch": "x86_64", "networkInterfaces": {"52:54:00:41:05:c6": {"ipam": {"ipv4": {"address": "10.0.0.7"}}}}},
+}
+
+
+def task(*actions: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "example"}, "spec": {"actions": list(actions), **spec}}
+
+
+def action(**more: Any) -> dict[str, Any]:
+    return {"name": "first", "image": "alpine", **more}
+
+
+def workflow(count: int = 1, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "install"}, "spec": {"tasks": [{}] * count, **spec}}
+
+
+async def read(flow: dict[str, Any], *tasks: dict[str, Any]) -> Definition:
+    entries = [Entry(task=each, worker=f"w{number}", hardware=HARDWARE) for number, each in enumerate(tasks)]
+    return (await render(await composed(flow, entries), {})).definition
+
+
+async def test_an_action_has_its_words_in_v1alpha1() -> None:
+    flow = workflow(
+        timeoutSeconds=600,
+        globals={"env": {"A": "1", "B": "1"}, "volumes": ["/etc/data2:/data2:ro"]},
+        tasks=[{"extra": {"env": {"C": "3"}, "volumes": ["/etc/data3:/data3"]}}],
+    )
+    full = action(
+        command="/bin/sh",
+        args=["-c", "true"],
+        env={"D": "4"},
+        volumes=["/var:/var"],
+        namespaces={"network": "host", "pid": "host"},
+        retries=4,
+        timeoutSeconds=120,
+        background=True,
+    )
+    found = await read(flow, task(full, env={"B": "2"}, volumes=["/x:/x"]))
+    assert (found.name, found.global_timeout) == ("install", 600)
+    (one,) = found.tasks
+    assert (one.name, one.worker, one.environment) == ("example", "w0", {"A": "1", "B": "2", "C": "3"})
+    assert one.volumes == ("/etc/data2:/data2:ro", "/x:/x", "/etc/data3:/data3")
+    (made,) = one.actions
+    assert (made.command, made.retries, made.timeout) == (("/bin/sh", "-c", "true"), 4, 120)
+    assert (made.environment, made.volumes, made.pid, made.reboot) == ({"D": "4"}, ("/var:/var",), "host", True)
+
+
+async def test_values_are_filled_from_machine_workflow_and_task() -> None:
+    flow = workflow(globals={"templateMap": {"server": "{{ .hardware.spec.arch }}.example.org"}}, vars={"x": "y"})
+    filled = action(
+        args=[
+            "{{ .task.spec.env.two }}",
+            "{{ .workflow.spec.globals.templateMap.server }}",
+            '{{ (index .hardware.spec.networkInterfaces "52:54:00:41:05:c6").ipam.ipv4.address }}',
+            '{{ default "1" (dig "spec" "vars" "none" "" .workflow) }}',
+        ]
+    )
+    found = await read(flow, task(filled, env={"two": "2"}))
+    assert found.tasks[0].actions[0].command == ("2", "x86_64.example.org", "10.0.0.7", "1")
+
+
+async def test_what_is_filled_in_changes_nothing_but_its_value() -> None:
+    odd = 'a"\n- b: {{ "{{" }} .x }} {% if %} {# c #}\U0001f600'
+    found = await read(workflow(), task(action(args=[odd])))
+    assert found.tasks[0].actions[0].command == ('a"\n- b: {{ .x }} {% if %} {# c #}\U0001f600',)
+
+
+@pytest.mark.parametrize(
+    ("condition", "skipped"),
+    [
+        ("", False),
+        ("true", False),
+        ("True", False),
+        ("false", True),
+        ("no", True),
+        ('{{ eq .hardware.spec.arch "arm64" }}', True),
+    ],
+)
+async def test_an_action_is_skipped_unless_its_condition_is_true(condition: str, skipped: bool) -> None:
+    found = await read(workflow(), task(action(**{"if": condition})))
+    assert bool(found.tasks[0].skipped) is skipped
+
+
+async def test_the_same_task_for_two_machines_has_two_names() -> None:
+    found = await read(workflow(2), task(action()), task(action()))
+    assert [(each.name, each.worker) for each in found.tasks] == [("example", "w0"), ("example-2", "w1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{{ if true }}", "Task example, spec.actions.0.args.0: "),
+        ("{{ nosuch . }}", "function"),
+        ("\x1f{{ 1 }}", "a control character may not be in it"),
+        ('{{ printf "%c" 31 }}', "a value has a control character"),
+        ("{{ .references.secret.data.x }}", "Task example: "),
+    ],
+)
+async def test_what_is_wrong_says_in_which_document(text: str, told: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await read(workflow(), task(action(args=[text])))
+    assert told in "\n".join([str(refused.value), *map(str, refused.value.problems)])
+
+
+async def test_placeholders_are_bounded() -> None:
+    with pytest.raises(Invalid, match="more than 1000 texts"):
+        await read(workflow(), task(action(args=["{{ 1 }}"] * (MAX_TEXTS + 1))))

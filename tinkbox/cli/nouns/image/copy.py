@@ -1,0 +1,83 @@
+"""`tinkbox image copy`: an image to another appliance, or under another name."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinkbox.cli.connection import other_appliance, stay_connected
+from tinkbox.cli.flags import Verbs, add_verb, filled
+from tinkbox.cli.interruptions.breaking_off import ended_in_order
+from tinkbox.cli.nouns.image.transfers import send, shown, tree_here
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Denied, Invalid, NotFound
+from tinkbox.model.key_kinds import KeyKind
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+_MAX_TOKEN = 4096
+
+
+def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    verb = add_verb(
+        verbs,
+        "copy",
+        copy,
+        "copy an image to another appliance, or give it a second name",
+        "What the other appliance has already is not sent.  Its token stands in TINKBOX_TO_TOKEN, or in a file.",
+    )
+    verb.add_argument("key", metavar=KeyKind.IMAGE, help="a name with a tag (default latest) or a digest")
+    verb.add_argument("destination", metavar="DEST", nargs="?", default="", help="its name there (default: the same)")
+    verb.add_argument(
+        "--to", type=filled, metavar="URL", help="the other appliance, such as http://other:7080 (default: this one)"
+    )
+    verb.add_argument("--token-file", type=Path, metavar="FILE", help="file with the token of the other appliance")
+
+
+def copy(chosen: argparse.Namespace) -> None:
+    from tinkbox.settings import other_token
+
+    if not chosen.to and not chosen.destination:
+        chosen.usage_error("name the other appliance with --to URL, or a second name DEST")
+    if not chosen.to and chosen.token_file:
+        chosen.usage_error("--token-file is for another appliance: name it with --to URL")
+    token = _read(chosen.token_file) if chosen.token_file else other_token()
+    if not (token.isascii() and token.isprintable()):
+        raise Invalid(
+            "the token of the other appliance has letters in it that no token has: is it a whole line of a file?"
+        )
+
+    async def copied(operator: "Operator") -> None:
+        from tinkbox.registry.archive_writing import Saved
+        from tinkbox.registry.layouts import tagged
+
+        name, tree = await tree_here(operator, chosen.key)
+        if not (chosen.destination or name):
+            raise Invalid(f"{chosen.key} is named by its digest: name it there, such as `… {chosen.key} tools/one:v1`")
+        saved = Saved(name=tagged(chosen.destination or name), tree=tree)
+        with shown(f"Copying {saved.name}") as told:
+            if not chosen.to:
+                names = await send(saved, operator.images.blob, operator, told)
+            else:
+                try:
+                    async with other_appliance(chosen.to, token, "--to") as other:
+                        names = await send(saved, operator.images.blob, other, told)
+                except Denied as error:
+                    raise Denied(
+                        f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
+                    ) from error
+        for each in names:
+            print(clean(f"Copied Image:  {each}"), flush=True)
+
+    with ended_in_order():
+        stay_connected(chosen, copied)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(_MAX_TOKEN).strip()
+    except OSError as error:
+        raise NotFound(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Invalid(f"{path} holds no token: it is no text") from None

@@ -1,0 +1,182 @@
+"""What the commands share that carry images from one place to another: appliances, archives and folders."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinkbox.model.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from tinkbox.client.operator import Operator
+    from tinkbox.registry.archive_writing import Content, Saved
+    from tinkbox.registry.image_trees import ImageTree
+    from tinkbox.registry.manifests import Descriptor
+
+STANDARD = Path("-")
+_MAGIC = 4
+
+
+async def tree_here(operator: "Operator", reference: str) -> "tuple[str, ImageTree]":
+    """The whole name of an image of an appliance, which is empty where it is named by its digest, and what it consists of."""
+    from tinkbox.registry.image_trees import tree_of
+    from tinkbox.registry.manifests import MAX_MANIFEST, Descriptor
+
+    found = await operator.images.described(reference)
+    top = Descriptor(
+        digest=str(found["digest"]),
+        size=int(found["size"]),
+        media_type=str(found["media_type"]),
+        annotations={},
+    )
+
+    async def read(listed: "Descriptor") -> bytes:
+        content = bytearray()
+        async for piece in operator.images.blob(listed.digest):
+            content += piece
+            if len(content) > MAX_MANIFEST:
+                raise Invalid(f"{listed.digest} has more than {MAX_MANIFEST} bytes, which no manifest may have")
+        return bytes(content)
+
+    name = str(found["reference"])
+    return "" if "@" in name else name, await tree_of(top, read)
+
+
+async def send(saved: "Saved", content: "Content", to: "Operator", told: "Callable[[int, int], None]") -> Sequence[str]:
+    """Have an appliance load an image, of which what it has already is not sent; returns the names that it has there.
+
+    `told` hears how much of how much is sent.
+    """
+    from tinkbox.registry.archive_writing import archive_of
+
+    sizes = saved.tree.sizes
+    absent = await to.images.absent([*sizes])
+    # What comes without its manifests would have none.
+    without = {digest for digest in sizes if digest not in absent and digest not in saved.tree.manifests}
+    total = sum(size for digest, size in sizes.items() if digest not in without)
+    return await to.images.load(counted(archive_of([saved], content, without), total, told))
+
+
+async def counted(pieces: AsyncIterator[bytes], total: int, told: "Callable[[int, int], None]") -> AsyncIterator[bytes]:
+    """The same pieces; `told` hears how many bytes of `total` came, which is 0 where that is not known."""
+    done = 0
+    async for piece in pieces:
+        yield piece
+        done += len(piece)
+        told(min(done, total) if total else done, total)
+
+
+@contextmanager
+def shown(doing: str) -> "Iterator[Callable[[int, int], None]]":
+    """Hears how much of how much is done, and shows it while it takes long."""
+    from contextlib import closing
+
+    from tinkbox.cli.output.progress_line import ProgressLine
+    from tinkbox.cli.wording.image_progress import transferring
+
+    def worded(progress: tuple[int, int]) -> str:
+        return transferring(doing, *progress)
+
+    with closing(ProgressLine[tuple[int, int]](worded)) as line:
+        yield lambda done, total: line((done, total))
+
+
+def sizes_of(images: "Sequence[Saved]") -> Mapping[str, int]:
+    """Everything that several images need, each blob once."""
+    return {digest: size for each in images for digest, size in each.tree.sizes.items()}
+
+
+def packed(path: Path) -> Iterator[bytes]:
+    """The bytes of an archive, or of what comes on standard input, in pieces; what is compressed with zstd is decompressed.
+
+    The appliance does without a library for zstd, and reads what else there is by itself.  Raises NotFound for a file that
+    cannot be read, Invalid for one that is damaged.
+    """
+    from tinkbox.model.system_image import Compression
+    from tinkbox.system_images.decompression import PIECE, decompressed
+    from tinkbox.system_images.recognition import compression_of
+
+    name = "standard input" if path == STANDARD else str(path)
+    try:
+        with _reading(path) as more:
+            start = b""
+            while len(start) < _MAGIC and (piece := more(PIECE)):
+                start += piece
+            pending = [start] if start else []
+
+            def read(size: int) -> bytes:
+                return pending.pop() if pending else more(size)
+
+            if compression_of(start) is Compression.ZSTD:
+                yield from decompressed(read, Compression.ZSTD)
+            else:
+                yield from iter(lambda: read(PIECE), b"")
+    except OSError as error:
+        raise NotFound(f"cannot read {name}: {error.strerror}") from None
+    except Invalid as error:
+        raise Invalid(f"{name}: {error}") from None
+
+
+@contextmanager
+def _reading(path: Path) -> "Iterator[Callable[[int], bytes]]":
+    """What reads a file, or standard input: at most so many bytes, none at its end."""
+    if path != STANDARD:
+        with path.open("rb") as file:
+            yield file.read
+        return
+    try:
+        descriptor = sys.stdin.fileno()
+    except (OSError, ValueError):  # it is no file
+        yield sys.stdin.buffer.read
+        return
+    # Without Python's lock of standard input, which nothing could end the program with while a thread waits for more.
+    with open(descriptor, "rb", buffering=0, closefd=False) as raw:
+        yield lambda size: raw.read(size) or b""
+
+
+async def in_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same pieces, each made by a thread while the caller can be interrupted; who goes away leaves the thread behind.
+
+    asyncio's own threads would be waited for at the end of the program, for as long as nobody writes to standard input.
+    """
+    import asyncio
+    from queue import SimpleQueue
+    from threading import Thread
+
+    loop = asyncio.get_running_loop()
+    wanted: SimpleQueue[asyncio.Future[bytes] | None] = SimpleQueue()
+
+    def work() -> None:
+        while (answer := wanted.get()) is not None:
+            try:
+                piece, problem = next(pieces, b""), None
+            except Exception as error:
+                piece, problem = b"", error
+            try:
+                loop.call_soon_threadsafe(_answer, answer, piece, problem)
+            except RuntimeError:  # nobody waits any more
+                return
+
+    Thread(target=work, daemon=True).start()
+    try:
+        while True:
+            answer: asyncio.Future[bytes] = loop.create_future()
+            wanted.put(answer)
+            if not (piece := await answer):
+                return
+            yield piece
+    finally:
+        wanted.put(None)
+
+
+def _answer(answer: "asyncio.Future[bytes]", piece: bytes, problem: Exception | None) -> None:
+    if answer.done():  # it was cancelled
+        return
+    if problem is None:
+        answer.set_result(piece)
+    else:
+        answer.set_exception(problem)

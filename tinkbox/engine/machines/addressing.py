@@ -1,0 +1,75 @@
+"""Who gives machines their addresses, on which networks, and what is told of a document whose addresses cannot work.  Pure."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from typing import Final
+
+from tinkbox.model.errors import Problem
+from tinkbox.model.hardware import Hardware, Interface
+from tinkbox.model.leases import Subnet
+
+# In other modes machines have an address without one of ours.
+RESERVING: Final = "reservation"
+# In these another server gives machines their addresses.
+OTHERS_ADDRESSES: Final = frozenset({"proxy", "off"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addressing:
+    """Who gives machines their addresses, the setting `dhcp.mode`, on which networks, and which are the appliance's `own`."""
+
+    mode: str
+    subnets: Sequence[Subnet]
+    own: Collection[IPv4Address]
+
+    def subnet_of(self, address: IPv4Address) -> Subnet | None:
+        """The network that is served here and has an address; None: none has."""
+        return next((each for each in self.subnets if address in each.network), None)
+
+
+def notes_on(hardware: Hardware, addressing: Addressing) -> Iterator[Problem]:
+    """What of a machine's document is not honoured, and which of its addresses cannot work here."""
+    yield from hardware.notes
+    if addressing.mode in OTHERS_ADDRESSES or not addressing.subnets:
+        return
+    holder = "spec" if hardware.document.get("kind") == "Hardware" else "network"
+    answered = [each for each in hardware.interfaces if each.dhcp]
+    for interface in answered:
+        key = f"{holder}.interfaces[{interface.place}].dhcp.ip"
+        for name, text in _of_interface(interface, addressing):
+            yield Problem(key=f"{key}.{name}", text=text)
+    if answered and addressing.mode == RESERVING and not any(each.address for each in answered):
+        text = "no IPv4 address is reserved for the machine, and dhcp.mode is reservation: DHCP does not answer it"
+        yield Problem(key=f"{holder}.interfaces", text=text)
+
+
+def _of_interface(interface: Interface, addressing: Addressing) -> Iterator[tuple[str, str]]:
+    """(key below `ip`, what is odd)."""
+    address = interface.address
+    if address is None:
+        return
+    subnet = addressing.subnet_of(address)
+    own = subnet.network if subnet else None
+    if subnet is None:
+        served = ", ".join(_shown(each) for each in addressing.subnets)
+        without = "" if interface.netmask else "; it has no netmask either, so it is not given out"
+        yield "address", f"{address} is in none of the networks that are served here: {served}{without}"
+    elif interface.netmask is None:
+        yield "netmask", f"{address} has no netmask: that of {subnet.network} is given out with it"
+    if interface.netmask is not None:
+        own = IPv4Network(f"{address}/{interface.netmask}", strict=False)
+    if address in addressing.own:
+        yield "address", f"{address} is the appliance's own address, so it is not given out"
+    if own is None:
+        return
+    if own.num_addresses > 2 and address in (own.network_address, own.broadcast_address):
+        yield "address", f"{address} is an end of the network {own}, which no host can have"
+    if interface.gateway == address:
+        yield "gateway", f"{address} is the machine's own address: give the router's"
+    elif interface.gateway is not None and interface.gateway not in own:
+        yield "gateway", f"{interface.gateway} is not on the network {own} of {address}, so the machine cannot reach it"
+
+
+def _shown(subnet: Subnet) -> str:
+    return f"{subnet.network} ({subnet.interface})" if subnet.interface else f"{subnet.network} (by a relay)"

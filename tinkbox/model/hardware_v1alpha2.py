@@ -1,0 +1,160 @@
+"""Tinkerbell's `kind: Hardware` of v1alpha2 as the same machine in v1alpha1, which the rest of the program reads.  Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tinkbox.model.errors import Problem
+from tinkbox.model.kubernetes import GROUP, VERSION, VERSION_2
+
+API: Final = f"{GROUP}/{VERSION_2}"
+_PLACE: Final = re.compile(r"spec\.interfaces(?:\[(\d+)\])?")
+_PLACEHOLDER: Final = "{{"
+_TEXTS: Final = ("userdata", "vendordata")
+# The fields of DHCP that have another name there.
+_DHCP: Final = {
+    "hostname": "hostname",
+    "domainName": "domain_name",
+    "leaseTimeSeconds": "lease_time",
+    "nameservers": "name_servers",
+    "ntpServers": "time_servers",
+    "vlanID": "vlan_id",
+    "tftpServerName": "tftp_server_name",
+    "bootFileName": "boot_file_name",
+}
+
+
+def is_v1alpha2(document: Mapping[str, Any]) -> bool:
+    """Whether a hardware document has that form."""
+    return document.get("kind") == "Hardware" and document.get("apiVersion") == API
+
+
+def as_v1alpha1(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document in the form of v1alpha1; any other is as it was.  What has no place there is left out."""
+    if not is_v1alpha2(document):
+        return dict(document)
+    spec = _mapping(document.get("spec"))
+    instance = _mapping(spec.get("instance"))
+    described = _given({"id": instance.get("lookupID"), "ssh_keys": instance.get("sshKeys")})
+    told = _given(
+        {
+            "agentID": spec.get("agentID"),
+            "auto": spec.get("auto"),
+            "references": spec.get("references"),
+            "userData": instance.get("userdata"),
+            "vendorData": instance.get("vendordata"),
+            "metadata": {"instance": described} if described else None,
+            "disks": [{"device": _mapping(each).get("name")} for each in _list(spec.get("storageDevices"))],
+        }
+    )
+    osie, iso = _osie(_mapping(instance.get("osie")))
+    interfaces = [
+        _interface(mac, _mapping(each), spec.get("arch"), osie, iso)
+        for mac, each in _mapping(spec.get("networkInterfaces")).items()
+    ]
+    return {**document, "apiVersion": f"{GROUP}/{VERSION}", "spec": {**told, "interfaces": interfaces}}
+
+
+def told_of_v1alpha2(problem: Problem, document: Mapping[str, Any]) -> Problem:
+    """A problem with a field of `as_v1alpha1`, by the nearest field that the document has."""
+    place = _PLACE.match(problem.key)
+    if place is None or not is_v1alpha2(document):
+        return problem
+    macs = list(_mapping(_mapping(document.get("spec")).get("networkInterfaces")))
+    key = "spec.networkInterfaces"
+    if place[1] and int(place[1]) < len(macs):
+        key += f".{macs[int(place[1])]}"
+    # Which of the fields it is, in the words of v1alpha1.
+    field = problem.key[place.end() :].removeprefix(".")
+    return Problem(line=problem.line, key=key, text=f"{field}: {problem.text}" if field else problem.text)
+
+
+def notes_on_v1alpha2(document: Mapping[str, Any]) -> Iterator[Problem]:
+    """What of a document of that form says more than v1alpha1 can."""
+    spec = _mapping(document.get("spec"))
+    instance = _mapping(spec.get("instance"))
+    for mac, each in _mapping(spec.get("networkInterfaces")).items():
+        addresses = _mapping(_mapping(each).get("ipam"))
+        if all(_mapping(addresses.get(family)).get("address") for family in ("ipv4", "ipv6")):
+            yield Problem(
+                key=f"spec.networkInterfaces.{mac}.ipam.ipv6",
+                text="not honoured: an interface has one address here, and this one has one of IPv4",
+            )
+    for name in _TEXTS:
+        if _PLACEHOLDER in str(instance.get(name) or ""):
+            yield Problem(key=f"spec.instance.{name}", text="its placeholders are not filled: it is served as it is")
+    if not _is_one_folder(_mapping(instance.get("osie"))):
+        yield Problem(
+            key="spec.instance.osie",
+            text="not honoured: kernelURL and initrdURL, which are not in one folder of one server",
+        )
+
+
+def _interface(mac: str, entry: Mapping[str, Any], arch: Any, osie: Mapping[str, Any], iso: Any) -> dict[str, Any]:
+    dhcp = _mapping(_mapping(entry.get("dhcp")).get("ipv4"))
+    netboot = _mapping(entry.get("netboot"))
+    ipxe = _mapping(netboot.get("ipxe"))
+    told = {
+        "mac": mac,
+        "arch": arch,
+        "ip": _address(_mapping(entry.get("ipam"))),
+        **{theirs: dhcp.get(ours) for ours, theirs in _DHCP.items()},
+        "classless_static_routes": [
+            {"destination_descriptor": each.get("destinationDescriptor"), "router": each.get("router")}
+            for each in map(_mapping, _list(dhcp.get("classlessStaticRoutes")))
+        ],
+    }
+    boots = {
+        "ipxe": _given({"binary": ipxe.get("binary"), "contents": ipxe.get("script"), "url": ipxe.get("url")}),
+        "osie": osie,
+        "pxelinux": netboot.get("pxelinux"),
+        "rpi": netboot.get("rpi"),
+    }
+    return {
+        "dhcp": _given(told),
+        "netboot": {"allowPXE": not netboot.get("disabled"), **_given(boots)},
+        **_given({"disableDhcp": dhcp.get("disabled"), "isoboot": {"sourceISO": iso} if iso else None}),
+    }
+
+
+def _address(ipam: Mapping[str, Any]) -> dict[str, Any]:
+    """Of IPv4 where it has one; a prefix of IPv4 is a mask in v1alpha1."""
+    four, six = _mapping(ipam.get("ipv4")), _mapping(ipam.get("ipv6"))
+    told = four if four.get("address") or not six.get("address") else six
+    prefix = str(told.get("prefix") or "").removeprefix("/")
+    is_length = told is four and prefix.isdecimal() and len(prefix) <= 2 and int(prefix) <= 32
+    mask = _netmask(int(prefix)) if is_length else prefix
+    return _given({"address": told.get("address"), "netmask": mask, "gateway": told.get("gateway")})
+
+
+def _netmask(length: int) -> str:
+    bits = (0xFFFFFFFF << (32 - length)) & 0xFFFFFFFF
+    return ".".join(str(bits >> shift & 0xFF) for shift in (24, 16, 8, 0))
+
+
+def _osie(told: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Another OSIE as v1alpha1 has it, with a folder and names in it; and where its ISO image is."""
+    found: dict[str, Any] = {"kernelParams": told.get("kernelParams")}
+    if _is_one_folder(told):
+        urls = {name: str(told.get(f"{name}URL") or "").rpartition("/") for name in ("kernel", "initrd")}
+        found["baseURL"] = next((folder for folder, _, name in urls.values() if name), None)
+        found |= {name: url[2] for name, url in urls.items()}
+    return _given(found), told.get("isoURL")
+
+
+def _is_one_folder(told: Mapping[str, Any]) -> bool:
+    folders = {str(told[name]).rpartition("/")[0] for name in ("kernelURL", "initrdURL") if told.get(name)}
+    return len(folders) <= 1
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that say something."""
+    return {name: value for name, value in values.items() if value not in (None, "", [], {}, False)}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else []

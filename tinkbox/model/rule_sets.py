@@ -1,0 +1,136 @@
+"""Tinkerbell's rules for unknown machines: `WorkflowRuleSet` (v1alpha1), and `workflowAutoCreation` of a `Policy` (v1alpha2).
+
+Of a rule set any rule may hold (OR).  The set of which the most rules hold wins, the first listed of those with as many; a set
+with a rule that is no pattern never holds.  So it is in Tinkerbell's auto enrolment.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.json_patterns import Pattern, parse_pattern, pattern_of
+from tinkbox.model.kept_documents import KeptDocument, KeptKind
+from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
+
+MAX_RULES: Final = 1_000  # of one document
+# What Tinkerbell gives the workflows that it makes so.
+LABEL: Final = "tinkerbell.org/auto-enrollment"
+PREFIX: Final = "enrollment-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSet:
+    """Accepts machines, and makes a workflow of a template for each.
+
+    `title` is what people call it.  `agent_value` is the name of the template's device that is the machine, and `values` are
+    the others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
+    machines are registered alone.  A disabled one leaves machines to a person.
+    """
+
+    title: str
+    patterns: Sequence[Pattern]
+    template: str = ""
+    agent_value: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = DEFAULT_NAMESPACE
+    is_disabled: bool = False
+    workflow: Mapping[str, Any] = field(default_factory=dict)
+
+    def devices(self, mac: str) -> dict[str, str]:
+        """What the template's devices are for the machine of this MAC; empty: nothing is said of any."""
+        own = {self.agent_value: mac} if self.agent_value else {}
+        return own | dict(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The rule sets of a document, and what there is to say of it, by the keys of its fields."""
+
+    rule_sets: Sequence[RuleSet]
+    notes: Sequence[Problem]
+
+
+def best_rule_set(rule_sets: Sequence[RuleSet], attributes: Mapping[str, Any]) -> RuleSet | None:
+    """The one that accepts a machine with these attributes (`agent_attributes`); None: none does."""
+    counted = [(sum(each.matches(attributes) for each in one.patterns), one) for one in rule_sets]
+    most, best = max(counted, key=lambda each: each[0], default=(0, None))
+    return best if most else None
+
+
+def read_rule_sets(document: KeptDocument) -> Read:
+    """What a document declares; of what is no rule set nothing."""
+    notes: list[Problem] = []
+    match document.kind:
+        case KeptKind.RULE_SET:
+            found = [_of_workflow_rule_set(document, notes)]
+        case KeptKind.POLICY:
+            found = list(_of_policy(document, notes))
+        case _:
+            found = []
+    return Read(found, notes)
+
+
+def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleSet:
+    workflow = _mapping(document.spec.get("workflow"))
+    template = _mapping(workflow.get("template"))
+    if not template.get("ref"):
+        notes.append(
+            Problem(
+                key="spec.workflow.template.ref",
+                text="no template: machines are registered, and nothing is done with them",
+            )
+        )
+    return RuleSet(
+        title=f"rule set {document.name}",
+        patterns=_patterns(document.spec.get("rules"), "spec.rules", notes),
+        template=str(template.get("ref") or ""),
+        agent_value=str(template.get("agentValue") or ""),
+        values={str(name): str(value or "") for name, value in _mapping(template.get("kvs")).items()},
+        namespace=str(workflow.get("namespace") or DEFAULT_NAMESPACE),
+        is_disabled=bool(workflow.get("disabled")),
+    )
+
+
+def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet]:
+    listed = _mapping(document.spec.get("rules")).get("workflowAutoCreation")
+    for place, each in enumerate(listed if isinstance(listed, list) else []):
+        key = f"spec.rules.workflowAutoCreation[{place}]"
+        config = _mapping(_mapping(each).get("config"))
+        told = {name: config[name] for name in ("globals", "references", "timeoutSeconds", "tasks") if config.get(name)}
+        if not told.get("tasks"):
+            notes.append(
+                Problem(key=f"{key}.config", text="no tasks: machines are registered, and nothing is done with them")
+            )
+        yield RuleSet(
+            title=f"policy {document.name}, workflowAutoCreation[{place}]",
+            patterns=_patterns(_mapping(each).get("rules"), f"{key}.rules", notes),
+            namespace=str(config.get("namespace") or DEFAULT_NAMESPACE),
+            is_disabled=bool(config.get("disabled")),
+            workflow=told if told.get("tasks") else {},
+        )
+
+
+def _patterns(listed: Any, key: str, notes: list[Problem]) -> Sequence[Pattern]:
+    """The patterns of a set; none where one is wrong."""
+    rules = listed if isinstance(listed, list) else []
+    if not rules:
+        notes.append(Problem(key=key, text="there is no rule: it holds of no machine"))
+    if len(rules) > MAX_RULES:
+        notes.append(
+            Problem(key=key, text=f"{len(rules)} rules, and {MAX_RULES} are looked at: it holds of no machine")
+        )
+        return ()
+    found: list[Pattern] = []
+    wrong = False
+    for place, each in enumerate(rules):
+        try:
+            found.append(parse_pattern(each) if isinstance(each, str) else pattern_of(each))
+        except Invalid as refusal:
+            wrong = True
+            notes.append(Problem(key=f"{key}[{place}]", text=f"{refusal}. With it no rule of this set holds"))
+    return () if wrong else found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,274 @@
+"""What the appliance lacks is fetched from the mirror of its host, when a machine asks for it: `HOST/PATH` (`Reference.kept_as`).
+
+Hosts without a mirror are never asked, and of a mirror only what a manifest of it lists.  However many ask, each manifest and
+each blob is fetched once.  What came is kept as if it had been pushed: blobs first, then the manifest, then the tag.  A manifest
+whose blobs are still to come is answered from memory, so that machines fetch blobs while they come.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+from tinkbox.model.errors import Invalid, NotFound, Refusal, TooMany, Unavailable
+from tinkbox.model.image_mirrors import Mirror
+from tinkbox.registry.errors import UpstreamFailed
+from tinkbox.registry.manifests import Descriptor, Manifest, parse_manifest
+from tinkbox.registry.storage import ImageStore, StoredManifest
+from tinkbox.registry.uploads import MAX_BLOB
+from tinkbox.registry.upstream_client import UpstreamClient
+
+# A tag is asked for again behind so many seconds; where that failed, sooner.
+ASKED_AGAIN: Final = 300.0
+TRIED_AGAIN: Final = 60.0
+BLOBS_AT_ONCE: Final = 8
+MAX_FLIGHTS: Final = 512
+MAX_ARRIVING: Final = 64
+ARRIVING_SECONDS: Final = 1800.0
+MAX_TAGS: Final = 10_000
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """A manifest some of whose blobs are still to come, with the tags that it is to have; `asked_at` is when it was last wanted."""
+
+    repository: str
+    stored: StoredManifest
+    manifest: Manifest
+    asked_at: float
+    tags: set[str] = field(default_factory=set)
+
+
+class Upstreams:
+    """All images, those that a mirror has to be asked for included.  `mirrors` are by host; `monotonic` is a steady clock in seconds.
+
+    `run` has to run for anything to be fetched.
+    """
+
+    def __init__(
+        self,
+        store: ImageStore,
+        mirrors: Mapping[str, Mirror],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._monotonic = monotonic
+        self._clients = {host: UpstreamClient(mirror, monotonic) for host, mirror in mirrors.items()}
+        self._group: asyncio.TaskGroup | None = None
+        self._flights: dict[Key, asyncio.Future[object]] = {}
+        self._arriving: dict[tuple[str, str], _Arriving] = {}
+        self._current: dict[tuple[str, str], float] = {}  # until when a tag need not be asked for
+        self._room = asyncio.Semaphore(BLOBS_AT_ONCE)
+
+    async def run(self) -> None:
+        """Fetch, for ever."""
+        async with AsyncExitStack() as clients, asyncio.TaskGroup() as group:
+            for each in self._clients.values():
+                await clients.enter_async_context(each)
+            self._group = group
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
+
+    def is_mirrored(self, repository: str) -> bool:
+        """Whether a mirror is asked for what a repository lacks."""
+        return self._of(repository) is not None
+
+    def is_current(self, repository: str, selector: str) -> bool:
+        """Whether what is kept of a tag is what it means, as far as is known: no mirror has to be asked before."""
+        if ":" in selector or not self.is_mirrored(repository):
+            return True
+        return self._current.get((repository, selector), 0.0) > self._monotonic()
+
+    async def manifest(self, repository: str, selector: str) -> StoredManifest:
+        """The manifest that a tag or digest picks; raises as `ImageStore.manifest`, and UpstreamFailed."""
+        client = self._of(repository)
+        if client is None:
+            return await self._store.manifest(repository, selector)
+        if self.is_current(repository, selector):
+            arriving = self._coming(repository, selector)
+            if arriving is not None:
+                self._keep(client, arriving)
+                return arriving.stored
+            if await self._store.is_whole(repository, selector):
+                return await self._store.manifest(repository, selector)
+        return await self._once(("manifest", repository, selector), lambda: self._fetch(client, repository, selector))
+
+    async def blob(self, repository: str, digest: str) -> Path:
+        """A blob's file; raises as `ImageStore.blob`, and UpstreamFailed."""
+        try:
+            return await self._store.blob(digest)
+        except (NotFound, Unavailable):
+            client, listed = self._of(repository), self._listed(repository, digest)
+            if client is None or listed is None:
+                raise
+        await self._once(("blob", digest), lambda: self._fetch_blob(client, repository, listed))
+        return await self._store.blob(digest)
+
+    def _of(self, repository: str) -> UpstreamClient | None:
+        host, slash, _ = repository.partition("/")
+        return self._clients.get(host) if slash else None
+
+    def _coming(self, repository: str, selector: str) -> _Arriving | None:
+        """The manifest of a tag or digest, if it is on its way in."""
+        for (where, digest), each in self._arriving.items():
+            if where == repository and (digest == selector or selector in each.tags):
+                each.asked_at = self._monotonic()
+                return each
+        return None
+
+    def _listed(self, repository: str, digest: str) -> Descriptor | None:
+        """A blob as a manifest lists it that is on its way in."""
+        for (where, _), each in self._arriving.items():
+            if where == repository:
+                for blob in each.manifest.blobs:
+                    if blob.digest == digest:
+                        each.asked_at = self._monotonic()
+                        return blob
+        return None
+
+    async def _fetch(self, client: UpstreamClient, repository: str, selector: str) -> StoredManifest:
+        """The manifest as its mirror has it now, or, where that cannot be asked for a tag, as it is kept."""
+        try:
+            stored, manifest = await self._asked(client, repository, selector)
+        except (NotFound, UpstreamFailed) as error:
+            if ":" in selector or not await self._store.is_whole(repository, selector):
+                raise
+            told = f"{repository}:{selector}: {error}"
+            _log.warning("an image is served as it is kept: %s", told, extra={"action": "registry.upstream-away"})
+            self._note_current(repository, selector, TRIED_AGAIN)
+            return await self._store.manifest(repository, selector)
+        tags = set() if ":" in selector else {selector}
+        for each in self._arriving.values():
+            if each.repository == repository:
+                each.tags -= tags  # they mean another manifest now
+        if await self._lacks(manifest):
+            arriving = self._arrive(repository, stored, manifest, tags)
+            self._keep(client, arriving)
+        else:
+            await self._put(client, repository, stored, tags)
+        if tags:
+            self._note_current(repository, selector, ASKED_AGAIN)
+        return stored
+
+    async def _asked(self, client: UpstreamClient, repository: str, selector: str) -> tuple[StoredManifest, Manifest]:
+        """What the mirror answers, checked."""
+        _log.info("asking %s for %s, %s", client.host, repository, selector, extra={"action": "registry.upstream"})
+        got = await client.manifest(repository.partition("/")[2], selector)
+        told = selector if ":" in selector else got.digest
+        algorithm = "sha512" if told.startswith("sha512:") else "sha256"
+        digest = f"{algorithm}:{hashlib.new(algorithm, got.content).hexdigest()}"
+        if told not in ("", digest):
+            raise UpstreamFailed(
+                f"{client.host} sent another manifest than {told[:140]} for {repository}: its digest is {digest}"
+            )
+        try:
+            manifest = parse_manifest(got.content, got.media_type)
+        except Invalid as error:
+            raise UpstreamFailed(f"{client.host} sent no manifest for {repository}, {selector}: {error}") from None
+        return StoredManifest(digest=digest, media_type=manifest.media_type, content=got.content), manifest
+
+    async def _lacks(self, manifest: Manifest) -> bool:
+        """Whether blobs of it are still to come; those that are here stay meanwhile."""
+        lacks = False
+        for digest in {each.digest for each in manifest.blobs}:
+            try:
+                await self._store.promise(digest)
+            except (NotFound, Unavailable):
+                lacks = True
+        return lacks
+
+    def _arrive(self, repository: str, stored: StoredManifest, manifest: Manifest, tags: set[str]) -> _Arriving:
+        """Take note of a manifest whose blobs are to come; raises TooMany."""
+        now = self._monotonic()
+        for key, each in list(self._arriving.items()):
+            if each.asked_at < now - ARRIVING_SECONDS and ("image", *key) not in self._flights:
+                del self._arriving[key]
+        arriving = self._arriving.get((repository, stored.digest))
+        if arriving is None:
+            if len(self._arriving) >= MAX_ARRIVING:
+                raise TooMany(
+                    f"{MAX_ARRIVING} images are on their way from mirrors already: try again when some are here"
+                )
+            arriving = _Arriving(repository, stored, manifest, now)
+            self._arriving[repository, stored.digest] = arriving
+        arriving.tags |= tags
+        return arriving
+
+    def _keep(self, client: UpstreamClient, arriving: _Arriving) -> None:
+        """Have all of an image fetched and kept, whatever the machine that asked goes on with."""
+        key = ("image", arriving.repository, arriving.stored.digest)
+        self._begin(key, lambda: self._fetch_image(client, arriving))
+
+    async def _fetch_image(self, client: UpstreamClient, arriving: _Arriving) -> None:
+        repository, digest = arriving.repository, arriving.stored.digest
+        # A manifest can list so many that they would take the room of all others.
+        for blob in {each.digest: each for each in arriving.manifest.blobs}.values():
+            await self.blob(repository, blob.digest)
+        await self._put(client, repository, arriving.stored, arriving.tags)
+        del self._arriving[repository, digest]
+
+    async def _put(self, client: UpstreamClient, repository: str, stored: StoredManifest, tags: set[str]) -> None:
+        await self._store.put_manifest(
+            repository, stored.digest, stored.content, stored.media_type, sorted(tags), who=f"the mirror {client.host}"
+        )
+
+    async def _fetch_blob(self, client: UpstreamClient, repository: str, listed: Descriptor) -> None:
+        if listed.size > MAX_BLOB:
+            raise UpstreamFailed(f"{repository} lists a blob of {listed.size} bytes: at most {MAX_BLOB} are fetched")
+        async with self._room:
+            _log.info("fetching %s from %s", listed.digest, client.host, extra={"action": "registry.upstream"})
+            async with client.blob(repository.partition("/")[2], listed.digest) as chunks:
+                try:
+                    await self._store.take_in(listed.digest, listed.size, chunks)
+                except Invalid as error:
+                    raise UpstreamFailed(f"{client.host} sent another blob for {repository}: {error}") from None
+
+    def _note_current(self, repository: str, tag: str, seconds: float) -> None:
+        self._current.pop((repository, tag), None)
+        self._current[repository, tag] = self._monotonic() + seconds
+        while len(self._current) > MAX_TAGS:
+            del self._current[next(iter(self._current))]
+
+    async def _once(self, key: Key, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` returns or raises, of which there is one for all who ask for a key meanwhile."""
+        flight = self._begin(key, work)
+        outcome = await asyncio.shield(flight)
+        if isinstance(outcome, Refusal):
+            raise outcome.with_traceback(None)
+        return outcome  # type: ignore[return-value]
+
+    def _begin(self, key: Key, work: Callable[[], Awaitable[object]]) -> "asyncio.Future[object]":
+        """Have it done; its outcome is what was returned, or the refusal."""
+        flight = self._flights.get(key)
+        if flight is None:
+            if self._group is None:
+                raise Unavailable("the appliance is starting or ending, and fetches nothing: try again")
+            if len(self._flights) >= MAX_FLIGHTS:
+                raise TooMany("too much is fetched from mirrors at once: try again when some of it is here")
+            flight = self._flights[key] = asyncio.get_running_loop().create_future()
+            self._group.create_task(self._fly(key, work, flight))
+        return flight
+
+    async def _fly(self, key: Key, work: Callable[[], Awaitable[object]], flight: "asyncio.Future[object]") -> None:
+        outcome: object = Unavailable("the appliance is ending: try again")
+        try:
+            outcome = await work()
+        except Refusal as refusal:
+            outcome = refusal
+            if key[0] == "image":
+                told = f"{key[1]}@{key[2]}: {refusal}"
+                _log.warning("an image did not come: %s", told, extra={"action": "registry.upstream-failed"})
+        except OSError as error:
+            outcome = Unavailable(f"the registry's disk does not take it: {error}")
+        finally:
+            del self._flights[key]
+            flight.set_result(outcome)

@@ -1,0 +1,1 @@
+"""Dates as Go's package time has them: moments, zones and layouts, and Sprig's functions for these."""

@@ -383,9 +383,11 @@ class Appliance:
         reference = parse_reference(image)
         if reference.digest:
             return reference.digest
-        if not reference.host or self._own_names.has(reference.host):
-            return self._images.digest(reference.repository, reference.selector)
         kept = reference.kept_as
+        if not reference.host or self._own_names.has(reference.host):
+            kept = self._upstreams.answering(reference.repository, reference.selector)
+            if not self._upstreams.is_mirrored(kept):
+                return self._images.digest(kept, reference.selector)
         known = len(kept) <= MAX_REPOSITORY and self._upstreams.is_current(kept, reference.selector)
         found = self._images.digest(kept, reference.selector) if known else ""
         return found or ("" if self._settings.registry.offline else None)

@@ -370,6 +370,11 @@ class NodeReader:
         name = shortened(str(node.value), _LONGEST_KEY)
         self.ignore(node, path(key, name), f"unknown key {name} is ignored; {told}")
 
+    def given_again(self, node: ScalarNode, key: str) -> bool:
+        """Note a key that its mapping has already; returns whether it counts in place of the earlier one."""
+        self.refuse(node, path(key, node.value), f"key {node.value} is given twice")
+        return False
+
     def meant_by(self, name: str, known: Sequence[str]) -> str:
         """What a key that is not known was perhaps meant to be, or what there is."""
         return meant(name, known)
@@ -399,9 +404,10 @@ class NodeReader:
                 self.refuse(name_node, key, "a key must be text")
                 continue
             name = name_node.value
-            if name in found or (merge is not None and name_node.tag == _MERGE):
-                self.refuse(name_node, path(key, name), f"key {name} is given twice")
-            elif name_node.tag == _MERGE:
+            is_again = name in found or (merge is not None and name_node.tag == _MERGE)
+            if is_again and not self.given_again(name_node, key):
+                continue
+            if name_node.tag == _MERGE:
                 merge = value
             else:
                 found[name] = name_node, value

@@ -18,6 +18,7 @@ from tests.integration.cli.serving import Configuration, configure
 
 ROOT = Path(__file__).parents[2]
 TINKBOX = ROOT / "dist" / "tinkbox"
+PEERS = ROOT / "build" / "peers"
 CLIENTS = IPv4Interface("172.30.0.2/24")
 DEADLINE = 60.0
 _POLL = 0.002
@@ -30,13 +31,20 @@ class ToolMissing(Exception):
 
 def need(tools: Mapping[str, str]) -> None:
     """`tools` maps each program to the Debian package that has it.  Raises ToolMissing naming all that are missing."""
-    missing = [f"{name} is missing: apt-get install {package}" for name, package in tools.items() if not which(name)]
+    missing = [f"{name} is missing: {_way(name, package)}" for name, package in tools.items() if not which(name)]
     if not TINKBOX.exists():
         missing.append(f"{TINKBOX.relative_to(ROOT)} is missing: make binary")
     if os.geteuid() != 0:
         missing.append("network namespaces and a Docker engine need root: run as root")
     if missing:
         raise ToolMissing("\n".join(missing))
+
+
+def _way(name: str, package: str) -> str:
+    """How to get a program of a Debian package: what is not to run on this host is unpacked below `PEERS`."""
+    folder = PEERS / package
+    unpacked = Path(name).is_relative_to(folder)
+    return f"make {folder.relative_to(ROOT)}/.ready" if unpacked else f"apt-get install {package}"
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:

@@ -10,10 +10,10 @@ from subprocess import Popen
 
 from examples.lab.network import Network
 from examples.lab.processes import start, stop
-from tests.bench.lab import ROOT, answers, as_server, until
+from tests.bench.lab import PEERS, answers, as_server, until
 
 # Debian starts it where it is installed; `make bench` unpacks it.
-DOCKER_REGISTRY = str(ROOT / "build" / "peers" / "docker-registry" / "usr" / "bin" / "docker-registry")
+DOCKER_REGISTRY = str(PEERS / "docker-registry" / "usr" / "bin" / "docker-registry")
 # As Debian configures it; the unix socket is where it is asked whether it answers.
 _NGINX = """\
 daemon off;

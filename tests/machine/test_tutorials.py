@@ -56,10 +56,10 @@ PUBLISHERS: Final = {
 # Where a site without internet has its mirror.
 SITE: Final = "172.30.0.5"
 CEXEC: Final = "quay.io/tinkerbell/actions/cexec"
-ACTIONS: Final = """\
+ACTIONS: Final = f"""\
 actions:
   - name: "run"
-    image: tinkerbell/actions/cexec:latest
+    image: {CEXEC}:latest
     timeout: 300
 """
 TEMPLATE_OF_2020: Final = """\
@@ -71,9 +71,9 @@ tasks:
     worker: "{{.device_1}}"
     actions:
       - name: run
-        image: tinkerbell/actions/cexec:latest
+        image: CEXEC:latest
         timeout: 300
-"""
+""".replace("CEXEC", CEXEC)
 
 
 @dataclass(frozen=True)

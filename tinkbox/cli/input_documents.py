@@ -116,7 +116,7 @@ def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
 
     Keys that it would ignore are told to `tell`, in a line each; whether it ignores all is asked when the image is known.
     """
-    from tinkbox.engine.documents.user_data import ignored_keys, unfit
+    from tinkbox.engine.documents.user_data import odd, unfit
 
     content = read_bounded(path, most)
     if content.startswith(_GZIP):
@@ -124,8 +124,8 @@ def read_user_data(path: Path, most: int, tell: Callable[[str], None]) -> str:
     text = _text_of(content, str(path))
     if problems := unfit(text):
         raise Invalid(f"{path} is no user-data that cloud-init takes", problems)
-    for odd in ignored_keys(text):
-        tell(f"{path}: {odd}")
+    for each in odd(text):
+        tell(f"{path}: {each}")
     return text
 
 

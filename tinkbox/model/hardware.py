@@ -7,7 +7,7 @@ looks at.  Field names follow Tinkerbell (`network.interfaces[].dhcp.mac`, `spec
 import json
 import re
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import (
     AddressValueError,
@@ -108,9 +108,14 @@ def is_mac(text: str) -> bool:
     return _MAC.match(text.strip().lower()) is not None
 
 
+def is_of_card(mac: MacAddress) -> bool:
+    """Whether a network card can have it: it is neither a group's nor none (IEEE 802)."""
+    return not mac.octets[0] & 1 and any(mac.octets)
+
+
 def check_card(mac: MacAddress) -> MacAddress:
-    """The same MAC; raises Invalid for one that no network card has (IEEE 802: a group's, or none)."""
-    if mac.octets[0] & 1 or not any(mac.octets):
+    """The same MAC; raises Invalid for one that no network card has (`is_of_card`)."""
+    if not is_of_card(mac):
         raise Invalid(f"invalid mac: {mac} is the address of no network card: give the one on its label")
     return mac
 
@@ -157,7 +162,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutMac:
-    """An interface of which the document tells no MAC: no packet can be told to be its, so no question of it is answered."""
+    """An interface of which the document tells no MAC of its own: no packet can be told to be its, so no question of it is answered."""
 
     hostname: str = ""
     address: IPv4Address | None = None
@@ -287,7 +292,7 @@ def declares_labels(document: Mapping[str, Any]) -> bool:
 
 
 def given_hardware(document: Mapping[str, Any]) -> Hardware:
-    """As `hardware_from_document`, of one that somebody gives: its MACs are those of network cards (`check_card`).
+    """As `hardware_from_document`, of one that somebody gives, with what of it is not honoured.
 
     It has MAX_INTERFACES at most, host names that can be shown, and architectures that can stand in a path.
     """
@@ -298,7 +303,7 @@ def given_hardware(document: Mapping[str, Any]) -> Hardware:
 def hardware_from_document(document: Mapping[str, Any]) -> Hardware:
     """Check an already decoded document; raises Invalid naming every problem in it.
 
-    Of a stored one any MAC is taken, and any number of interfaces: earlier releases stored groups' MACs too.
+    A stored one may have any number of interfaces.
     """
     return _read(document, _Findings(given=False))
 
@@ -311,7 +316,7 @@ def _read(document: Mapping[str, Any], found: "_Findings") -> Hardware:
     hardware_id = parse_uuid(str(document["id"]))
     network = _Reader(document.get("network"), "network", found)
     if document.get("network") is None:
-        network.refuse("", 'a hardware document of 2020 has a network, {"interfaces": []} where it has none')
+        network.note("", "the document has no network, in which its interfaces stand: the machine is taken without any")
     network.note_unknown(("interfaces",))
     interfaces, without_mac = _interfaces(network, f"hardware {hardware_id}", _interface_2020)
     return Hardware(
@@ -390,13 +395,10 @@ def _interfaces(
 ) -> tuple[tuple[Interface, ...], tuple[WithoutMac, ...]]:
     """Those with a MAC, and those without; raises Invalid with all that was found wrong."""
     read_ones = [read(entry, place) for place, entry in enumerate(holder.inner_list("interfaces"))]
+    read_ones = list(_each_mac_once(read_ones, holder))
     interfaces = tuple(each for each in read_ones if isinstance(each, Interface))
     without_mac = tuple(each for each in read_ones if isinstance(each, WithoutMac))
-    macs, addresses = set[MacAddress](), set[IPv4Address]()
-    for interface in interfaces:
-        if interface.mac in macs:
-            holder.refuse("interfaces", f"{interface.mac} is listed twice")
-        macs.add(interface.mac)
+    addresses = set[IPv4Address]()
     for each in read_ones:
         if each.address is None:
             continue
@@ -409,6 +411,22 @@ def _interfaces(
     if not interfaces:
         holder.note("interfaces", _NO_MACS)
     return interfaces, without_mac
+
+
+def _each_mac_once(interfaces: Iterable[Interface | WithoutMac], holder: "_Reader") -> Iterator[Interface | WithoutMac]:
+    """The same, of which one with the MAC of an earlier one has none; what it repeats of that one it has not either."""
+    first = dict[MacAddress, Interface]()
+    for each in interfaces:
+        if isinstance(each, WithoutMac):
+            yield each
+            continue
+        if (counting := first.setdefault(each.mac, each)) is each:
+            yield each
+            continue
+        text = f"an earlier interface has {each.mac} too, and that one counts: this one counts as one without a MAC"
+        holder.note(f"interfaces[{each.place}].dhcp.mac", text)
+        address = each.address if each.address != counting.address else None
+        yield WithoutMac(hostname=each.hostname, address=address)
 
 
 _NO_MACS: Final = (
@@ -523,15 +541,19 @@ class _Reader:
         return value
 
     def mac(self, name: str) -> MacAddress | None:
-        """None: it tells none, or one that is refused."""
+        """None: it tells none that a network card can have."""
         value = self.text(name)
         if not value:
             return None
         try:
-            return check_card(MacAddress(value)) if self.found.given else MacAddress(value)
+            found = MacAddress(value)
         except Invalid as error:
             self.refuse(name, str(error))
             return None
+        if is_of_card(found):
+            return found
+        self.note(name, f"{found} is the address of no network card: this interface counts as one without a MAC")
+        return None
 
     def address(self, name: str) -> IPv4Address | IPv6Address | None:
         value = self.text(name)

@@ -29,6 +29,11 @@ def is_v1alpha2(document: Mapping[str, Any]) -> bool:
     return document.get("kind") == "Hardware" and document.get("apiVersion") == API
 
 
+def has_placeholders(text: str) -> bool:
+    """Whether Tinkerbell would fill a text of such a document before it serves it (docs/technical/v1alpha2/hardware.yaml)."""
+    return _PLACEHOLDER in text
+
+
 def as_v1alpha1(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document in the form of v1alpha1; any other is as it was.  What has no place there is left out."""
     if not is_v1alpha2(document):
@@ -81,8 +86,9 @@ def notes_on_v1alpha2(document: Mapping[str, Any]) -> Iterator[Problem]:
                 text="not honoured: an interface has one address here, and this one has one of IPv4",
             )
     for name in _TEXTS:
-        if _PLACEHOLDER in str(instance.get(name) or ""):
-            yield Problem(key=f"spec.instance.{name}", text="its placeholders are not filled: it is served as it is")
+        if has_placeholders(str(instance.get(name) or "")):
+            text = "its placeholders are not filled: it is served as it is, and was not checked"
+            yield Problem(key=f"spec.instance.{name}", text=text)
     if not _is_one_folder(_mapping(instance.get("osie"))):
         yield Problem(
             key="spec.instance.osie",

@@ -38,18 +38,28 @@ class Reference:
         return self.digest or self.tag or "latest"
 
     @property
+    def as_docker_means(self) -> "Reference":
+        """What Docker takes the name for: `docker.io/library/alpine` for `alpine` and for `index.docker.io/alpine`.
+
+        Docker looks for a name without a host at Docker Hub, and in `library` there when the name has one part alone.  A name
+        with another host stays as it is.
+        """
+        if self.host and self.host.lower() not in _DOCKER_HUB:
+            return self
+        repository = self.repository if "/" in self.repository else f"library/{self.repository}"
+        return replace(self, host=_DOCKER_HUB[0], repository=repository)
+
+    @property
     def kept_as(self) -> str:
         """The repository of the appliance's own registry that it is kept in: `HOST/PATH`, or the path where it has no host.
 
         The repository may be too long for a registry.  A port stands behind `_`, which no host has and a repository may have
         (`lab.example_5000/tools/wipe`).  Docker Hub has one spelling: `docker.io/library/alpine` for `index.docker.io/alpine`.
         """
-        host = self.host.lower()
-        if not host:
+        if not self.host:
             return self.repository
-        if host in _DOCKER_HUB:
-            return f"{_DOCKER_HUB[0]}/{self.repository if '/' in self.repository else f'library/{self.repository}'}"
-        return f"{host.replace(':', '_')}/{self.repository}"
+        meant = self.as_docker_means
+        return f"{meant.host.lower().replace(':', '_')}/{meant.repository}"
 
     @property
     def pulled(self) -> str:
@@ -84,6 +94,15 @@ def parse_reference(text: str) -> Reference:
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
+
+
+def official(repository: str) -> str:
+    """Where the official image of Docker Hub is kept that a repository's name of one part means to Docker; empty: it means none.
+
+    `docker.io/library/alpine` for `alpine`.  Docker alone publishes there.
+    """
+    kept = "" if "/" in repository else Reference(repository=repository).as_docker_means.kept_as
+    return kept if len(kept) <= MAX_REPOSITORY else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

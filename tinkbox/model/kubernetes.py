@@ -8,7 +8,7 @@ Go's fields, in which templates print structs.
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 GROUP, VERSION = "tinkerbell.org", "v1alpha1"
 BMC_GROUP, VERSION_2 = "bmc.tinkerbell.org", "v1alpha2"
@@ -268,10 +268,13 @@ _KEPT_WHOLE: Mapping[str, Any] = {**_HEAD, "spec": None, "status": None}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unheeded:
-    """What is said of a field that was given and that tinkbox does not honour; `harmful` refuses the document."""
+    """What is said of a field that was given and that tinkbox does not honour.
+
+    One that `leaves_out` leaves out the whole document; a command that is given nothing else refuses it.
+    """
 
     text: str
-    harmful: bool = False
+    leaves_out: bool = False
 
 
 _NO_BMC = "tinkbox does not speak to BMCs: power the machine on yourself"
@@ -279,8 +282,8 @@ _NO_ISO = "there is no booting from ISO images: the machine has to netboot (allo
 _KEPT_FOR_BMC = Unheeded(text="kept and exported, and nothing here drives it yet; a Secret that it names is not read")
 _INVENTORY = Unheeded(text="what a machine is made of is kept with the machine: `tinkbox hardware get` shows it")
 _NO_WAITING = Unheeded(
-    text="a workflow cannot be held back: leave its document out, and give it without disabled when it is to run",
-    harmful=True,
+    text="a workflow cannot be held back here: give its document without disabled when it is to run",
+    leaves_out=True,
 )
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
 _NO_ENROLMENT = Unheeded(text="discovery.rules bind templates to machines that nobody knows, and to no others")
@@ -370,6 +373,23 @@ READ_AS: Mapping[tuple[str, str, str], str] = {
     (BMC_GROUP, VERSION_2, "Job"): "bmc Job",
     (BMC_GROUP, VERSION, "Task"): "bmc Task",
 }
+GROUPS: Final = tuple(dict.fromkeys(group for group, _, _ in READ_AS))
+# Kinds of 2022 (Rufio 0.1), and what they are called since.
+FORMER_KINDS: Mapping[tuple[str, str], str] = {
+    (BMC_GROUP, "BaseboardManagement"): "Machine",
+    (BMC_GROUP, "BMCJob"): "Job",
+    (BMC_GROUP, "BMCTask"): "Task",
+}
+
+
+def is_of_tinkerbell(group: str) -> bool:
+    """Whether a group of Kubernetes' API is one of Tinkerbell's own."""
+    return group == GROUP or group.endswith(f".{GROUP}")
+
+
+def kinds_of(group: str) -> tuple[str, ...]:
+    """The kinds of a group that are read, whatever their version."""
+    return tuple(dict.fromkeys(kind for its_group, _, kind in READ_AS if its_group == group))
 
 
 def versions_of(group: str, kind: str) -> tuple[str, ...]:

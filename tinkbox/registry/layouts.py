@@ -39,8 +39,6 @@ from tinkbox.registry.repositories import is_repository
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
 REF_NAME = "org.opencontainers.image.ref.name"
 CONTAINERD_NAME = "io.containerd.image.name"
-DOCKER_HUB = "docker.io"
-_HUB_NAMES = (DOCKER_HUB, "index.docker.io")
 _GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
 
 
@@ -136,16 +134,8 @@ def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:
 
 
 def hub_name(text: str) -> str:
-    """A name as Docker and containerd complete it; raises Invalid for what is no name.
-
-    What names no registry is Docker Hub's, and `library/` there when it has one part alone (distribution's `reference` package).
-    """
-    reference = parse_reference(text)
-    host = DOCKER_HUB if reference.host in ("", *_HUB_NAMES) else reference.host
-    one_part = host == DOCKER_HUB and "/" not in reference.repository
-    repository = f"library/{reference.repository}" if one_part else reference.repository
-    tag = reference.tag if reference.tag or reference.digest else "latest"
-    return str(replace(reference, host=host, repository=repository, tag=tag))
+    """A name as Docker and containerd complete it; raises Invalid for what is no name."""
+    return tagged(str(parse_reference(text).as_docker_means))
 
 
 def tagged(text: str) -> str:

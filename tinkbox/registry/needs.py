@@ -55,4 +55,4 @@ def _names(need: ImageNeed, repository: str, tag: str) -> bool:
         named = parse_reference(need.image)
     except Invalid:
         return True
-    return repository in (named.repository, named.kept_as) and named.selector == tag
+    return repository in (named.repository, named.kept_as, named.as_docker_means.kept_as) and named.selector == tag

@@ -116,7 +116,7 @@ class _RegistryDoor:
             # containerd asks for all blobs first, and can answer a challenge no more when it sends the manifest.
             raise Denied("say who asks: fetch a token first, anybody gets one to pull with")
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
-        pushes = request.method == "HEAD" and self._pushers.by_any_token(credential(request)) is not None
+        pushes = self._may_push(request)
         with _gone_if_damaged(request.method == "HEAD"):
             name = request.match_info["name"]
             path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest))
@@ -125,9 +125,18 @@ class _RegistryDoor:
 
     async def manifest(self, request: web.Request) -> web.Response:
         with _gone_if_damaged(request.method == "HEAD"):
-            found = await self._upstreams.manifest(request.match_info["name"], _selector(request))
+            # What has another name here is still to be pushed.
+            name, pushes = request.match_info["name"], self._may_push(request)
+            found = await self._upstreams.manifest(name, _selector(request), by_own_name=pushes)
         headers = {"Docker-Content-Digest": found.digest, "Content-Type": found.media_type}
         return web.Response(body=found.content, headers=headers)
+
+    def _may_push(self, request: web.Request) -> bool:
+        """Whether it asks what is here before a push, as far as can be seen."""
+        try:
+            return request.method == "HEAD" and self._pushers.by_any_token(credential(request)) is not None
+        except Forbidden:  # who may only look
+            return False
 
     async def push(self, request: web.Request) -> web.Response:
         person = self._pusher(request)

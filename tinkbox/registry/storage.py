@@ -213,6 +213,16 @@ class ImageStore:
         except (NotFound, Unavailable):
             return ""
 
+    def has(self, repository: str, selector: str) -> bool:
+        """Whether there is such a tag or digest, a damaged tag included."""
+        try:
+            self._repositories.resolve(repository, selector)
+        except NotFound:
+            return False
+        except Unavailable:
+            return True
+        return True
+
     async def repositories(self) -> list[str]:
         """The names of all repositories, in order."""
         return await asyncio.to_thread(self._repositories.names)

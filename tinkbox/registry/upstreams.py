@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal, TooMany, Unavailable
+from tinkbox.model.image import official
 from tinkbox.model.image_mirrors import Mirror
 from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests import Descriptor, Manifest, parse_manifest
@@ -88,8 +89,33 @@ class Upstreams:
             return True
         return self._current.get((repository, selector), 0.0) > self._monotonic()
 
-    async def manifest(self, repository: str, selector: str) -> StoredManifest:
-        """The manifest that a tag or digest picks; raises as `ImageStore.manifest`, and UpstreamFailed."""
+    def answering(self, repository: str, selector: str) -> str:
+        """The repository whose image is given for a tag or digest: this one, or that of Docker's official image (`official`).
+
+        The other one answers for what this one lacks, if it has it or a mirror is asked for it.
+        """
+        other = official(repository)
+        if not other or self._store.has(repository, selector):
+            return repository
+        return other if self.is_mirrored(other) or self._store.has(other, selector) else repository
+
+    async def manifest(self, repository: str, selector: str, *, by_own_name: bool = False) -> StoredManifest:
+        """The manifest that a tag or digest picks; raises as `ImageStore.manifest`, and UpstreamFailed.
+
+        `by_own_name`: of this repository alone, and not of the one that answers for it.
+        """
+        other = repository if by_own_name else self.answering(repository, selector)
+        if other == repository:
+            return await self._manifest(repository, selector)
+        try:
+            return await self._manifest(other, selector)
+        except (NotFound, UpstreamFailed) as error:
+            told = (
+                f"no image {repository}{'@' if ':' in selector else ':'}{selector} here, and none for it at Docker Hub"
+            )
+            raise type(error)(f"{told}: {error}") from None
+
+    async def _manifest(self, repository: str, selector: str) -> StoredManifest:
         client = self._of(repository)
         if client is None:
             return await self._store.manifest(repository, selector)
@@ -107,6 +133,7 @@ class Upstreams:
         try:
             return await self._store.blob(digest)
         except (NotFound, Unavailable):
+            repository = official(repository) or repository
             client, listed = self._of(repository), self._listed(repository, digest)
             if client is None or listed is None:
                 raise

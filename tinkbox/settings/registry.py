@@ -90,7 +90,8 @@ class Registry:
         {},
         mirrors,
         "registries from which the appliance fetches what it lacks ([actions.md](actions.md#images-of-other-registries)), by "
-        f"the host in an image's name: `{{docker.io: {_EXAMPLE}}}`",
+        f"the host in an image's name: `{{docker.io: {_EXAMPLE}}}`. That of `docker.io` is also asked for names of one part, such as "
+        "`alpine` ([images.md](images.md#names-without-a-host))",
     )
 
     @property

@@ -42,6 +42,7 @@ spec:
       netboot:
         allowPXE: true
 """
+OBJECT = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "machine1"}}
 TEMPLATE_OF = """\
 ---
 apiVersion: tinkerbell.org/v1alpha1
@@ -553,6 +554,39 @@ async def test_a_slip_in_a_document_of_2020_is_told(door: Door) -> None:
     ]
 
 
+async def test_user_data_is_told_by_its_key_and_its_line(door: Door) -> None:
+    of_2020 = {**hardware(1), "metadata": {"instance": {"userdata": "#cloud-config\nruncmd: x\n"}}}
+    of_today = json.loads(json.dumps(OBJECT)) | {"spec": {"disks": [], "userData": "#cloud-config\nruncmd: x\n"}}
+    for document, key in ((of_2020, "metadata.instance.userdata"), (of_today, "spec.userData")):
+        lines = json.dumps(document, indent=1).splitlines()
+        status, refused = await door.ask("POST", "/v1/hardware", "\n".join(lines).encode())
+        (told,) = refused["problems"]
+        assert (status, told["key"]) == (422, key)
+        assert key.rpartition(".")[2] in lines[told["line"] - 1]
+        odd = "\n".join(lines).replace("runcmd: x", "locale: a\\nlocale: b")
+        (note,) = [
+            each for each in (await door.done("POST", "/v1/hardware", odd.encode()))["notes"] if each["key"] == key
+        ]
+        assert note["text"].startswith("line 3 in it, locale: key locale is given twice")
+        assert note["line"] == told["line"]
+
+
+async def test_a_document_of_2020_without_a_network_is_taken(door: Door) -> None:
+    pushed = await door.done("POST", "/v1/hardware", {"id": hardware(1)["id"], "metadata": {}})
+    assert [each["key"] for each in pushed["notes"]] == ["network", "network.interfaces"]
+    shown = await door.done("GET", f"/v1/hardware/{pushed['id']}")
+    assert (shown["interfaces"], shown["mac"]) == ([], "")
+
+
+async def test_two_machines_with_the_mac_of_no_card_are_two_machines(door: Door) -> None:
+    for number in (1, 2):
+        document = json.loads(json.dumps(hardware(number)).replace(mac(number), "00:00:00:00:00:00"))
+        pushed = await door.done("POST", "/v1/hardware", document)
+        assert pushed["notes"][0]["key"] == "network.interfaces[0].dhcp.mac"
+    listed = await door.done("GET", "/v1/hardware")
+    assert [each["mac"] for each in listed] == ["", ""]
+
+
 async def test_slips_at_every_level_of_a_document_of_2020_are_told_and_what_cannot_be_is_refused(door: Door) -> None:
     document: dict[str, Any] = {**hardware(1), "lables": {}}
     interface = document["network"]["interfaces"][0]
@@ -605,7 +639,10 @@ async def test_missing_images_are_told_by_each_way_and_refused_where_they_are_re
     await door.done("POST", "/v1/hardware", hardware(1))
     await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
     door.box.registry |= {"hello-world": "sha256:1"}
-    missing = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    missing = (
+        "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file; "
+        "if you mean Docker Hub's, write docker.io/tools/second:v1"
+    )
     document = WORKFLOW.replace("hardwareRef: machine1", "hardwareRef: machine-1").replace(MAC, mac(1))
     document = document.replace("templateRef: ubuntu", "templateRef: hello")
     for asked in (
@@ -633,7 +670,10 @@ async def test_validation_tells_missing_images_once_or_of_each_machine_where_the
     await door.done("POST", "/v1/hardware", hardware(2))
     door.box.registry |= {"hello-world": "sha256:1"}
     skipped = HELLO.replace("image: tools/second:v1", "image: tools/second:v1\n        if: 'false'")
-    missing = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    missing = (
+        "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file; "
+        "if you mean Docker Hub's, write docker.io/tools/second:v1"
+    )
     told = await door.done("POST", "/v1/templates/validate", {"data": HELLO})
     assert [each["text"] for each in told["notes"]] == [missing]
     assert [each["problems"] for each in told["verdicts"]] == [[], []]

@@ -22,7 +22,7 @@ UPSTREAM = "172.30.0.99"
 LAYER = layer({"wipe": b"w" * 1_000_000})
 CONFIG = configuration([LAYER])
 MANIFEST = manifest(CONFIG, [LAYER])
-MIRRORS = f"registry: {{mirrors: {{quay.io: 'http://{UPSTREAM}:5000'}}}}\n"
+MIRRORS = f"registry: {{mirrors: {{quay.io: 'http://{UPSTREAM}:5000', docker.io: 'http://{UPSTREAM}:5000'}}}}\n"
 TEMPLATE = """
 version: "0.1"
 name: NAME
@@ -138,6 +138,11 @@ def test_the_first_machine_fetches_and_the_others_wait_for_it(network: Network, 
         }
         site.appliance.command("template", "create", "--file", site.template("wipe", "quay.io/tools/wipe:v1"))
         until(lambda: site.plan("wipe")["digest"] == digest_of(MANIFEST), "the image to be kept")
+        site.appliance.command("template", "create", "--file", site.template("short", "alpine:v1"))
+        assert site.plan("short") == {"name": "alpine:v1", "digest": "", "elsewhere": True, "notes": []}
+        assert site.pull("alpine", "v1", 1) == [digest_of(MANIFEST)]
+        until(lambda: site.plan("short")["digest"] == digest_of(MANIFEST), "the official image to be kept")
+        assert "/v2/library/alpine/manifests/v1" in asked.read_text().split()
 
 
 def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: Network, tmp_path: Path) -> None:
@@ -150,6 +155,8 @@ def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: 
         (digest,) = site.pull("docker.io/library/alpine", "3", 1)
         site.appliance.command("template", "create", "--file", site.template("alpine", "docker.io/alpine:3"))
         assert (site.plan("alpine")["digest"], site.plan("alpine")["notes"]) == (digest, [])
+        site.appliance.command("template", "create", "--file", site.template("short", "alpine:3"))
+        assert (site.plan("short")["digest"], site.plan("short")["notes"]) == (digest, [])
         site.appliance.command("template", "create", "--file", site.template("wipe", "quay.io/tools/wipe:v1"))
         assert (site.plan("wipe")["digest"], site.plan("wipe")["elsewhere"]) == ("", False)
         devices = json.dumps({"device_1": mac(1)})

@@ -44,6 +44,15 @@ async def status_of(registry: Registry, path: str) -> int:
         return answer.status
 
 
+async def test_docker_hub_does_not_stand_in_for_a_damaged_tag(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        await registry.push_image("alpine", "v1")
+        await registry.push_image("docker.io/library/alpine", "v1", "other")
+    replace(tag_file(registry, "alpine", "v1"), b"")
+    async with serving(tmp_path) as registry:
+        assert await status_of(registry, "/v2/alpine/manifests/v1") == 503
+
+
 GARBAGE = [
     b"",
     b"\0" * 200,

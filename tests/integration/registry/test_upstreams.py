@@ -13,6 +13,7 @@ import pytest
 from aiohttp import ClientResponse, web
 
 from tests.integration.registry.serving import (
+    LOOKER,
     Clock,
     Registry,
     configuration,
@@ -48,10 +49,11 @@ class Site:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     authorizations: list[str] = field(default_factory=list)
     here: Registry | None = None
+    repository: str = REPOSITORY  # that machines ask for
 
     async def get(self, path: str, method: str = "GET") -> ClientResponse:
         assert self.here is not None
-        answer = await self.here.http.request(method, f"/v2/{REPOSITORY}/{path}")
+        answer = await self.here.http.request(method, f"/v2/{self.repository}/{path}")
         await answer.read()
         return answer
 
@@ -86,12 +88,13 @@ async def site(
     tmp_path: Path,
     *,
     mirrored: bool = True,
+    host: str = "quay.io",
     path: str = "",
     username: str = "",
     password: str = "",
     room: Room | None = None,
 ) -> AsyncIterator[Site]:
-    """Both on loopback; the mirror has tools/wipe:v1."""
+    """Both on loopback; the mirror of `host` has tools/wipe:v1."""
     clock = Clock()
     found: list[Site] = []
 
@@ -120,7 +123,7 @@ async def site(
             username=username,
             password_file=str(file) if username else "",
         )
-        async with serving(tmp_path / "here", clock, {"quay.io": mirror} if mirrored else {}, room=room) as here:
+        async with serving(tmp_path / "here", clock, {host: mirror} if mirrored else {}, room=room) as here:
             made.here = here
             yield made
 
@@ -250,6 +253,87 @@ async def test_what_the_mirror_said_is_told_to_the_machine(tmp_path: Path) -> No
         assert "429" in await answer.text()
         assert "you have reached your pull rate limit" in await answer.text()
         assert (await lab.get("manifests/v1", "HEAD")).status == 424
+
+
+OFFICIAL = "docker.io/library/alpine"
+
+
+@asynccontextmanager
+async def hub(tmp_path: Path, *, mirrored: bool = True) -> AsyncIterator[Site]:
+    """The same for Docker Hub, which has alpine:v1 and tools/wipe:v1; machines ask for alpine."""
+    async with site(tmp_path, mirrored=mirrored, host="docker.io") as lab:
+        await lab.upstream.put_manifest("library/alpine", "v1", manifest(CONFIG, [LAYER]))
+        lab.asked.clear()
+        lab.repository = "alpine"
+        yield lab
+
+
+async def test_an_official_image_is_fetched_by_its_short_name(tmp_path: Path) -> None:
+    async with hub(tmp_path) as lab:
+        assert lab.here is not None
+        here = lab.here
+        digest = await lab.pull()
+        await until(lambda: here.store.digest(OFFICIAL, "v1") == digest)
+        assert await lab.pull(digest) == digest
+        assert await here.store.repositories() == [OFFICIAL]
+        assert lab.asked["library/alpine/manifests/v1"] == 1
+
+
+async def test_what_the_appliance_has_under_a_short_name_comes_before_docker_hub(tmp_path: Path) -> None:
+    async with hub(tmp_path) as lab:
+        assert lab.here is not None
+        own = layer({"own": b"own"})
+        configured = configuration([own])
+        await lab.here.push_blob(own)
+        await lab.here.push_blob(configured)
+        await lab.here.put_manifest("alpine", "v1", manifest(configured, [own]))
+        assert await lab.pull() == digest_of(manifest(configured, [own]))
+        assert lab.asked == {}
+
+
+async def test_without_a_mirror_a_short_name_is_the_appliances_own_or_what_is_kept_of_docker_hub(
+    tmp_path: Path,
+) -> None:
+    async with hub(tmp_path, mirrored=False) as lab:
+        assert lab.here is not None
+        answer = await lab.get("manifests/v1")
+        assert answer.status == 404
+        assert "docker.io" not in await answer.text()
+        await lab.here.push_blob(LAYER)
+        await lab.here.push_blob(CONFIG)
+        await lab.here.put_manifest(OFFICIAL, "v1", manifest(CONFIG, [LAYER]))
+        assert await lab.pull() == digest_of(manifest(CONFIG, [LAYER]))
+        assert lab.asked == {}
+
+
+async def test_a_short_name_of_several_parts_never_comes_from_docker_hub(tmp_path: Path) -> None:
+    async with hub(tmp_path) as lab:
+        lab.repository = "tools/wipe"
+        assert (await lab.get("manifests/v1")).status == 404
+        assert lab.asked == {}
+
+
+async def test_a_short_name_that_docker_hub_lacks_is_told_by_both_names(tmp_path: Path) -> None:
+    async with hub(tmp_path) as lab:
+        answer = await lab.get("manifests/v2")
+        assert answer.status == 404
+        assert "no image alpine:v2 here, and none for it at Docker Hub: " in await answer.text()
+        assert "has not got library/alpine, manifests/v2" in await answer.text()
+        lab.instead = _status(401, "who are you")
+        answer = await lab.get("manifests/v2")
+        assert answer.status == 424
+        assert "no image alpine:v2 here, and none for it at Docker Hub: " in await answer.text()
+
+
+async def test_a_push_of_a_short_name_is_not_told_of_docker_hubs_image(tmp_path: Path) -> None:
+    async with hub(tmp_path) as lab:
+        assert lab.here is not None
+        await lab.pull()
+        assert (await lab.get("manifests/v1", "HEAD")).status == 200
+        async with lab.here.operator.head("/v2/alpine/manifests/v1") as answer:
+            assert answer.status == 404
+        async with lab.here.http.head("/v2/alpine/manifests/v1", headers=LOOKER) as answer:
+            assert answer.status == 200
 
 
 async def test_an_unreachable_mirror_is_told_with_its_name(tmp_path: Path) -> None:

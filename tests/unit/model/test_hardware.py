@@ -119,13 +119,16 @@ def test_every_problem_is_named_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("mac", ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "00:00:00:00:00:00"])
-def test_a_mac_of_no_card_is_refused_and_a_stored_one_is_read(mac: str) -> None:
-    entry = document(mac=mac)
+def test_an_interface_with_the_mac_of_no_card_counts_as_one_without(mac: str) -> None:
+    entry = document(mac=mac, hostname="node7", ip={"address": "192.168.1.5"})
     of_today = {"kind": "Hardware", "metadata": {"name": "a"}, "spec": entry["network"]}
     for each, key in ((entry, "network"), (of_today, "spec")):
-        (told,) = problems_of(each)
-        assert told.startswith(f"{key}.interfaces[0].dhcp.mac: invalid mac: {mac} is the address of no network card")
-        assert hardware_from_document(each).interfaces[0].mac == mac
+        hardware = parse_hardware(json.dumps(each))
+        (told, _) = hardware.notes
+        assert str(told).startswith(f"{key}.interfaces[0].dhcp.mac: {mac} is the address of no network card")
+        assert hardware == hardware_from_document(each)
+        assert (hardware.interfaces, hardware.hostnames, mac_of(hardware)) == ((), ["node7"], "")
+        assert hardware.addresses == [IPv4Address("192.168.1.5")]
 
 
 @pytest.mark.parametrize(("name", "said"), [(123, "as a number"), (1.5, "as a number"), (True, "as true or false")])
@@ -154,10 +157,23 @@ def test_more_interfaces_than_a_machine_has_are_refused_and_stored_ones_are_read
         assert len(parse_hardware(json.dumps(entry)).interfaces) == MAX_INTERFACES
 
 
-def test_one_mac_twice_in_a_machine_is_refused() -> None:
-    entry = document()
-    entry["network"]["interfaces"] *= 2
-    assert "listed twice" in problems_of(entry)[0]
+def test_of_one_mac_twice_in_a_machine_the_first_interface_counts() -> None:
+    entry = document(hostname="first", ip={"address": "192.168.1.5"})
+    (one,) = entry["network"]["interfaces"]
+    spelled = {**one["dhcp"], "mac": one["dhcp"]["mac"].upper(), "hostname": "second"}
+    entry["network"]["interfaces"] += [
+        {"dhcp": spelled},
+        {"dhcp": {**spelled, "ip": {"address": "192.168.1.6"}}},
+    ]
+    hardware = parse_hardware(json.dumps(entry))
+    assert hardware == hardware_from_document(entry)
+    assert [(each.mac, each.hostname) for each in hardware.interfaces] == [(one["dhcp"]["mac"], "first")]
+    assert [(each.hostname, each.address) for each in hardware.without_mac] == [
+        ("second", None),
+        ("second", IPv4Address("192.168.1.6")),
+    ]
+    assert [each.key for each in hardware.notes] == [f"network.interfaces[{at}].dhcp.mac" for at in (1, 2)]
+    assert f"an earlier interface has {one['dhcp']['mac']} too" in hardware.notes[0].text
 
 
 def test_one_address_for_two_cards_of_a_machine_is_refused() -> None:
@@ -185,9 +201,10 @@ def test_a_machine_without_a_mac_is_taken_and_it_is_told_what_that_means(network
     assert note.text.startswith(NO_MACS)
 
 
-def test_a_document_of_2020_without_a_network_is_refused_and_a_spec_may_lack() -> None:
-    (told,) = problems_of({"id": ID, "netwrok": {}})
-    assert told.startswith("network: a hardware document of 2020 has a network")
+def test_a_document_of_2020_without_a_network_is_a_machine_without_interfaces_and_a_spec_may_lack() -> None:
+    hardware = parse_hardware(json.dumps({"id": ID, "netwrok": {}}))
+    assert (hardware.interfaces, hardware.without_mac) == ((), ())
+    assert str(hardware.notes[0]).startswith("network: the document has no network, in which its interfaces stand")
     assert parse_hardware('{"kind": "Hardware", "metadata": {"name": "a"}}').interfaces == ()
 
 

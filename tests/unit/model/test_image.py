@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import REPOSITORY, Sources, StandIns, check_stand_in, parse_reference
+from tinkbox.model.image import REPOSITORY, Sources, StandIns, check_stand_in, official, parse_reference
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -43,6 +43,35 @@ def test_a_name_is_taken_apart_as_docker_does(text: str, host: str, repository: 
 def test_a_name_with_a_host_has_a_repository_of_its_own(name: str, kept: str) -> None:
     assert parse_reference(name).kept_as == kept
     assert REPOSITORY.match(kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("alpine:3", "docker.io/library/alpine:3"),
+        ("tools/wipe", "docker.io/tools/wipe"),
+        ("index.docker.io/alpine", "docker.io/library/alpine"),
+        (f"alpine@{DIGEST}", f"docker.io/library/alpine@{DIGEST}"),
+        ("quay.io/alpine:3", "quay.io/alpine:3"),
+        ("lab:5000/alpine", "lab:5000/alpine"),
+    ],
+)
+def test_docker_looks_at_docker_hub_for_a_name_without_a_host(name: str, meant: str) -> None:
+    assert str(parse_reference(name).as_docker_means) == meant
+
+
+@pytest.mark.parametrize(
+    ("repository", "kept"),
+    [
+        ("alpine", "docker.io/library/alpine"),
+        ("tools/wipe", ""),
+        ("quay.io/alpine", ""),
+        ("a" * 237, f"docker.io/library/{'a' * 237}"),
+        ("a" * 238, ""),
+    ],
+)
+def test_only_a_name_of_one_part_means_an_official_image(repository: str, kept: str) -> None:
+    assert official(repository) == kept
 
 
 @pytest.mark.parametrize(
@@ -103,6 +132,13 @@ STAND_INS = StandIns(
 def test_the_longest_name_that_fits_says_what_runs(said: str, meant: str) -> None:
     assert STAND_INS.meant(said) == meant
     assert StandIns().meant(said) == said
+
+
+def test_names_without_a_host_can_be_said_to_be_docker_hubs() -> None:
+    hub = StandIns(images={"tools": "docker.io/tools", "alpine": "docker.io/library/alpine"})
+    assert hub.meant("tools/wipe:v1") == "docker.io/tools/wipe:v1"
+    assert hub.meant("alpine:3.19") == "docker.io/library/alpine:3.19"
+    assert hub.meant("debian:12") == "debian:12"
 
 
 @pytest.mark.parametrize("image", ["tools/cexec:v1", f"x@{DIGEST}"])

@@ -30,7 +30,7 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.disk_selection import parse_path
-from tinkbox.model.errors import Problem
+from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of, parse_hardware
 from tinkbox.model.key_kinds import ToChange
@@ -366,15 +366,24 @@ async def push_documents(machines: Machines, body: bytes, notes_on: NotesOn) -> 
 async def read_hardware(body: bytes, notes_on: NotesOn) -> tuple[Sequence[Hardware], Sequence[Problem]]:
     """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say; raises Invalid."""
     written = body.decode(errors="replace")
-    notes: Sequence[Problem] = ()
+
+    def told_of(hardware: Hardware) -> list[Problem]:
+        return [*notes_on(hardware), *check_texts(hardware)]
+
     if has_objects(written):
-        read, notes = await asyncio.to_thread(take_hardware, written, notes_on)
-    else:
-        read = [parse_hardware(body)]
-        notes = [*slips_of_2020(read[0].document), *notes_on(read[0])]
-        notes = await asyncio.to_thread(with_lines, written, notes) if notes else notes
-    odd = await asyncio.to_thread(check_texts, read)
-    return read, (*notes, *odd)
+        return await asyncio.to_thread(take_hardware, written, told_of)
+    return await asyncio.to_thread(_read_2020, body, written, told_of)
+
+
+def _read_2020(
+    body: bytes, written: str, told_of: Callable[[Hardware], Sequence[Problem]]
+) -> tuple[Sequence[Hardware], Sequence[Problem]]:
+    hardware = parse_hardware(body)
+    try:
+        notes = [*slips_of_2020(hardware.document), *told_of(hardware)]
+    except Invalid as error:
+        raise Invalid(str(error), with_lines(written, error.problems)) from None
+    return [hardware], with_lines(written, notes) if notes else []
 
 
 def retired_document(retired: Retirement | None) -> RetiredDocument | None:

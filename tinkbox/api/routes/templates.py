@@ -350,11 +350,8 @@ class _ReadTemplate(NamedTuple):
 
 def _read_templates(text: str, *, strict: bool) -> tuple[list[_ReadTemplate], tuple[Problem, ...]]:
     taken = take(text, "Template", strict=strict)
-    problems = [
-        each.problem("spec.data", "the text is required") for each in taken.objects if not each.spec.get("data")
-    ]
     names = [each.name for each in taken.objects]
-    problems += [
+    problems = [
         each.problem("metadata.name", f"a second Template {each.name}")
         for place, each in enumerate(taken.objects)
         if each.name in names[:place]

@@ -62,7 +62,7 @@ TRIES: Final = 5
 NOTHING: Final = "nothing was applied"
 
 
-CheckTexts = Callable[[Iterable[Hardware]], Sequence[Problem]]
+CheckTexts = Callable[[Hardware], Sequence[Problem]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,9 +273,9 @@ class Applying:
         for file, part in parts:
             for each in reading.take(file, read_part(part, strict=strict)):
                 try:
-                    reading.note(each.problem(str(one), "spec") for one in self._check_texts([each.hardware]))
+                    reading.note(each.problem(one.text, one.key) for one in self._check_texts(each.hardware))
                 except Invalid as refusal:
-                    reading.refuse(each.problem(str(one), "spec") for one in refusal.problems)
+                    reading.refuse(each.problem(one.text, one.key) for one in refusal.problems)
 
     def _prospect(self, tables: Tables, documents: Documents, prune: Selector | None) -> _Prospect:
         surplus = _surplus_of(tables, documents, prune)
@@ -843,7 +843,10 @@ def _templates_of(
     for each in set(references) - set(found):
         try:
             found[each] = find_template(tables, each)
-        except (NotFound, Conflict) as refusal:
+        except NotFound as refusal:
+            place = documents.textless.get(each)
+            found[each] = Invalid(f"template {each} at {place} has no text, and is left out") if place else refusal
+        except Conflict as refusal:
             found[each] = refusal
     return found
 
@@ -921,8 +924,8 @@ def _reference_problems(
         return
     wanted, machine = declared.template_ref, declared.hardware_ref
     if isinstance(template, Refusal) and wanted not in unread.templates:
-        ambiguous = isinstance(template, Conflict)
-        yield declared.problem(str(template) if ambiguous else f"template {wanted} {_ABSENT}", "spec.templateRef")
+        is_absent = isinstance(template, NotFound)
+        yield declared.problem(f"template {wanted} {_ABSENT}" if is_absent else str(template), "spec.templateRef")
     if machine and machine not in unread.machines and machines.named(declared.namespace, machine) is None:
         yield declared.problem(f"hardware {machine} {_ABSENT}", "spec.hardwareRef")
 
@@ -999,7 +1002,7 @@ def _surplus_of(tables: Tables, documents: Documents, selector: Selector | None)
     if selector is None:
         return _Surplus()
     declared = {each.hardware.id for each in documents.machines}
-    named = {each.name for each in documents.templates}
+    named = {*documents.textless, *(each.name for each in documents.templates)}
     kept_keys = {each.document.key for each in documents.kept}
     machines = [
         each

@@ -30,11 +30,21 @@ _PLACES: Final = frozenset(
         "metadata",
         "metadata.name",
         "metadata.labels",
+        "metadata.instance",
+        "metadata.instance.userdata",
+        "metadata.userdata",
         "spec",
         "spec.data",
         "spec.templateRef",
         "spec.hardwareRef",
         "spec.tasks",
+        "spec.metadata",
+        "spec.metadata.instance",
+        "spec.metadata.instance.userdata",
+        "spec.userData",
+        "spec.vendorData",
+        "spec.instance.userdata",
+        "spec.instance.vendordata",
     }
 )
 _GENERATES: Final = (
@@ -151,7 +161,7 @@ class Documents:
     """All that the files declare, in their order.
 
     `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
-    are any.
+    are any.  `textless` are the places of templates without a text by their names: they are left out.
     """
 
     machines: Sequence[DeclaredMachine] = ()
@@ -161,6 +171,7 @@ class Documents:
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
     unread: Unread = field(default_factory=Unread)
+    textless: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept)
@@ -175,6 +186,7 @@ class _Found:
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     unread: Unread = field(default_factory=Unread)
+    textless: dict[str, str] = field(default_factory=dict)
 
 
 def in_file(file: str, problem: Problem) -> Problem:
@@ -211,6 +223,9 @@ class Reading:
         found.notes += [in_file(file.name, each) for each in everything.notes]
         found.unread.whole &= everything.whole
         self.values += everything.values
+        for each in everything.left_out:
+            if each.kind == "Template":
+                found.textless[each.name] = _place(file.name, each)
         for each in everything.objects:
             taken, kept = len(found.machines), len(found.kept)
             _take(each, file, found)
@@ -243,6 +258,7 @@ class Reading:
     def documents(self) -> Documents:
         """All that was taken."""
         found = self._found
+        found.notes += _leave_out_superseded(found)
         found.problems += [*_twice(found), *_claimed_twice(found.machines)]
         return Documents(
             machines=found.machines,
@@ -252,6 +268,7 @@ class Reading:
             problems=found.problems,
             notes=found.notes,
             unread=found.unread,
+            textless=found.textless,
         )
 
 
@@ -302,9 +319,7 @@ def _take_machine(each: Object, file: SourceFile, found: _Found) -> None:
 
 def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
     problems = []
-    text = each.spec.get("data") or ""
-    if not text:
-        problems.append(Problem(key="spec.data", text="the text is required"))
+    text = each.spec["data"]  # without one it was left out
     if each.name:  # that there is none is told already
         try:
             check_template_name(each.name)
@@ -406,16 +421,36 @@ def declared_flow(each: Object, file: str = "") -> DeclaredFlow:
     )
 
 
+def _named(found: _Found) -> Iterator[tuple[tuple[str, ...], str, Declared]]:
+    """Every document by what makes two of them the same, and its name."""
+    yield from ((("hardware", each.hardware.id), each.name, each) for each in found.machines)
+    yield from ((("template", each.name), each.name, each) for each in found.templates)
+    yield from ((("workflow", each.namespace, each.name), each.name, each) for each in found.flows)
+    yield from ((each.document.key, each.name, each) for each in found.kept)
+
+
+def _leave_out_superseded(found: _Found) -> list[Problem]:
+    """Of documents of one name in one file leave out all but the last, as kubectl applies them in their order; returns the notes."""
+    last: dict[tuple[str, tuple[str, ...], str], Declared] = {}
+    notes: list[Problem] = []
+    superseded: set[int] = set()
+    for key, name, each in reversed(list(_named(found))):
+        later = last.setdefault((each.file, key, name), each)
+        if later is not each:
+            superseded.add(id(each))
+            text = f"{key[0]} {name} is declared again at {_place_of(later)}, which counts: this document is left out"
+            notes.append(each.problem(text, "metadata.name"))
+    found.machines = [each for each in found.machines if id(each) not in superseded]
+    found.templates = [each for each in found.templates if id(each) not in superseded]
+    found.flows = [each for each in found.flows if id(each) not in superseded]
+    found.kept = [each for each in found.kept if id(each) not in superseded]
+    return notes[::-1]
+
+
 def _twice(found: _Found) -> Iterator[Problem]:
-    """What is declared a second time."""
-    named: list[tuple[tuple[str, ...], str, Declared]] = [
-        *((("hardware", each.hardware.id), each.name, each) for each in found.machines),
-        *((("template", each.name), each.name, each) for each in found.templates),
-        *((("workflow", each.namespace, each.name), each.name, each) for each in found.flows),
-        *((each.document.key, each.name, each) for each in found.kept),
-    ]
+    """What is declared a second time, in another file."""
     first: dict[tuple[str, ...], Declared] = {}
-    for key, name, each in named:
+    for key, name, each in _named(found):
         before = first.setdefault(key, each)
         if before is each:
             continue
@@ -423,7 +458,7 @@ def _twice(found: _Found) -> Iterator[Problem]:
             yield _renamed(before, each, found)
         else:
             yield each.problem(
-                f"{key[0]} {name} is declared a second time, the first is at {_place(before)}", "metadata.name"
+                f"{key[0]} {name} is declared a second time, the first is at {_place_of(before)}", "metadata.name"
             )
 
 
@@ -433,7 +468,7 @@ def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> 
     is_object = all(each.hardware.name for each in (first, second))
     if not is_object or len(keeping) != 1:
         return second.problem(
-            f"hardware {second.name} has the id of {first.name} at {_place(first)}: it is one machine that was renamed. Delete "
+            f"hardware {second.name} has the id of {first.name} at {_place_of(first)}: it is one machine that was renamed. Delete "
             "the document of the name that it has no more",
             "metadata.name" if is_object else "id",
         )
@@ -441,12 +476,16 @@ def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> 
     former = second if renamed is first else first
     is_alone = sum(each.file == former.file for each in (*found.machines, *found.templates, *found.flows)) == 1
     remedy = f"delete {former.file}" if is_alone else f"delete that document in {former.file}"
-    text = f"machine {renamed.name} was called {former.name} before, as {_place(former)} still calls it: {remedy}"
+    text = f"machine {renamed.name} was called {former.name} before, as {_place_of(former)} still calls it: {remedy}"
     return renamed.problem(text, "metadata.name")
 
 
-def _place(declared: Declared) -> str:
-    return f"{declared.file}:{declared.source.lines.get('', 1)}"
+def _place_of(declared: Declared) -> str:
+    return _place(declared.file, declared.source)
+
+
+def _place(file: str, source: Object) -> str:
+    return f"{file}:{source.lines.get('', 1)}"
 
 
 def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
@@ -457,5 +496,5 @@ def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
         for claim in (*claims, *([each.hardware.agent_id] if each.hardware.agent_id else ())):
             before = first.setdefault(claim, each)
             if before.hardware.id != each.hardware.id:
-                other = f"hardware {before.name} at {_place(before)}"
+                other = f"hardware {before.name} at {_place_of(before)}"
                 yield each.problem(_CLAIM.format(claim=claim, other=other))

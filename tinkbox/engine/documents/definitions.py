@@ -132,6 +132,7 @@ class _DefinitionReader(ContainerReader):
         reader = MetadataReader()
         metadata = reader.metadata(node)
         self.problems += reader.problems
+        self.ignored += reader.ignored
         return metadata
 
     def _services(self, node: Node | None) -> tuple[Service, ...]:

@@ -22,18 +22,22 @@ from tinkbox.model.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.kubernetes import (
     DEFAULT_NAMESPACE,
     DISABLED_ANNOTATION,
+    FORMER_KINDS,
     GROUP,
+    GROUPS,
     OWN_ANNOTATIONS,
     READ_AS,
     SHAPES,
     UNHEEDED,
     VERSION,
+    is_of_tinkerbell,
+    kinds_of,
     versions_of,
 )
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
-from tinkbox.model.spelling import nearest
-from tinkbox.model.text import counted
+from tinkbox.model.spelling import meant, nearest
+from tinkbox.model.text import counted, shortened
 from tinkbox.yaml_nodes import NodeReader, Nodes, compose, compose_json, is_null, line_of, path
 
 COMMANDS: Mapping[str, str] = {
@@ -45,16 +49,24 @@ COMMANDS: Mapping[str, str] = {
 HARDWARE_2020: Final = "Hardware of 2020"
 # The keys of a hardware document of 2020 that mean something here; others are anybody's.
 _KEYS_2020: Final = ("id", "network", "metadata", "labels", RETIRED_KEY)
+_LONGEST_KEY: Final = 80  # of those that are told
 _MOST_COMPARED: Final = 100  # keys of a document of 2020 that are looked at for slips
 MAX_NUMBER = 2**32 - 1
-# What stands beside Tinkerbell's documents in the same folder: Namespace, Secret, Deployment, Kustomization and their like.
-_KUBERNETES_OWN: Final = re.compile(r"|apps|batch|autoscaling|policy|(?:[a-z0-9.-]+\.)?k8s\.io")
+# What else YAML 1.1 and sigs.k8s.io/yaml take for true and false where it is not quoted (https://yaml.org/type/bool.html).
+_TRUTH: Final = frozenset(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"))
+_FALSEHOOD: Final = frozenset(("n", "N", "no", "No", "NO", "off", "Off", "OFF"))
 _TASKS: Final = re.compile(r"^tasks:\s", re.MULTILINE)
 _A_TEMPLATE: Final = (
     "a template by itself: `tinkbox template create --file FILE` takes it, or make it the spec.data of a kind: Template"
 )
 _UNKNOWN: Final = (
     "neither a Kubernetes document, which has apiVersion and kind, nor hardware of 2020, with id and network"
+)
+# What only hardware in the form before 2020's has; Tinkerbell 0.5 takes it, and reads no port of it.
+_BEFORE_2020: Final = "network_ports"
+_OLDER_FORM: Final = (
+    "hardware in the form before 2020's is left out: network_ports and ip_addresses became network.interfaces. Register the "
+    "machine with `tinkbox hardware add`, or write a kind: Hardware"
 )
 _LISTED: Final = "this is what a list prints, and no document: `tinkbox export` prints documents that can be applied"
 PART: Final = 64 * 1024  # letters of documents that are read at a time
@@ -122,10 +134,11 @@ class Everything:
     """Every document of a file that means something here, what is wrong in it, and what there is to say of the rest.
 
     A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`, there are documents among the
-    problems of which it is not known what they declare.
+    problems of which it is not known what they declare.  Those that are `left_out` are right, and cannot be carried out.
     """
 
     objects: tuple[Object, ...] = ()
+    left_out: tuple[Object, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     whole: bool = True
@@ -287,12 +300,15 @@ def read_part(part: Part, *, strict: bool = False) -> Everything:
         return found
     return replace(
         found,
-        objects=tuple(
-            replace(each, lines={key: line + part.lines for key, line in each.lines.items()}) for each in found.objects
-        ),
+        objects=tuple(_moved_object(each, part.lines) for each in found.objects),
+        left_out=tuple(_moved_object(each, part.lines) for each in found.left_out),
         problems=tuple(_moved(each, part.lines) for each in found.problems),
         notes=tuple(_moved(each, part.lines) for each in found.notes),
     )
+
+
+def _moved_object(each: Object, lines: int) -> Object:
+    return replace(each, lines={key: line + lines for key, line in each.lines.items()})
 
 
 def _moved(problem: Problem, lines: int) -> Problem:
@@ -301,9 +317,7 @@ def _moved(problem: Problem, lines: int) -> Problem:
 
 def read_all(text: str, *, strict: bool = False) -> Everything:
     """All documents of a file, of any kind; what is wrong is among its problems, `strict` also keys that are not known."""
-    objects: list[Object] = []
-    problems: list[Problem] = []
-    notes: list[Problem] = []
+    found = _Found()
     if (
         len(text) <= MAX_DOCUMENT and _TASKS.search(text) and not any(head.search(text) for head in _HEADS)
     ):  # its placeholders may be no YAML
@@ -313,12 +327,19 @@ def read_all(text: str, *, strict: bool = False) -> Everything:
         composed, plain_ones = _nodes_of(text)
         values = composed.values
         for node, plain in zip(_documents(composed), plain_ones, strict=False):
-            whole &= _take_any(node, plain, objects, problems, notes, strict=strict)
+            whole &= _take_any(node, plain, found, strict=strict)
     except (Invalid, TooLarge) as refusal:
-        found = refusal.problems if isinstance(refusal, Invalid) else ()
-        problems += found or [Problem(text=str(refusal))]
+        problems = refusal.problems if isinstance(refusal, Invalid) else ()
+        found.problems += problems or [Problem(text=str(refusal))]
         whole = False
-    return Everything(objects=tuple(objects), problems=tuple(problems), notes=tuple(notes), whole=whole, values=values)
+    return Everything(
+        objects=tuple(found.objects),
+        left_out=tuple(found.left_out),
+        problems=tuple(found.problems),
+        notes=tuple(found.notes),
+        whole=whole,
+        values=values,
+    )
 
 
 def _nodes_of(text: str) -> tuple[Nodes, Iterable[Any]]:
@@ -350,38 +371,88 @@ def _json_problem(told: str) -> Problem:
     return Problem(line=int(where[1]), text=f"invalid json: {told[where.end() :]}")
 
 
-def _take_any(
-    node: Node, plain: Any, objects: list[Object], problems: list[Problem], notes: list[Problem], *, strict: bool
-) -> bool:
+@dataclass(slots=True)
+class _Found:
+    """What was read so far; `waiting` says why documents are left out that a command could have been meant to take."""
+
+    objects: list[Object] = field(default_factory=list)
+    left_out: list[Object] = field(default_factory=list)
+    waiting: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+
+    def take(self, node: Node, head: Mapping[str, str], *, strict: bool) -> None:
+        """Take a document of a kind that has a shape."""
+        reader = _ObjectReader(_shape_of(head))
+        read = reader.object(node, head)
+        self.problems += reader.problems + (reader.ignored if strict else [])
+        self.notes += reader.notes + ([] if strict else reader.ignored)
+        if reader.waiting:
+            self.left_out.append(read)
+            self.waiting += reader.waiting
+            what = f"{head['kind']} {read.name or read.generate_name}"
+            self.notes += [replace(each, text=f"{what} is left out: {each.text}") for each in reader.waiting]
+        else:
+            self.objects.append(read)
+
+
+def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     """Take a document; returns whether it is known what it is."""
     head, entries = _head(node), _entries(node)
     if "kind" not in head and "apiVersion" not in head:
-        if not {"id", "network"} <= set(entries):
-            text = _LISTED if {"id", "name"} <= set(entries) else _UNKNOWN
-            problems.append(Problem(line=line_of(node), text=text))
-            return False
-        reader = NodeReader()
-        content = plain if plain is not None else reader.plain(node, "")
-        problems += reader.problems
-        of_2020 = Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020)
-        objects.append(of_2020)
-        notes += [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
-    elif shape := _shape_of(head):
-        of_kind = _ObjectReader(shape)
-        objects.append(of_kind.object(node, head))
-        problems += of_kind.problems + (of_kind.ignored if strict else [])
-        notes += of_kind.notes + ([] if strict else of_kind.ignored)
-    elif "apiVersion" in head and "kind" in head and _KUBERNETES_OWN.fullmatch(head["group"]):
-        what = " ".join(head[name] for name in ("kind", "name") if name in head)
-        notes.append(Problem(line=line_of(node), text=f"{what} is of Kubernetes itself, and is left out"))
+        return _take_headless(node, entries, plain, found)
+    if _shape_of(head):
+        found.take(node, head, strict=strict)
+    elif told := _foreign(head):
+        found.notes.append(Problem(line=line_of(node), text=told))
     else:
         what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
-        known = ", ".join(kind for group, version, kind in READ_AS if (group, version) == (GROUP, VERSION))
-        problems.append(
-            Problem(line=line_of(node), text=f"{what} is unknown here; known of {GROUP}/{VERSION}: {known}")
-        )
+        found.problems.append(Problem(line=line_of(node), text=f"{what} is unknown here; {_known(head)}"))
         return False
     return True
+
+
+def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _Found) -> bool:
+    """Take a document that does not say what it is; returns whether it is known."""
+    if {"id", "network"} <= set(entries):
+        reader = NodeReader()
+        content = plain if plain is not None else reader.plain(node, "")
+        found.problems += reader.problems
+        of_2020 = Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020)
+        found.objects.append(of_2020)
+        found.notes += [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
+    elif {"id", _BEFORE_2020} <= set(entries):
+        found.notes.append(Problem(line=line_of(node), text=_OLDER_FORM))
+    else:
+        text = _LISTED if {"id", "name"} <= set(entries) else _UNKNOWN
+        found.problems.append(Problem(line=line_of(node), text=text))
+        return False
+    return True
+
+
+def _foreign(head: Mapping[str, str]) -> str:
+    """Why a document that has no shape is left out: it is of others, or its kind is called otherwise since; empty: it is neither."""
+    if "apiVersion" not in head or "kind" not in head:
+        return ""
+    what = " ".join(head[name] for name in ("kind", "name") if name in head)
+    group = head["group"]
+    if former := FORMER_KINDS.get((group, head["kind"])):
+        return f"{what} is left out: {group} calls this kind {former} since 2022, and has other fields in it"
+    if is_of_tinkerbell(group):
+        return ""
+    near = nearest(group, [each for each in GROUPS if head["kind"] in kinds_of(each)])
+    slip = f"; did you mean {near}?" if near else ""
+    return f"{what} of {head['apiVersion']} is not Tinkerbell's, and is left out{slip}"
+
+
+def _known(head: Mapping[str, str]) -> str:
+    """What there is where a document is none: kinds of its group, or groups."""
+    group, kind = head["group"], head.get("kind", "")
+    if "apiVersion" not in head:
+        return f"it needs an apiVersion, such as {GROUP}/{VERSION}"
+    if not is_of_tinkerbell(group):
+        return "it needs a kind"
+    return meant(kind, kinds_of(group)) if group in GROUPS else meant(group, GROUPS)
 
 
 def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
@@ -399,24 +470,21 @@ def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, in
 
 
 def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Problem]]:
-    objects: list[Object] = []
-    problems: list[Problem] = []
-    notes: list[Problem] = []
+    found = _Found()
     if len(text) > MAX_DOCUMENT:
         raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB of documents: split them over several files")
     composed, _ = _nodes_of(text)
     for node in _documents(composed):
         head = _head(node)
         if head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
-            reader = _ObjectReader(_shape_of(head))
-            objects.append(reader.object(node, head))
-            problems += reader.problems + (reader.ignored if strict else [])
-            notes += reader.notes + ([] if strict else reader.ignored)
+            found.take(node, head, strict=strict)
         else:
-            notes.append(_left(node, head))
-    if not objects:
-        raise Invalid(f"there is no kind: {kind} in it", notes)
-    return Taken(objects=tuple(objects), notes=tuple(notes)), problems
+            found.notes.append(_left(node, head))
+    if not found.objects:
+        found.problems += found.waiting
+    if not found.objects and not found.problems:
+        raise Invalid(f"there is no kind: {kind} in it", found.notes)
+    return Taken(objects=tuple(found.objects), notes=tuple(found.notes)), found.problems
 
 
 def _refuse(kind: str, problems: list[Problem]) -> None:
@@ -466,8 +534,8 @@ def _shape_of(head: Mapping[str, str]) -> str:
 def _left(node: Node, head: Mapping[str, str]) -> Problem:
     what = " ".join(head[name] for name in ("kind", "name") if name in head) or "what stands here"
     command = COMMANDS.get(_shape_of(head), "tinkbox apply" if _shape_of(head) else "")
-    text = f"{what} is left for `{command}`" if command else f"{what} means nothing here, and is left out"
-    return Problem(line=line_of(node), text=text)
+    left = f"{what} is left for `{command}`" if command else _foreign(head)
+    return Problem(line=line_of(node), text=left or f"{what} means nothing here, and is left out")
 
 
 class _ObjectReader(NodeReader):
@@ -478,6 +546,7 @@ class _ObjectReader(NodeReader):
         self._kind = kind
         self._lines: dict[str, int] = {}
         self.notes: list[Problem] = []
+        self.waiting: list[Problem] = []  # why it is left out
 
     def object(self, node: Node, head: Mapping[str, str]) -> Object:
         group, kind = head["group"], head["kind"]
@@ -500,7 +569,7 @@ class _ObjectReader(NodeReader):
             self._check(metadata["name"], "metadata.name", lambda: check_name(name, kind))
         if "namespace" in head:
             self._check(metadata["namespace"], "metadata.namespace", lambda: check_namespace(namespace))
-        return Object(
+        read = Object(
             name=name,
             namespace=namespace,
             content=content,
@@ -508,10 +577,25 @@ class _ObjectReader(NodeReader):
             kind=self._kind,
             generate_name=generated,
         )
+        if self._kind == "Template" and content and not read.spec.get("data"):
+            self.waiting.append(read.problem("spec.data", "the text is required"))
+        return read
+
+    def flag(self, node: Node, key: str, *, absent: bool = False) -> bool:
+        """True or false, also in the words of YAML 1.1: `yes`, `off`."""
+        if isinstance(node, ScalarNode) and node.style is None and node.value in _TRUTH | _FALSEHOOD:
+            return node.value in _TRUTH
+        return super().flag(node, key, absent=absent)
 
     def unknown(self, node: ScalarNode, key: str, known: Sequence[str]) -> None:
         """Ignore it: the API server of Kubernetes leaves it out with a warning."""
         self.unknown_is_ignored(node, key, known)
+
+    def given_again(self, node: ScalarNode, key: str) -> bool:
+        """Take the last, as kubectl does (sigs.k8s.io/yaml)."""
+        name = shortened(str(node.value), _LONGEST_KEY)
+        self.ignore(node, path(key, name), f"key {name} is given twice: the last one counts")
+        return True
 
     def _check(self, node: Node, key: str, check: Callable[[], None]) -> None:
         try:
@@ -524,8 +608,8 @@ class _ObjectReader(NodeReader):
         self._lines[key] = line_of(node)
         value = None if is_null(node) else self._shaped(node, shape, key, field)
         unheeded = UNHEEDED[self._kind].get(field)
-        if unheeded is not None and value and unheeded.harmful:
-            self.refuse(node, key, f"not supported: {unheeded.text}")
+        if unheeded is not None and value and unheeded.leaves_out:
+            self.waiting.append(Problem(line=line_of(node), key=key, text=unheeded.text))
         elif unheeded is not None and value:
             self.notes.append(Problem(line=line_of(node), key=key, text=f"not honoured: {unheeded.text}"))
         return value
@@ -540,7 +624,7 @@ class _ObjectReader(NodeReader):
                 found = {
                     name: self.plain(value, path(key, name)) for name, value in self.fields(node, key, shape).items()
                 }
-                self._refuse_annotations(_entries(node).get("annotations"))
+                self._look_at_annotations(_entries(node).get("annotations"))
                 return found
             case dict():
                 return self._mapping(node, shape, key, field)
@@ -551,13 +635,14 @@ class _ObjectReader(NodeReader):
             case _:
                 return self.scalar(node, key)
 
-    def _refuse_annotations(self, node: Node | None) -> None:
-        """Note those with our own prefix that nothing here reads."""
+    def _look_at_annotations(self, node: Node | None) -> None:
+        """Refuse those with our own prefix that nothing here reads; Tinkerbell's own says of a workflow that it waits."""
         known = KNOWN_ANNOTATIONS.get(self._kind.partition(" ")[0], ())
         for name, _ in node.value if isinstance(node, MappingNode) else ():
             waiting = UNHEEDED[self._kind].get("spec.disabled")
             if waiting and isinstance(name, ScalarNode) and name.value == DISABLED_ANNOTATION:
-                self.refuse(name, "metadata.annotations", f"not supported: {name.value}: {waiting.text}")
+                text = f"{name.value}: {waiting.text}"
+                self.waiting.append(Problem(line=line_of(name), key="metadata.annotations", text=text))
             if isinstance(name, ScalarNode) and name.value.startswith(OWN_ANNOTATIONS) and name.value not in known:
                 super().unknown(name, "metadata.annotations", known)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode
 
-from tinkbox.engine.documents.user_data import unfit
+from tinkbox.engine.documents.user_data import misreadings, unfit
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_KEYS, MAX_USER_DATA, Metadata, ssh_key_problem
 from tinkbox.model.template import METADATA_KEYS
@@ -70,9 +70,10 @@ class MetadataReader(NodeReader):
             return ""
         # A block begins in the line behind its key.
         before = line_of(node) if isinstance(node, ScalarNode) and node.style == "|" else 0
-        for each in unfit(text):
-            line = line_of(node) if not before or each.line is None else before + each.line
-            self.problems.append(Problem(line=line, key=path(key, each.key) if each.key else key, text=each.text))
+        for found, kept in ((unfit(text), self.problems), (misreadings(text), self.ignored)):
+            for each in found:
+                line = line_of(node) if not before or each.line is None else before + each.line
+                kept.append(Problem(line=line, key=path(key, each.key) if each.key else key, text=each.text))
         return text
 
     def _network(self, node: Node | None) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from tinkbox.engine.documents.yaml_loading import unloadable
+from tinkbox.engine.documents.yaml_loading import loading
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.spelling import meant
@@ -92,7 +92,7 @@ def unfit(text: str) -> list[Problem]:
 
 
 def ignored(text: str) -> list[Problem]:
-    """What cloud-init ignores in a fit text: keys that it does not know, unless a newer one does, and what is nothing to it.
+    """What cloud-init ignores in a fit text, or all of it, and what else is odd in it (`odd`).
 
     Others read user-data as well, such as Kickstart, so this is no reason to refuse it.
     """
@@ -100,7 +100,7 @@ def ignored(text: str) -> list[Problem]:
     if not begins or begins.startswith(_NO_CLOUD_INIT) or unfit(text):
         return []
     unread = ignored_whole(text)
-    return ignored_keys(text) if unread is None else [unread]
+    return odd(text) if unread is None else [unread]
 
 
 def ignored_whole(text: str) -> Problem | None:
@@ -117,29 +117,70 @@ def ignored_whole(text: str) -> Problem | None:
     return Problem(line=line, text=f"cloud-init ignores all of it, for it knows nothing that begins with {first}")
 
 
-def ignored_keys(text: str) -> list[Problem]:
-    """The keys of a fit cloud-config that cloud-init does not know, unless a newer one does."""
-    return [
+def odd(text: str) -> list[Problem]:
+    """What is odd in a fit cloud-config, in the order of its lines: `misreadings`, and keys that cloud-init does not know.
+
+    A newer one may know them.
+    """
+    root = _fit_root(text)
+    if root is None:
+        return []
+    unknown = [
         Problem(
             line=line_of(each),
             key=str(each.value)[:40],
             text=f"cloud-init has no such key; {meant(str(each.value), _KEYS)}",
         )
-        for each, _ in cloud_config(text) or ()
+        for each, _ in _named(root)
         if each.value not in _KEYS
     ]
+    return sorted([*unknown, *_misreadings(root)], key=lambda each: each.line or 0)
+
+
+def misreadings(text: str) -> list[Problem]:
+    """What of a fit cloud-config YAML reads as hardly anybody means it: keys that are given twice, modes that are numbers."""
+    root = _fit_root(text)
+    return list(_misreadings(root)) if root is not None else []
+
+
+def _misreadings(root: MappingNode) -> Iterator[Problem]:
+    yield from loading(root).notes
+    files = _fields(root).get("write_files")
+    for index, each in enumerate(files.value if isinstance(files, SequenceNode) else ()):
+        mode = _fields(each).get("permissions") if isinstance(each, MappingNode) else None
+        if isinstance(mode, ScalarNode) and mode.style is None and str(mode.value).isdigit():
+            text = f"quote the mode ({str(mode.value)!r}): YAML reads it as a number, an octal one if it begins with 0"
+            yield Problem(line=line_of(mode), key=f"write_files[{index}].permissions", text=text)
 
 
 def cloud_config(text: str) -> list[tuple[ScalarNode, Node]] | None:
     """The keys of a fit cloud-config with their values; None where a text is none, or not fit."""
-    begins = text.strip().lower()
-    if not begins.startswith(_HEAD) or begins.startswith(_OTHERS) or unfit(text):
+    if not _is_cloud_config(text) or unfit(text):
+        return None
+    root = _fit_root(text)
+    return _named(root) if root is not None else []
+
+
+def _fit_root(text: str) -> MappingNode | None:
+    """What stands in a fit cloud-config; None where a text is none, is not fit, or has nothing but its head."""
+    if not _is_cloud_config(text) or unfit(text):
         return None
     documents = compose(text)
     root = documents[0] if documents else None
-    if not isinstance(root, MappingNode):
-        return []
-    return [(name, value) for name, value in root.value if isinstance(name, ScalarNode)]
+    return root if isinstance(root, MappingNode) else None
+
+
+def _is_cloud_config(text: str) -> bool:
+    begins = text.strip().lower()
+    return begins.startswith(_HEAD) and not begins.startswith(_OTHERS)
+
+
+def _fields(node: MappingNode) -> dict[str, Node]:
+    return {str(name.value): value for name, value in _named(node)}
+
+
+def _named(node: MappingNode) -> list[tuple[ScalarNode, Node]]:
+    return [(name, value) for name, value in node.value if isinstance(name, ScalarNode)]
 
 
 def _gzip_problems(text: str) -> Iterator[Problem]:
@@ -199,11 +240,11 @@ def _cloud_config_problems(text: str) -> Iterator[Problem]:
         yield Problem(line=line_of(root), text="expected keys with values, such as `packages: [curl]`")
         return
     try:
-        yield from unloadable(root)
+        yield from loading(root).problems
     except Invalid as error:
         yield from error.problems
         return
-    fields = {str(name.value): value for name, value in root.value if isinstance(name, ScalarNode)}
+    fields = _fields(root)
     yield from _shapes(fields)
     if "users" in fields:
         yield from _users(fields["users"])
@@ -234,7 +275,7 @@ def _users(node: Node) -> Iterator[Problem]:
         if not isinstance(each, MappingNode):
             yield Problem(line=line_of(each), key=key, text="expected a name, or keys with values: `- name: ann`")
             continue
-        fields = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
+        fields = _fields(each)
         if not fields.keys() & {"name", "snapuser", "<<"}:
             yield Problem(line=line_of(each), key=key, text="a user needs its name")
         keys = fields.get("ssh_authorized_keys", fields.get("ssh-authorized-keys"))
@@ -248,10 +289,5 @@ def _files(node: SequenceNode) -> Iterator[Problem]:
         if not isinstance(each, MappingNode):
             yield Problem(line=line_of(each), key=key, text="expected keys with values: `- path: /etc/motd`")
             continue
-        names = {str(name.value): value for name, value in each.value if isinstance(name, ScalarNode)}
-        if not names.keys() & {"path", "<<"}:
+        if not _fields(each).keys() & {"path", "<<"}:
             yield Problem(line=line_of(each), key=key, text="a file needs its path")
-        mode = names.get("permissions")
-        if isinstance(mode, ScalarNode) and mode.style is None and str(mode.value).isdigit():
-            text = f"quote the mode ({str(mode.value)!r}): YAML reads it as a number"
-            yield Problem(line=line_of(mode), key=f"{key}.permissions", text=text)

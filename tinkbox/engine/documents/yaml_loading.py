@@ -1,9 +1,10 @@
-"""What PyYAML, by which cloud-init reads a cloud-config, cannot load, or would lose without a word.
+"""What PyYAML, by which cloud-init reads a cloud-config, cannot load, and what it loads as hardly anybody means it.
 
 Only the nodes are looked at, and no value is made but of one scalar at a time: a whole text may be a bomb.
 """
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Final
 
 from yaml.constructor import SafeConstructor
@@ -18,12 +19,14 @@ from tinkbox.yaml_nodes import MAX_VALUES, line_of, not_yaml, path
 # Longer ones take long to load, or Python refuses them.
 MAX_NUMBER: Final = 1000
 _NAME: Final = 40
+_MOST_NOTES: Final = 100  # about one text
 _STANDARD: Final = "tag:yaml.org,2002:"
 _STR, _MERGE, _VALUE = (f"{_STANDARD}{name}" for name in ("str", "merge", "value"))
+_PAIRS: Final = (f"{_STANDARD}omap", f"{_STANDARD}pairs")  # lists of mappings with one key each
 _NUMBERS: Final = (f"{_STANDARD}int", f"{_STANDARD}float")
 _KINDS: Final = {
     ScalarNode: (_STR, *_NUMBERS, *(f"{_STANDARD}{name}" for name in ("null", "bool", "binary", "timestamp"))),
-    SequenceNode: (f"{_STANDARD}seq",),
+    SequenceNode: (f"{_STANDARD}seq", *_PAIRS),
     MappingNode: (f"{_STANDARD}map", f"{_STANDARD}set"),
 }
 _KNOWN: Final = frozenset(tag for tags in _KINDS.values() for tag in tags)
@@ -34,11 +37,19 @@ _NOT_SO: Final = {
 }
 
 
-def unloadable(root: Node) -> list[Problem]:
-    """Every such problem with its line; raises Invalid where there is too much within each other, or by aliases."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """What is told of a text with its lines: `problems` are in the way of loading it, `notes` are not."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+
+
+def loading(root: Node) -> Loading:
+    """What becomes of a document; raises Invalid where there is too much within each other, or by aliases."""
     reading = _Reading()
     reading.measure(root, "", 0)
-    return reading.problems
+    return Loading(problems=tuple(reading.problems), notes=tuple(reading.notes))
 
 
 class _Reading:
@@ -46,6 +57,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.notes: list[Problem] = []
         # How many values a node is with its aliases written out, and how deep it is.
         self._measured: dict[Node, tuple[int, int]] = {}
         self._around: set[Node] = set()
@@ -53,7 +65,7 @@ class _Reading:
     def measure(self, node: Node, key: str, depth: int) -> tuple[int, int]:
         """Look at a node and all in it, and tell its size and depth."""
         if node in self._around:
-            self._refuse(node, key, "an alias stands within what it names: write the value out")
+            self._note(node, key, "an alias stands within what it names, so this value has no end")
             return 1, 1
         size, height = self._measured.get(node) or self._measure(node, key, depth)
         if size > MAX_VALUES or depth + height > MAX_DEPTH:
@@ -78,12 +90,25 @@ class _Reading:
         return size, height + 1
 
     def _items(self, node: Node, key: str) -> list[tuple[str, Node]]:
-        return [(f"{key}[{index}]", each) for index, each in enumerate(node.value)]
+        items = [(f"{key}[{index}]", each) for index, each in enumerate(node.value)]
+        if node.tag not in _PAIRS:
+            return items
+        return [pair for place, each in items if (pair := self._pair(each, place)) is not None]
+
+    def _pair(self, node: Node, key: str) -> tuple[str, Node] | None:
+        """What an item of `!!omap` or `!!pairs` has under its one key."""
+        if not isinstance(node, MappingNode) or len(node.value) != 1 or not isinstance(node.value[0][0], ScalarNode):
+            self._refuse(node, key, "expected one key with its value, as !!omap and !!pairs say")
+            return None
+        name, value = node.value[0]
+        place = path(key, str(name.value)[:_NAME])
+        self._scalar(name, place)
+        return place, value
 
     def _pairs(self, node: MappingNode, key: str) -> list[tuple[str, Node]]:
         """The values of a mapping with their paths; its keys are looked at."""
         found = list[tuple[str, Node]]()
-        lines = dict[Hashable, int]()
+        names = set[Hashable]()
         for name, value in node.value:
             if not isinstance(name, ScalarNode):
                 self._refuse(name, key, "a key must be text")
@@ -95,10 +120,9 @@ class _Reading:
                 self._merge(value, place)
                 continue
             loaded = name.value if name.tag == _VALUE else self._scalar(name, place)
-            if loaded in lines:
-                text = f"key {shown} is given twice, first in line {lines[loaded]}: leave one of them"
-                self._refuse(name, place, text)
-            lines.setdefault(loaded, line_of(name))
+            if loaded in names:
+                self._note(name, place, f"key {shown} is given twice: cloud-init takes the last one")
+            names.add(loaded)
         return found
 
     def _merge(self, value: Node, key: str) -> None:
@@ -137,6 +161,10 @@ class _Reading:
             text = f"cloud-init does not read the tag {shown}: leave it out"
         self._refuse(node, key, text)
         return False
+
+    def _note(self, node: Node, key: str, text: str) -> None:
+        if len(self.notes) < _MOST_NOTES:
+            self.notes.append(Problem(line=line_of(node), key=key, text=text))
 
     def _refuse(self, node: Node, key: str, text: str) -> None:
         self.problems.append(Problem(line=line_of(node), key=key, text=text))

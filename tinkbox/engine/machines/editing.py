@@ -15,6 +15,7 @@ from tinkbox.model.hardware import (
     check_card,
     check_interfaces,
     hardware_from_document,
+    is_of_card,
     primary,
 )
 from tinkbox.model.hardware_v1alpha2 import is_v1alpha2
@@ -154,9 +155,10 @@ def _cards(entries: Sequence[Document], first: Document | None, edit: Edit, netb
 
 
 def _mac(entry: Document | None) -> MacAddress | None:
-    """None: the interface tells none."""
+    """None: the interface tells none that a network card can have."""
     mac = ((entry or {}).get("dhcp") or {}).get("mac")
-    return MacAddress(mac) if mac else None
+    found = MacAddress(mac) if mac else None
+    return found if found is not None and is_of_card(found) else None
 
 
 def _set_disks(document: Document, disks: Sequence[str]) -> None:

@@ -6,18 +6,25 @@ count together.
 
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware_v1alpha2 import has_placeholders, is_v1alpha2
 from tinkbox.model.machine_views import object_view
 from tinkbox.model.metadata import MAX_KEY, MAX_KEYS, MAX_USER_DATA, Defaults, Instance, Metadata
 from tinkbox.model.text import counted
 
 MAX_BONDING_MODE: Final = 6
 _LINES: Final = ("hostname", "id")
+# Where a document of v1alpha2 has what `object_view` has in these places.
+_IN_V1ALPHA2: Final[Mapping[str, str]] = {
+    "spec.userData": "spec.instance.userdata",
+    "spec.vendorData": "spec.instance.vendordata",
+    "spec.metadata.instance.id": "spec.instance.lookupID",
+}
 # Unicode's categories: control characters, lone surrogates, and what separates lines and paragraphs.
 _NO_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 
@@ -63,7 +70,7 @@ def lets_in(document: Mapping[str, Any]) -> bool:
 
 def user_data_of(document: Mapping[str, Any]) -> str:
     """What a hardware document has as user-data; empty where that is more than is served."""
-    return _bounded(_user_data(document))
+    return _bounded(_user_data(document)[1])
 
 
 def ssh_keys_of(document: Mapping[str, Any]) -> Iterator[str]:
@@ -75,42 +82,52 @@ def ssh_keys_of(document: Mapping[str, Any]) -> Iterator[str]:
             yield text
 
 
-def check_texts(machines: Iterable[Hardware]) -> list[Problem]:
-    """Look at what hardware documents have for cloud-init, when they are pushed; raises Invalid with every problem.
+def check_texts(hardware: Hardware) -> list[Problem]:
+    """Look at what a hardware document has for cloud-init, when it is given; raises Invalid with every problem.
 
-    Returns what is odd, and no reason to refuse them.
+    Returns what is odd, and no reason to refuse it.  The keys are those of the document, the lines of a text stand in the words.
     """
-    problems: list[Problem] = []
-    odd: list[Problem] = []
-    machines = list(machines)
-    unusable = [Problem(key=f"{called(each)}: {key}", text=text) for each in machines for key, text in _unusable(each)]
+    document = hardware.document
+    unusable = [Problem(key=_place(document, key), text=text) for key, text in _unusable(hardware)]
     if unusable:
         raise Invalid(f"metadata that cannot be served: {counted(len(unusable), 'problem')}", unusable)
-    for each in machines:
-        spec = _mapping(object_view(each.document).get("spec"))
-        found = {"userData": _user_data(each.document), "vendorData": _text(spec.get("vendorData"))}
-        for name, text in found.items():
-            for found_there, kept in ((unfit(text), problems), (ignored(text), odd)):
-                for problem in found_there:
-                    where = f", line {problem.line} in it" if problem.line else ""
-                    key = f"{called(each)}: {name}{where}{f', {problem.key}' if problem.key else ''}"
-                    kept.append(Problem(key=key, text=problem.text))
+    spec = _mapping(object_view(document).get("spec"))
+    problems: list[Problem] = []
+    odd: list[Problem] = []
+    for key, text in (_user_data(document), ("spec.vendorData", _text(spec.get("vendorData")))):
+        if is_v1alpha2(document) and has_placeholders(text) and text == _bounded(text):
+            continue  # it need not be YAML before Tinkerbell fills it
+        for found, kept in ((unfit(text), problems), (ignored(text), odd)):
+            for each in found:
+                inside = [f"line {each.line} in it"] if each.line else []
+                told = ", ".join([*inside, *filter(None, [each.key])])
+                kept.append(Problem(key=_place(document, key), text=f"{told}: {each.text}" if told else each.text))
     if problems:
         raise Invalid(f"user-data that cloud-init could not use: {counted(len(problems), 'problem')}", problems)
     return odd
 
 
+def _place(document: Mapping[str, Any], key: str) -> str:
+    """Where a document has what `object_view` has under a key."""
+    return _IN_V1ALPHA2.get(key, key) if is_v1alpha2(document) else key
+
+
 def _unusable(hardware: Hardware) -> Iterator[tuple[str, str]]:
-    """(field, what is wrong): names and ids are served as one line each, and Linux has seven modes of a bond."""
-    metadata = _metadata(hardware.document)
+    """(key, what is wrong): names and ids are served as one line each, and Linux has seven modes of a bond."""
+    metadata, holder = _metadata(hardware.document), _holder(hardware.document)
     details = _mapping(metadata.get("instance"))
-    lines = {"metadata.name": hardware.name} | {f"metadata.instance.{each}": details.get(each) for each in _LINES}
+    lines = {"metadata.name": hardware.name} | {f"{holder}.instance.{each}": details.get(each) for each in _LINES}
     for key, value in lines.items():
         if any(unicodedata.category(each) in _NO_LINE for each in _text(value)):
             yield key, "it has a line break or another control character: write it on one line"
     mode = metadata.get("bonding_mode")
     if isinstance(mode, int) and not isinstance(mode, bool) and not 0 <= mode <= MAX_BONDING_MODE:
-        yield "metadata.bonding_mode", f"expected a mode between 0 and {MAX_BONDING_MODE}, not {mode}"
+        yield f"{holder}.bonding_mode", f"expected a mode between 0 and {MAX_BONDING_MODE}, not {mode}"
+
+
+def _holder(document: Mapping[str, Any]) -> str:
+    """The key of what the instance is told, `_metadata`."""
+    return "spec.metadata" if document.get("kind") == "Hardware" else "metadata"
 
 
 def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -125,11 +142,16 @@ def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return _mapping(found)
 
 
-def _user_data(document: Mapping[str, Any]) -> str:
-    """Today's place first, then the two of 2020."""
-    spec, metadata = _mapping(object_view(document).get("spec")), _metadata(document)
-    instance = _mapping(metadata.get("instance"))
-    return _text(spec.get("userData")) or _text(instance.get("userdata")) or _text(metadata.get("userdata"))
+def _user_data(document: Mapping[str, Any]) -> tuple[str, str]:
+    """Where it stands, and what it is: today's place first, then the two of 2020."""
+    metadata, holder = _metadata(document), _holder(document)
+    spec = _mapping(document.get("kind") == "Hardware" and object_view(document).get("spec"))
+    places = {
+        "spec.userData": spec.get("userData"),
+        f"{holder}.instance.userdata": _mapping(metadata.get("instance")).get("userdata"),
+        f"{holder}.userdata": metadata.get("userdata"),
+    }
+    return next(((key, text) for key, value in places.items() if (text := _text(value))), ("", ""))
 
 
 def _own_hostname(hardware: Hardware) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from tinkbox.model import history
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.image import parse_reference
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Tables
@@ -33,7 +34,11 @@ def missing_image(name: str, digest_of: DigestOf) -> str:
     """What to say of an image that the appliance's registry should have, and has not; empty: nothing."""
     if digest_of(name) != "":
         return ""
-    return f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+    told = f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+    reference = parse_reference(name)
+    meant = str(reference.as_docker_means)
+    # Where it is asked offline, Docker Hub is no way out.
+    return told if reference.host or digest_of(meant) == "" else f"{told}; if you mean Docker Hub's, write {meant}"
 
 
 def missing_images(names: Iterable[str], digest_of: DigestOf) -> list[str]:

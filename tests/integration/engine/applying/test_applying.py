@@ -32,6 +32,7 @@ from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
 from tinkbox.model.hardware import hardware_from_document, namespace_of, parse_hardware
 from tinkbox.model.labels import LabelChange
+from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.retention import Retention
 from tinkbox.model.workflow import State
 from tinkbox.store import declarations
@@ -256,7 +257,9 @@ async def test_hardware_of_2020_is_taken_in_json_and_in_yaml(box: Appliance) -> 
 async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(box: Appliance) -> None:
     broken = machine(1).replace("mac: 08", "mac: zz").replace("netboot:", "netbot:")
     bad_template = template(text=HELLO.replace("image: hello-world", "imag: hello-world"))
-    found = await problems(box, machine(2), broken, "kind: Foo\napiVersion: x/y\n", bad_template, flow(1))
+    found = await problems(
+        box, machine(2), broken, "kind: Foo\napiVersion: tinkerbell.org/v1alpha1\n", bad_template, flow(1)
+    )
     assert [each.split(": ")[0] for each in found] == [
         "1.yaml:8, spec.interfaces[0].dhcp.mac",
         "2.yaml:1",
@@ -290,9 +293,42 @@ async def test_what_is_ignored_is_told_of_what_changes_and_refused_where_that_is
 
 async def test_user_data_that_no_system_takes_is_refused_and_odd_is_told(box: Appliance) -> None:
     (found,) = await problems(box, machine(1) + "  userData: '#cloud-config\n\n    a: ['\n")
-    assert found.startswith("0.yaml:5, spec: node1: userData")
+    assert found.startswith("0.yaml:12, spec.userData: line 2 in it: not valid YAML")
     odd = await box.applying.apply(files(machine(1) + "  userData: no user-data\n"), STORED, "ann")
-    assert str(odd.notes[0]).startswith("0.yaml:5, spec: node1: userData")
+    assert str(odd.notes[0]).startswith("0.yaml:12, spec.userData: line 1 in it: cloud-init ignores all of it")
+
+
+async def test_user_data_of_2020_is_told_at_its_line(box: Appliance) -> None:
+    document = json.loads(of_2020(1))
+    document["metadata"] = {"instance": {"userdata": "#cloud-config\nruncmd: x\n"}}
+    lines = json.dumps(document, indent=1).splitlines()
+    (found,) = await problems(box, "\n".join(lines))
+    line = next(at for at, each in enumerate(lines, 1) if "userdata" in each)
+    assert found.startswith(f"0.yaml:{line}, metadata.instance.userdata: line 2 in it, runcmd: expected a list")
+
+
+async def test_user_data_of_v1alpha2_with_placeholders_is_not_checked_and_that_is_told(box: Appliance) -> None:
+    text = f"""\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Hardware
+metadata: {{name: node1}}
+spec:
+  instance:
+    userdata: |
+      #cloud-config
+      ssh_authorized_keys:
+        - {{{{ .hardware.instance.sshKeys[0] }}}}
+  networkInterfaces: {{"{mac(1)}": {{}}}}
+"""
+    applied = await box.applying.apply(files(text), STORED, "ann")
+    assert outcomes(applied) == {"hardware/node1": "created"}
+    (told,) = map(str, applied.notes)
+    place = "0.yaml:6, spec.instance.userdata"
+    assert told == f"{place}: its placeholders are not filled: it is served as it is, and was not checked"
+    (found,) = await problems(box, text.replace("{{ .hardware.instance.sshKeys[0] }}", "[a"))
+    assert "not valid YAML" in found
+    large = text.replace("#cloud-config", f"#cloud-config {'x' * MAX_USER_DATA}")
+    assert "KiB are served" in (await problems(box, large))[0]
 
 
 async def test_references_to_nothing_are_told_each_at_its_place(box: Appliance) -> None:
@@ -322,9 +358,14 @@ async def test_what_is_referred_to_and_missing_is_told_beside_what_is_wrong(box:
     assert [found[0].split(": ")[0], *found[1:]] == [wrong, missing], "what is wrong is declared all the same"
     found = await problems(box, broken.replace("hostname: node1", "hostname: node2"), known, flow(2))
     assert len(found) == 1, "it is meant by its hostname"
-    found = await problems(box, broken, template(text=""), flow(1), flow(2, labels="rollout: x"))
-    assert [each.split(": ")[0] for each in found] == [wrong, "1.yaml:5, spec.data", "3.yaml:3, metadata.labels"]
-    for other in ("a: [", "kind: Hardwar\napiVersion: x/y\n", of_2020(2).replace('"mac": "08', '"mac": "zz')):
+    unnamed = template().replace("name: hello", "name: hello, labels: [x]")
+    found = await problems(box, broken, unnamed, flow(1), flow(2, labels="rollout: x"))
+    assert [each.split(": ")[0] for each in found] == [wrong, "1.yaml:1", "3.yaml:3, metadata.labels"]
+    for other in (
+        "a: [",
+        "kind: Hardwar\napiVersion: tinkerbell.org/v1\n",
+        of_2020(2).replace('"mac": "08', '"mac": "zz'),
+    ):
         found = await problems(box, other, known, flow(2))
         assert "neither known nor" not in "".join(found), "it may be there"
     await apply(box, machine(2), template())
@@ -351,6 +392,47 @@ async def test_what_is_declared_twice_is_refused(box: Appliance) -> None:
         "workflow install-1 is declared a second time, the first is at 4.yaml:1",
         f"{mac(1)} is claimed by hardware node1 at 0.yaml:1 too: leave it to one of them",
     ]
+
+
+async def test_of_two_of_one_name_in_one_file_the_last_counts_and_the_other_is_told(box: Appliance) -> None:
+    texts = [machine(1), machine(1, card=2), template(text="x: ["), template(), flow(1, device=9), flow(1, device=2)]
+    applied = await box.applying.apply(files("---\n".join(texts)), STORED, "ann")
+    assert outcomes(applied) == {
+        "hardware/node1": "created",
+        "template/hello": "created",
+        "workflow/install-1": "created",
+    }
+    assert box.machines.known.find("node1").hardware.interfaces[0].mac == mac(2)
+    assert [str(each) for each in applied.notes if "declared again" in each.text] == [
+        "0.yaml:3, metadata.name: hardware node1 is declared again at 0.yaml:13, which counts: this document is left out",
+        "0.yaml:27, metadata.name: template hello is declared again at 0.yaml:32, which counts: this document is left out",
+        "0.yaml:53, metadata.name: workflow install-1 is declared again at 0.yaml:59, which counts: this document is left out",
+    ]
+
+
+async def test_a_template_without_a_text_is_left_out_and_only_its_workflow_fails(box: Appliance) -> None:
+    textless = template(text="")
+    applied = await box.applying.apply(files(textless, machine(1)), STORED, "ann")
+    assert outcomes(applied) == {"hardware/node1": "created"}
+    assert str(applied.notes[0]) == "0.yaml:5, spec.data: Template hello is left out: the text is required"
+    (found,) = await problems(box, textless, flow(1))
+    assert found == "1.yaml:5, spec.templateRef: template hello at 0.yaml:1 has no text, and is left out"
+    await apply(box, template(labels="rack: r1"))
+    assert await apply(box, textless, machine(1), flow(1), wish=pruning("rack=r1")) == {
+        "hardware/node1": "unchanged",
+        "workflow/install-1": "created",
+    }, "the one that was stored before stays"
+
+
+async def test_a_workflow_that_waits_is_left_out_and_the_rest_is_applied(box: Appliance) -> None:
+    waiting = f"{flow(1)}  disabled: true\n"
+    applied = await box.applying.apply(files(waiting, template(), machine(1)), STORED, "ann")
+    assert outcomes(applied) == {"hardware/node1": "created", "template/hello": "created"}
+    assert str(applied.notes[0]).startswith(
+        "0.yaml:8, spec.disabled: Workflow install-1 is left out: a workflow cannot"
+    )
+    (found,) = await problems(box, waiting)
+    assert "is left out" in found
 
 
 async def test_what_another_machine_has_is_refused_by_its_name(box: Appliance) -> None:
@@ -728,9 +810,9 @@ async def test_two_names_of_one_machine_are_told_from_a_second_declaration(box: 
     assert "has the id of" in found
 
 
-async def test_a_mac_of_no_card_is_refused_at_its_line(box: Appliance) -> None:
-    (found,) = await problems(box, machine(1).replace(mac(1), "ff:ff:ff:ff:ff:ff"))
-    assert "dhcp.mac: invalid mac: ff:ff:ff:ff:ff:ff is the address of no network card" in found
+async def test_a_mac_of_no_card_is_told_at_its_line(box: Appliance) -> None:
+    done = await box.applying.apply(files(machine(1).replace(mac(1), "ff:ff:ff:ff:ff:ff")), STORED, "ann")
+    assert any("dhcp.mac: ff:ff:ff:ff:ff:ff is the address of no network card" in str(each) for each in done.notes)
 
 
 async def test_only_documents_of_others_are_no_documents(box: Appliance) -> None:
@@ -979,7 +1061,10 @@ async def test_a_slip_that_was_stored_before_is_read_and_makes_no_difference(box
 
 async def test_images_that_are_not_in_the_registry_are_told_and_refused_where_they_are_required(box: Appliance) -> None:
     box.registry |= {"hello-world": "sha256:1"}
-    told = "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    told = (
+        "image tools/second:v1 is not in the registry: push it there, or `tinkbox image load` it from a file; "
+        "if you mean Docker Hub's, write docker.io/tools/second:v1"
+    )
     for wish in (DRY, STORED):
         required = replace(wish, require_images=True)
         assert [each.partition("template hello: ")[2] for each in await problems(box, site(1), wish=required)] == [told]

@@ -117,7 +117,6 @@ async def test_what_cannot_be_filled_is_told(box: Appliance) -> None:
     [
         (("{name: wipe, namespace: default}", "{}"), "spec.tasks[0].taskRef: the name of a Task is required"),
         (("hardwareRef: {name: node1, namespace: default}, ", ""), "spec.tasks[0]: agentID or hardwareRef says where"),
-        (("timeoutSeconds: 600", "disabled: true"), "spec.disabled: not supported: a workflow cannot be held back"),
     ],
 )
 async def test_what_is_wrong_has_its_line(box: Appliance, change: tuple[str, str], told: str) -> None:

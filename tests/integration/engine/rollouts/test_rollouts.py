@@ -1078,7 +1078,8 @@ async def test_what_keeps_machines_from_beginning_is_told_once_for_all_of_them(b
     assert box.rollouts.warnings(await box.rollouts.plan(asked), ()) == [
         f"there is no OSIE for x86_64, which 7 machines ({first}, machine-5 and 2 more) boot: `tinkbox osie build` makes one",
         *(
-            f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
+            f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file; "
+            f"if you mean Docker Hub's, write docker.io/library/{name}"
             for name in ("x", "y", "s")
         ),
     ]

@@ -137,5 +137,8 @@ async def test_what_several_new_workflows_lack_is_told_once(box: Appliance) -> N
     await box.templates.create("install", ASKING)
     made = [await box.workflows.create("install", {"device_1": mac(number)}) for number in (1, 2)]
     image, metadata = await box.workflow_plans.warnings(made, OSIE)
-    assert image == "image write:v1 is not in the registry: push it there, or `tinkbox image load` it from a file"
+    assert image == (
+        "image write:v1 is not in the registry: push it there, or `tinkbox image load` it from a file; "
+        "if you mean Docker Hub's, write docker.io/library/write:v1"
+    )
     assert metadata.startswith("2 machines (machine-1, machine-2) ask for metadata at ")

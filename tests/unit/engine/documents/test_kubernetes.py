@@ -97,7 +97,7 @@ def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
     assert [str(note) for note in taken.notes] == [
         "line 2: Hardware machine1 is left for `tinkbox hardware push`",
         "line 27: Template ubuntu is left for `tinkbox template create`",
-        "line 46: Secret x means nothing here, and is left out",
+        "line 46: Secret x of v1 is not Tinkerbell's, and is left out",
         "line 50: what stands here means nothing here, and is left out",
     ]
     assert [each.spec["data"] for each in take(EVERYTHING, "Template").objects] == ['version: "0.1"\nname: ubuntu\n']
@@ -132,7 +132,6 @@ def test_what_is_not_honoured_is_named_and_taken_all_the_same() -> None:
         (("lease_time: 86400", "lease_time: long"), "line 17, spec.interfaces[0].dhcp.lease_time: expected a number"),
         (("allowPXE: true", "allowPXE: maybe"), "spec.interfaces[0].netboot.allowPXE: expected true or false"),
         (("mac: 52:54:00:12:34:56", "mac: 52:54"), "line 18, spec.interfaces[0].dhcp.mac: invalid mac"),
-        (("mac: 52:54:00:12:34:56", "hostname: x"), "key hostname is given twice"),
         (("  name: machine1\n", ""), "metadata.name: a name is required"),
         (("v1alpha1", "v1beta1"), "line 1, apiVersion: tinkerbell.org/v1beta1 of Hardware is not read: write it as tinkerbell.org/v1alpha1"),
         (("uefi: true", "boot_file_name: ztp-ä.cfg"), "line 21, spec.interfaces[0].dhcp.boot_file_name: expected at most 253 letters"),
@@ -145,6 +144,29 @@ def test_what_cannot_be_is_refused_with_its_line(change: tuple[str, str], said: 
     assert change[0] in HARDWARE
     found = problems_of(HARDWARE.replace(*change, 1))
     assert any(said in problem for problem in found), found
+
+
+def test_of_a_key_that_is_given_twice_the_last_counts_and_it_is_told() -> None:
+    text = HARDWARE.replace(
+        "mac: 52:54:00:12:34:56", "mac: 52:54:00:12:34:56\n        arch: a\n        arch: aarch64", 1
+    )
+    text = text.replace("arch: x86_64", "iface_name: x")
+    (machine,), notes = take_hardware(text)
+    key = "spec.interfaces[0].dhcp.arch"
+    (note,) = [each for each in notes if each.key == key]
+    assert (note.line, note.text) == (20, "key arch is given twice: the last one counts")
+    assert machine.interfaces[0].architecture == "aarch64"
+    (refused,) = read_all(text, strict=True).problems
+    assert refused == note
+
+
+def test_of_two_merged_mappings_under_one_key_the_last_counts() -> None:
+    text = HARDWARE.replace(
+        "mac: 52:54:00:12:34:56", "<<: {mac: 52:54:00:12:34:56}\n        <<: {mac: 52:54:00:12:34:57}"
+    )
+    (machine,), notes = take_hardware(text)
+    assert machine.interfaces[0].mac == "52:54:00:12:34:57"
+    assert "spec.interfaces[0].dhcp.<<" in [each.key for each in notes]
 
 
 def test_what_is_not_honoured_of_an_interface_is_told_with_its_line() -> None:
@@ -169,7 +191,7 @@ def test_a_file_without_the_kind_says_what_it_has() -> None:
     assert problems_of(TEMPLATE) == ["line 1: Template ubuntu is left for `tinkbox template create`"]
 
 
-def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> None:
+def test_how_a_workflow_would_boot_is_named() -> None:
     text = WORKFLOW.replace(
         "toggleAllowNetboot: true", "toggleAllowNetboot: true, bootMode: isoboot, isoURL: http://iso"
     )
@@ -177,14 +199,72 @@ def test_a_workflow_that_waits_is_refused_and_how_it_would_boot_is_named() -> No
         "line 9, spec.bootOptions.bootMode",
         "line 9, spec.bootOptions.isoURL",
     ]
-    assert "a workflow cannot be held back" in problems_of(f"{WORKFLOW}  disabled: true\n", "Workflow")[0]
+
+
+ANNOTATED = WORKFLOW.replace("namespace: tink}", "namespace: tink, annotations: {tinkerbell.org/disabled: ''}}")
+OF_V1ALPHA2 = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Workflow
+metadata: {name: install, annotations: {tinkerbell.org/disabled: ''}}
+spec: {tasks: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"{WORKFLOW}  disabled: true\n", "line 10, spec.disabled"),
+        (f"{WORKFLOW}  disabled: yes\n", "line 10, spec.disabled"),
+        (ANNOTATED, "line 3, metadata.annotations"),
+        (OF_V1ALPHA2, "line 3, metadata.annotations"),
+    ],
+)
+def test_a_workflow_that_waits_is_left_out_with_the_way_out(text: str, place: str) -> None:
+    read = read_all(f"{text}---\n{HARDWARE}")
+    assert ([each.kind for each in read.objects], read.problems, read.whole) == (["Hardware"], (), True)
+    assert [each.name for each in read.left_out] == ["install"]
+    (note,) = read.notes
+    assert str(note).startswith(f"{place}: Workflow install is left out: ")
+    assert note.text.endswith(
+        "a workflow cannot be held back here: give its document without disabled when it is to run"
+    )
+
+
+def test_a_command_refuses_what_would_be_left_out_where_it_has_nothing_else() -> None:
+    waiting, textless = f"{WORKFLOW}  disabled: true\n", TEMPLATE.partition("  data:")[0] + "  ipxe: x\n"
+    assert problems_of(waiting, "Workflow") == [
+        "line 10, spec.disabled: a workflow cannot be held back here: give its document without disabled when it is to run"
+    ]
+    assert problems_of(textless, "Template") == ["line 6, spec.data: the text is required"]
+    for text, kind, other in ((waiting, "Workflow", WORKFLOW), (textless, "Template", TEMPLATE)):
+        taken = take(f"{text}---\n{other}", kind)
+        assert len(taken.objects) == 1
+        assert "is left out: " in taken.notes[-1].text
     assert take(f"{WORKFLOW}  disabled: false\n", "Workflow").notes == ()
-    annotated = WORKFLOW.replace("namespace: tink}", "namespace: tink, annotations: {tinkerbell.org/disabled: ''}}")
-    assert annotated != WORKFLOW
-    assert "metadata.annotations: not supported: tinkerbell.org/disabled" in problems_of(annotated, "Workflow")[0]
-    metadata = "metadata: {name: x, annotations: {tinkerbell.org/disabled: ''}}"
-    of_v1alpha2 = f"apiVersion: tinkerbell.org/v1alpha2\nkind: Workflow\n{metadata}\nspec: {{tasks: []}}\n"
-    assert any("not supported: tinkerbell.org/disabled" in str(each) for each in read_all(of_v1alpha2).problems)
+
+
+@pytest.mark.parametrize("data", ["", "  data: ''\n", "  data:\n", "  ipxe: |\n    #!ipxe\n"])
+def test_a_template_without_a_text_is_left_out_with_what_it_has_instead(data: str) -> None:
+    head = TEMPLATE.partition("  data:")[0]
+    read = read_all(f"{head}{data}---\n{HARDWARE}")
+    assert ([each.kind for each in read.objects], read.problems, read.whole) == (["Hardware"], (), True)
+    assert read.notes[-1].text == "Template ubuntu is left out: the text is required"
+    assert any("unknown key ipxe is ignored" in each.text for each in read.notes) is ("ipxe" in data)
+
+
+@pytest.mark.parametrize("true", ["true", "True", "yes", "YES", "on", "On", "y"])
+@pytest.mark.parametrize("false", ["false", "FALSE", "no", "No", "off", "OFF", "n"])
+def test_flags_are_those_of_yaml_1_1(true: str, false: str) -> None:
+    text = HARDWARE.replace("uefi: true", f"uefi: {true}").replace("allowPXE: true", f"allowPXE: {false}")
+    (machine,), notes = take_hardware(text)
+    interface = machine.document["spec"]["interfaces"][0]
+    assert (interface["dhcp"]["uefi"], interface["netboot"]["allowPXE"], notes) == (True, False, ())
+    assert not machine.interfaces[0].allow_pxe
+
+
+def test_a_quoted_yes_is_a_text() -> None:
+    found = problems_of(HARDWARE.replace("uefi: true", "uefi: 'yes'"))
+    assert found == ["line 21, spec.interfaces[0].dhcp.uefi: expected true or false, not 'yes'"]
 
 
 def test_a_file_that_would_take_long_to_read_is_refused() -> None:
@@ -204,7 +284,8 @@ def test_a_file_that_would_take_long_to_read_is_refused() -> None:
 def test_an_unknown_key_is_told_with_what_was_meant_and_refused_where_that_is_wanted(
     kind: str, wrong: str, said: str
 ) -> None:
-    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata:\n  name: l1\n  {wrong}\nspec: {{}}\n"
+    spec = "{data: x}" if kind == "Template" else "{}"
+    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata:\n  name: l1\n  {wrong}\nspec: {spec}\n"
     assert [str(each) for each in take(text, kind).notes] == [f"line 5, {said}"]
     assert [str(each) for each in read_all(text).notes] == [f"line 5, {said}"]
     with pytest.raises(Invalid) as refusal:

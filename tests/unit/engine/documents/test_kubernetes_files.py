@@ -42,12 +42,48 @@ def test_kinds_and_formats_stand_beside_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "version", ["v1", "apps/v1", "batch/v1", "rbac.authorization.k8s.io/v1", "kustomize.config.k8s.io/v1"]
+    "version",
+    ["v1", "apps/v1", "rbac.authorization.k8s.io/v1", "cluster.x-k8s.io/v1beta1", "helm.toolkit.fluxcd.io/v2", "kro.run/v1", "x/y"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["Secret", "Workflow"])
+def test_what_is_of_another_group_is_left_out_and_told(version: str, kind: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n"
+    read = read_all(text)
+    told = f"line 1: {kind} x of {version} is not Tinkerbell's, and is left out"
+    assert ([str(each) for each in read.notes], read.objects, read.problems, read.whole) == ([told], (), (), True)
+    assert str(take(f"{text}---\n{MACHINE}", "Hardware").notes[0]) == told
+
+
+def test_a_group_that_is_nearly_tinkerbells_is_told_as_such() -> None:
+    told = read_all(MACHINE.replace("tinkerbell.org", "tinkerbel.org")).notes[0].text
+    assert told.endswith("is left out; did you mean tinkerbell.org?")
+    told = read_all("apiVersion: bmc.tinkerbel.org/v1alpha1\nkind: Machine\n").notes[0].text
+    assert told.endswith("is left out; did you mean bmc.tinkerbell.org?")
+
+
+@pytest.mark.parametrize(
+    ("kind", "today"), [("BaseboardManagement", "Machine"), ("BMCJob", "Job"), ("BMCTask", "Task")]
 )
-def test_what_is_kubernetes_own_is_left_out_and_told(version: str) -> None:
-    read = read_all(f"apiVersion: {version}\nkind: Secret\nmetadata: {{name: x}}\n")
-    assert (read.objects, read.problems) == ((), ())
-    assert str(read.notes[0]) == "line 1: Secret x is of Kubernetes itself, and is left out"
+def test_kinds_of_2022_are_left_out_and_told(kind: str, today: str) -> None:
+    text = f"apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{}}\n---\n{MACHINE}"
+    read = read_all(text)
+    assert ([each.kind for each in read.objects], read.problems, read.whole) == (["Hardware"], (), True)
+    assert str(read.notes[0]).startswith(f"line 1: {kind} x is left out: bmc.tinkerbell.org calls this kind {today} ")
+
+
+def test_hardware_before_2020_is_left_out_with_what_takes_its_place() -> None:
+    older = {"id": "x", "name": "node1", "network_ports": [], "ip_addresses": []}
+    read = read_all(f"{json.dumps(older)}\n{json.dumps(OF_2020)}")
+    assert ([each.kind for each in read.objects], read.problems, read.whole) == ([HARDWARE_2020], (), True)
+    assert str(read.notes[0]).startswith("line 1: hardware in the form before 2020's is left out: network_ports and")
+    assert kinds(json.dumps({**older, "network": {}})) == [HARDWARE_2020]
+
+
+def test_left_out_documents_of_a_later_part_have_the_lines_of_the_whole_text() -> None:
+    padding = f"# {'x' * PART}\n---\n"
+    text = "apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {name: a}\nspec: {}\n"
+    found = [one for each in parts_of(f"{MACHINE}---\n{padding}{text}") for one in read_part(each).left_out]
+    assert [each.lines[""] for each in found] == [8]
 
 
 @pytest.mark.parametrize(
@@ -81,10 +117,9 @@ def test_what_a_list_prints_is_told_from_documents(text: str) -> None:
 
 
 def test_a_mac_of_no_card_is_no_machines() -> None:
-    with pytest.raises(Invalid) as refused:
-        take_hardware(MACHINE.replace("mac: x", "mac: 01-00-5E-00-00-01"))
-    (told,) = refused.value.problems
-    assert told.text.startswith("invalid mac: 01:00:5e:00:00:01 is the address of no network card")
+    (machine,), notes = take_hardware(MACHINE.replace("mac: x", "mac: 01-00-5E-00-00-01"))
+    assert machine.interfaces == ()
+    assert "01:00:5e:00:00:01 is the address of no network card" in notes[0].text
 
 
 def test_a_list_without_a_kind_is_its_documents() -> None:
@@ -100,12 +135,14 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machin\n", "kind: Machin of bmc.tinkerbell.org/v1alpha1 is unknown"),
+        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machin\n", "kind: Machin of bmc.tinkerbell.org/v1alpha1 is unknown here; did you mean Machine?"),
+        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Zzz\n", "kind: Zzz of bmc.tinkerbell.org/v1alpha1 is unknown here; known here: Machine, Job, Task"),
+        ("apiVersion: x.tinkerbell.org/v1\nkind: Zzz\n", "is unknown here; did you mean tinkerbell.org?"),
         ('name: x\ntasks:\n  - worker: "{{.device_1}}"\n', "`tinkbox template create --file FILE` takes it"),
         ("version: 1\ntasks:\n{% for each in x %}\n", "`tinkbox template create --file FILE` takes it"),
-        ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown"),
-        ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown"),
-        ("apiVersion: v1\n", "kind: (none) of v1 is unknown"),
+        ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown here; did you mean Hardware?"),
+        ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown here; it needs an apiVersion, such as tinkerbell.org/v1alpha1"),
+        ("apiVersion: v1\n", "kind: (none) of v1 is unknown here; it needs a kind"),
         ("apiVersion: tinkerbell.org/v1beta1\nkind: Hardware\nmetadata: {name: x}\n", "write it as tinkerbell.org/v1alpha1 or tinkerbell.org/v1alpha2"),
         ("name: x\n", "neither a Kubernetes document"),
         ("- 1\n", "neither a Kubernetes document"),

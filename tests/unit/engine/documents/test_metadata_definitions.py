@@ -41,6 +41,12 @@ def test_everything_is_read() -> None:
     )
 
 
+def test_a_key_that_user_data_has_twice_is_told_by_the_lines_of_the_template() -> None:
+    text = "  user_data: |\n    #cloud-config\n    locale: a\n    locale: b"
+    (note,) = read_definition(f"{HEAD}metadata:\n{text}\n{TASKS}").ignored
+    assert str(note).startswith("line 7, metadata.user_data.locale: key locale is given twice")
+
+
 def test_nothing_is_needed() -> None:
     assert metadata("") == metadata("  hostname:\n  ssh_keys:\n  user_data: ''\n  network: ''") == Metadata()
 

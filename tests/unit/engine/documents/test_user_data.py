@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
+from tinkbox.engine.documents.user_data import ignored, ignored_whole, odd, unfit
 from tinkbox.model.metadata import MAX_USER_DATA
 
 
@@ -68,7 +68,6 @@ def test_what_systems_read_is_fit(text: str) -> None:
         ("#cloud-config\nusers:\n- default\n- shell: /bin/sh\n", "line 4, users[1]: a user needs its name"),
         ("#cloud-config\nusers:\n- name: a\n  ssh_authorized_keys: x\n", "line 4, users[0].ssh_authorized_keys: expected a list"),
         ("#cloud-config\nwrite_files:\n- content: x\n", "line 3, write_files[0]: a file needs its path"),
-        ("#cloud-config\nwrite_files:\n- {path: /a, permissions: 0644}\n", "line 3, write_files[0].permissions: quote the mode"),
         ('{"ignition": }', "line 1: not valid JSON"),
     ],
 )  # fmt: skip
@@ -90,6 +89,13 @@ def test_what_cloud_init_would_ignore_or_stumble_over_is_named(text: str, proble
 def test_damaged_gzip_is_unfit(text: str, problem: str) -> None:
     (told,) = unfit(text)
     assert str(told).startswith(problem)
+
+
+@pytest.mark.parametrize("mode", ["0644", "644"])
+def test_a_file_mode_that_yaml_reads_as_a_number_is_told(mode: str) -> None:
+    (note,) = odd(f"#cloud-config\nwrite_files:\n- {{path: /a, permissions: {mode}}}\n")
+    assert str(note).startswith(f"line 3, write_files[0].permissions: quote the mode ('{mode}')")
+    assert odd(f"#cloud-config\nwrite_files:\n- {{path: /a, permissions: '{mode}'}}\n") == []
 
 
 def test_gzip_is_unpacked_up_to_a_limit() -> None:

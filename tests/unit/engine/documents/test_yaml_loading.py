@@ -1,11 +1,11 @@
-"""Of a cloud-config is refused what PyYAML could not load, and nothing that is said to be fit makes PyYAML fail."""
+"""Of a cloud-config is refused what PyYAML cannot load, and nothing that is said to be fit makes PyYAML fail."""
 
 import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tinkbox.engine.documents.user_data import unfit
+from tinkbox.engine.documents.user_data import odd, unfit
 from tinkbox.model.json_text import MAX_DEPTH
 
 HEAD = "#cloud-config\n"
@@ -25,10 +25,10 @@ HEAD = "#cloud-config\n"
         ("groups:\n- ? [a]\n  : b", "line 3, groups[0]: a key must be text"),
         ("bootcmd: [{<<: 5}]", "line 2, bootcmd[0].<<: << takes keys with values, or a list of such"),
         ("bootcmd: [{<<: [{a: 1}, 5]}]", "line 2, bootcmd[0].<<: << takes keys"),
-        ("packages: [a]\npackages: [b]", "line 3, packages: key packages is given twice, first in line 2: leave one of them"),
-        ("ntp: {yes: 1, true: 2}", "line 2, ntp.true: key true is given twice"),
-        ("bootcmd: &a [*a]", "line 2, bootcmd[0]: an alias stands within what it names: write the value out"),
-        ("ntp: &a {<<: *a}", "line 2, ntp.<<: an alias stands within"),
+        ("ntp: &a {? *a : b}", "line 2, ntp: a key must be text"),
+        ("bootcmd: !!omap [{a: 1, b: 2}]", "line 2, bootcmd[0]: expected one key with its value, as !!omap and !!pairs say"),
+        ("bootcmd: !!pairs [a]", "line 2, bootcmd[0]: expected one key with its value"),
+        ("bootcmd: !!omap [=: 1]", "line 2, bootcmd[0].=: '=' means something else to YAML: quote it"),
         ("locale: =", "line 2, locale: '=' means something else to YAML: quote it"),
         ("locale: <<", "line 2, locale: '<<' means something else"),
         ("locale: !!int abc", "line 2, locale: 'abc' is read as a number, and is none: quote it"),
@@ -39,7 +39,7 @@ HEAD = "#cloud-config\n"
         (f"locale: {'[' * MAX_DEPTH}{']' * MAX_DEPTH}", "line 2: more than 100000 values, or 64 within each other"),
     ],
 )  # fmt: skip
-def test_what_pyyaml_cannot_load_or_would_lose_is_refused_with_its_line(text: str, problem: str) -> None:
+def test_what_pyyaml_cannot_load_is_refused_with_its_line(text: str, problem: str) -> None:
     found = [str(each) for each in unfit(f"{HEAD}{text}\n")]
     assert [each[: len(problem)] for each in found] == [problem]
 
@@ -51,12 +51,37 @@ def test_what_pyyaml_cannot_load_or_would_lose_is_refused_with_its_line(text: st
         "runcmd: [&a {x: 1}, {<<: *a, x: 2}, {<<: [*a, *a]}, {'<<': 5}, {=: 1}]",
         "locale: &a x\nruncmd: [*a, *a]\n1: a\n'1': b\n~: c",
         "ntp: {pools: !!set {a, b}}",
+        "ntp: {pools: !!pairs [a: 1, a: !!omap [b: {c: 2}]]}",
         f"locale: {'[' * (MAX_DEPTH - 2)}{']' * (MAX_DEPTH - 2)}",
     ],
 )
 def test_what_pyyaml_loads_is_fit(text: str) -> None:
     assert unfit(HEAD + text) == []
     yaml.safe_load(HEAD + text)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "packages: [a]\npackages: [b]",
+            "line 3, packages: key packages is given twice: cloud-init takes the last one",
+        ),
+        ("ntp: {yes: 1, true: 2}", "line 2, ntp.true: key true is given twice"),
+        ("bootcmd: &a [*a]", "line 2, bootcmd[0]: an alias stands within what it names, so this value has no end"),
+        ("ntp: &a {<<: *a}", "line 2, ntp.<<: an alias stands within"),
+        ("ntp: &a {<<: &b {c: 1, <<: [*a, *b]}}", "line 2, ntp.<<.<<[0]: an alias stands within"),
+    ],
+)
+def test_what_pyyaml_loads_as_hardly_anybody_means_it_is_told(text: str, note: str) -> None:
+    assert unfit(HEAD + text) == []
+    yaml.safe_load(HEAD + text)
+    assert str(odd(HEAD + text)[0]).startswith(note)
+
+
+def test_each_further_one_of_a_key_is_told_up_to_a_limit() -> None:
+    assert [each.line for each in odd(f"{HEAD}locale: a\nlocale: b\nlocale: c")] == [3, 4]
+    assert len(odd(f"{HEAD}ntp:\n" + "  a: 1\n" * 500)) == 100
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,14 @@ def test_cards_that_are_not_there_or_all_of_them_cannot_go(hardware: Hardware) -
     assert edited(hardware, Edit(added_macs=(FIRST,))) == hardware
 
 
+def test_an_interface_with_the_mac_of_no_card_is_no_card_of_the_machine() -> None:
+    hardware = without_mac(interfaces=[{"dhcp": {"mac": "00:00:00:00:00:00"}}, {"dhcp": {"mac": str(FIRST)}}])
+    with pytest.raises(Invalid, match="a machine needs one card at least"):
+        edited(hardware, Edit(removed_macs=(FIRST,)))
+    swapped = edited(hardware, Edit(removed_macs=(FIRST,), added_macs=(NEW,)))
+    assert [each.mac for each in swapped.interfaces] == [NEW]
+
+
 @BOTH
 def test_what_people_wrote_beside_stays(hardware: Hardware) -> None:
     changed = edited(hardware, Edit(name="node2", disks=("/dev/sda",), ssh_keys=("ssh-ed25519 BBBB",)))

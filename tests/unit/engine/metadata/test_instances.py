@@ -106,40 +106,71 @@ def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines(
 
 
 def test_documents_are_checked_when_they_are_pushed() -> None:
-    assert check_texts([of_2020(DOCUMENT), of_today(), of_2020(None)]) == []
-    (odd,) = check_texts([of_today(userData="#cloud-config\npackage: [curl]\n")])
-    assert str(odd).startswith("m: userData, line 2 in it, package: cloud-init has no such key; did you mean packages")
+    for machine in (of_2020(DOCUMENT), of_today(), of_2020(None)):
+        assert check_texts(machine) == []
+    (odd,) = check_texts(of_today(userData="#cloud-config\npackage: [curl]\n"))
+    assert str(odd).startswith(
+        "spec.userData: line 2 in it, package: cloud-init has no such key; did you mean packages"
+    )
+    (twice,) = check_texts(of_today(userData="#cloud-config\nlocale: a\nlocale: b\n"))
+    assert str(twice).startswith("spec.userData: line 3 in it, locale: key locale is given twice")
+
+
+@pytest.mark.parametrize(
+    ("machine", "problem"),
+    [
+        (of_today(userData="#cloud-config\nruncmd: x\n"), "spec.userData: line 2 in it, runcmd: expected a list"),
+        (of_today(vendorData="#cloud-config\nruncmd: x\n"), "spec.vendorData: line 2 in it, runcmd: expected a list"),
+        (of_today(metadata={"instance": {"userdata": "packages: []"}}), "spec.metadata.instance.userdata: line 1 in it: the"),
+        (of_2020({"instance": {"userdata": "packages: []"}}), "metadata.instance.userdata: line 1 in it: the first line"),
+        (of_2020({"userdata": "packages: []"}), "metadata.userdata: line 1 in it: the first line must be #cloud-config"),
+    ],
+)  # fmt: skip
+def test_a_problem_in_user_data_is_told_by_the_key_that_has_it(machine: Hardware, problem: str) -> None:
     with pytest.raises(Invalid) as refusal:
-        check_texts(
-            [of_today(userData="#cloud-config\nruncmd: x\n"), of_2020({"instance": {"userdata": "packages: []"}})]
-        )
-    assert [str(each) for each in refusal.value.problems] == [
-        "m: userData, line 2 in it, runcmd: expected a list: begin each entry with `- `",
-        "by-dhcp: userData, line 1 in it: the first line must be #cloud-config: cloud-init ignores this text as it is",
-    ]
+        check_texts(machine)
+    (told,) = refusal.value.problems
+    assert str(told).startswith(problem)
+
+
+def test_of_v1alpha2_the_keys_are_those_of_v1alpha2() -> None:
+    def check(**instance: str) -> str:
+        document = {
+            "kind": "Hardware",
+            "apiVersion": "tinkerbell.org/v1alpha2",
+            "metadata": {"name": "m"},
+            "spec": {"instance": instance},
+        }
+        with pytest.raises(Invalid) as refusal:
+            check_texts(hardware_from_document(document))
+        return refusal.value.problems[0].key
+
+    assert check(userdata="packages: []") == "spec.instance.userdata"
+    assert check(vendordata="packages: []") == "spec.instance.vendordata"
+    assert check(lookupID="a\nb") == "spec.instance.lookupID"
 
 
 def test_vendor_data_of_damaged_gzip_is_refused_when_it_is_pushed() -> None:
     whole = base64.b64encode(gzip.compress(b"#cloud-config\n")).decode()
-    assert check_texts([of_today(vendorData=whole)]) == []
+    assert check_texts(of_today(vendorData=whole)) == []
     with pytest.raises(Invalid) as refusal:
-        check_texts([of_today(vendorData=whole[:16])])
+        check_texts(of_today(vendorData=whole[:16]))
     (told,) = refusal.value.problems
-    assert str(told).startswith("m: vendorData: its gzip is damaged: its end is missing; pack it again with `gzip")
+    assert str(told).startswith("spec.vendorData: its gzip is damaged: its end is missing; pack it again with `gzip")
 
 
 @pytest.mark.parametrize("field", ["hostname", "id"])
 @pytest.mark.parametrize("text", ["a\nb", "a\r", "\x1b[31m", "a\u2028b", "\ud800"])
 def test_a_host_name_or_id_of_several_lines_is_refused(field: str, text: str) -> None:
     with pytest.raises(Invalid) as refused:
-        check_texts([of_today(metadata={"instance": {field: text}})])
-    assert [each.key.partition(": ")[2] for each in refused.value.problems] == [f"metadata.instance.{field}"]
-    assert check_texts([of_today(metadata={"instance": {field: "Any name, ü"}})]) == []
+        check_texts(of_today(metadata={"instance": {field: text}}))
+    assert [each.key for each in refused.value.problems] == [f"spec.metadata.instance.{field}"]
+    assert check_texts(of_today(metadata={"instance": {field: "Any name, ü"}})) == []
 
 
 def test_a_bonding_mode_that_linux_does_not_have_is_refused() -> None:
     for mode in (0, 6, None, "77", True):
-        assert check_texts([of_today(metadata={"bonding_mode": mode})]) == []
+        assert check_texts(of_today(metadata={"bonding_mode": mode})) == []
     for mode in (77, -1):
         with pytest.raises(Invalid, match="metadata that cannot be served"):
-            check_texts([of_today(metadata={"bonding_mode": mode})])
+            check_texts(of_today(metadata={"bonding_mode": mode}))

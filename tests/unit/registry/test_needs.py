@@ -1,0 +1,34 @@
+"""What may not be deleted because something names it."""
+
+import pytest
+
+from tinkbox.model.errors import Conflict
+from tinkbox.model.image_needs import ImageNeed
+from tinkbox.registry.needs import refuse_needed
+
+DIGEST = f"sha256:{'1' * 64}"
+
+
+def refuse(repository: str, image: str) -> None:
+    """For a tag v1 of an image that has another tag."""
+    need = ImageNeed(digest=DIGEST, image=image, template="t", workflow_id="f00f00f0", workflow="w")
+    refuse_needed(repository, "v1", DIGEST, [need], whole=False, left=["v2"])
+
+
+@pytest.mark.parametrize(
+    ("repository", "image"),
+    [
+        ("alpine", "alpine:v1"),
+        ("quay.io/tools/wipe", "quay.io/tools/wipe:v1"),
+        ("docker.io/library/alpine", "docker.io/alpine:v1"),
+        ("docker.io/library/alpine", "alpine:v1"),
+    ],
+)
+def test_a_tag_that_a_workflow_names_stays(repository: str, image: str) -> None:
+    with pytest.raises(Conflict, match="is not over and needs"):
+        refuse(repository, image)
+
+
+def test_another_tag_of_the_same_image_goes() -> None:
+    refuse("docker.io/library/alpine", "alpine:v2")
+    refuse("docker.io/library/debian", "alpine:v1")

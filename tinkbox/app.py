@@ -56,6 +56,7 @@ from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
+from tinkbox.model.image import ALGORITHMS
 from tinkbox.model.limits import (
     ANSWER_BYTES,
     BODY_BYTES,
@@ -105,7 +106,16 @@ _DATA = Layout(
         LOCK,
         "people/*",
     ),
-    folders=("people", "recordings", "registry", "services"),
+    folders=(
+        "people",
+        "recordings",
+        "registry",
+        "services",
+        "registry/blobs",
+        "registry/repositories",
+        *(f"registry/blobs/{each}" for each in ALGORITHMS),
+    ),
+    unfollowed=("registry/blobs", "registry/repositories"),
     sockets=("operator.sock",),
     shared=("osie", "raspberrypi", "cache", "services/*/workflow"),
 )

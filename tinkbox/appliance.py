@@ -388,8 +388,7 @@ class Appliance:
             kept = self._upstreams.answering(reference.repository, reference.selector)
             if not self._upstreams.is_mirrored(kept):
                 return self._images.digest(kept, reference.selector)
-        known = len(kept) <= MAX_REPOSITORY and self._upstreams.is_current(kept, reference.selector)
-        found = self._images.digest(kept, reference.selector) if known else ""
+        found = self._upstreams.digest(kept, reference.selector) if len(kept) <= MAX_REPOSITORY else ""
         return found or ("" if self._settings.registry.offline else None)
 
     def _appliance_only(self, image: str) -> bool:

@@ -42,7 +42,8 @@ class Layout:
     """What is in such a folder, by patterns of names: `private`, and `shared`, whose modes are left as they are.
 
     Of what is private, `files` are regular files, `folders` folders, and `sockets` unix sockets.  They, and `shared`, may
-    name what lies deeper: `services/*/workflow`.
+    name what lies deeper: `services/*/workflow`.  Below `unfollowed` no link is followed by those who read there, so that one
+    of ours may lead anywhere; only in the place of a folder it has to lead to one of ours, as elsewhere.
     """
 
     private: Collection[str]
@@ -50,6 +51,7 @@ class Layout:
     shared: Collection[str]
     folders: Collection[str] = ()
     sockets: Collection[str] = ()
+    unfollowed: Collection[str] = ()
 
     def knows(self, name: str) -> bool:
         return any(PurePath(name).match(each) for each in (*self.private, *self.shared))
@@ -58,6 +60,10 @@ class Layout:
         """What a path from the folder on has to be; None: anything."""
         named = ((FILE, self.files), (FOLDER, self.folders), (SOCKET, self.sockets))
         return next((kind for kind, patterns in named if _named(path, patterns)), None)
+
+    def follows(self, path: PurePath) -> bool:
+        """Whether a link in the place of this path, from the folder on, is followed."""
+        return self.kind_of(path) is not None or not any(_named(each, self.unfollowed) for each in path.parents)
 
 
 def make_private(folder: Path, layout: Layout, passing: int | None = None) -> None:
@@ -212,7 +218,8 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
                     found = path.lstat()
                     if stat.S_ISLNK(found.st_mode):
                         _refuse_link_of_another(path, found)
-                        _refuse_link_elsewhere(path)
+                        if layout.follows(path.relative_to(folder)):
+                            _refuse_link_elsewhere(path)
                     else:
                         _refuse_another_owner(path, found, folder)
                         if kind := layout.kind_of(path.relative_to(folder)):

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,34 @@ def test_a_secret_that_cannot_be_made_is_refused_with_the_way_out(tmp_path: Path
 def test_a_secret_that_cannot_be_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="cannot read the secret"):
         kept_secret(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["own/blobs/stray", "own/blobs/deep/stray"])
+def test_a_link_that_nobody_follows_may_lead_anywhere(folder: Path, elsewhere: Path, name: str) -> None:
+    layout = replace(LAYOUT, unfollowed=("own/blobs",))
+    (folder / name).parent.mkdir(parents=True)
+    for leads_to in (elsewhere / "s", elsewhere / "gone"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(leads_to)
+        examine_private(folder, layout)
+        make_private(folder, layout)
+        with pytest.raises(Unavailable, match="is a link to"):
+            make_private(folder, LAYOUT)
+    assert modes(elsewhere, ".", "s") == [0o755, 0o644]
+
+
+def test_a_link_in_the_place_of_a_folder_may_not_lead_anywhere(folder: Path, elsewhere: Path) -> None:
+    layout = replace(LAYOUT, folders=("own", "own/blobs", "own/blobs/sha256"), unfollowed=("own/blobs",))
+    (folder / "own/blobs").mkdir()
+    (folder / "own/blobs/sha256").symlink_to(elsewhere / "s")
+    with pytest.raises(Unavailable, match="sha256 is a link to"):
+        make_private(folder, layout)
+
+
+@needs_root
+def test_a_link_of_another_user_is_refused_where_nobody_follows_it(folder: Path, elsewhere: Path) -> None:
+    (folder / "own/blobs").mkdir()
+    (folder / "own/blobs/x").symlink_to(elsewhere)
+    os.chown(folder / "own/blobs/x", 4711, 4711, follow_symlinks=False)
+    with pytest.raises(Unavailable, match="is a link that user 4711 made"):
+        make_private(folder, replace(LAYOUT, unfollowed=("own/blobs",)))

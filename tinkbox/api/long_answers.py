@@ -15,6 +15,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller
 from tinkbox.api.answers import Json, written
+from tinkbox.door.answers import OneAnswer
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.door.problems import Handler
 from tinkbox.engine.turns import Queue, in_slices
@@ -76,6 +77,11 @@ def json_object(fields: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]])
     return written(b"{" + b", ".join(listed) + b"}")
 
 
-async def encoded(entries: Iterable[T], document: Callable[[T], Any]) -> list[bytes]:
-    """A document in JSON for each entry."""
-    return await in_slices(lambda each: json.dumps(document(each)).encode(), entries)
+async def encoded(entries: Iterable[T], document: Callable[[T], Any], within: OneAnswer | None = None) -> list[bytes]:
+    """A document in JSON for each entry; raises TooLarge when an answer has no room for them, before the rest is made."""
+
+    def made(entry: T) -> bytes:
+        part = json.dumps(document(entry)).encode()
+        return part if within is None else within.take(part)
+
+    return await in_slices(made, entries)

@@ -99,11 +99,11 @@ async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToCha
 
 async def _image(operator: "Operator", key: str, _: ToChange) -> Document:
     """The names that go with that of an image, where `image delete` says so: all of a system image, and all of a digest."""
-    from tinkbox.model.image import parse_reference
+    from tinkbox.model.image import as_typed, parse_reference
 
     reference = parse_reference(key)
-    name = f"{reference.host}/{reference.repository}" if reference.host else reference.repository
-    whole = key if reference.digest else f"{name}:{reference.selector}"
+    name = as_typed(reference.kept_as)
+    whole = f"{name}@{reference.digest}" if reference.digest else f"{name}:{reference.selector}"
     lines = [each for each in await operator.images.all() if each["name"] == name]
     digest = reference.digest or next((each["digest"] for each in lines if each["tag"] == reference.selector), "")
     if not digest:

@@ -6,6 +6,7 @@ from tinkbox.model.errors import (
     Conflict,
     Denied,
     Forbidden,
+    Full,
     Invalid,
     NotFound,
     Problem,
@@ -23,6 +24,7 @@ BY_STATUS: dict[int, type[Refusal]] = {
     413: TooLarge,
     429: TooMany,
     503: Unavailable,
+    507: Full,
 }
 
 

@@ -15,8 +15,8 @@ from aiohttp import web
 
 from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
-from tinkbox.model.errors import Refusal, TooMany
-from tinkbox.model.limits import Ledger
+from tinkbox.model.errors import Refusal, TooLarge, TooMany
+from tinkbox.model.limits import ANSWER_BYTES, Ledger
 
 # Smaller ones are not counted: they fit into what a connection may have in any case.
 SMALL: Final = 16 * 1024
@@ -93,6 +93,26 @@ def unread(request: web.Request, size: int) -> Iterator[None]:
         yield
     finally:
         answers.ledger.give_back(holder, size)
+
+
+class OneAnswer:
+    """The bytes that one answer has, made part by part; `instead` is how its client asks for less."""
+
+    def __init__(self, request: web.Request, instead: str) -> None:
+        answers = request.app.get(_ANSWERS)
+        self._limit = answers.ledger.limit if answers is not None else ANSWER_BYTES
+        self._instead = instead
+        self._octets = 0
+
+    def take(self, part: bytes) -> bytes:
+        """The part, once it is counted; raises TooLarge as soon as all have more than one host may leave unread."""
+        self._octets += len(part)
+        if self._octets > self._limit.each:
+            raise TooLarge(
+                f"this is more than one answer may have, {self._limit.shown(self._limit.each)} ({self._limit.key} in tinkbox.yaml): "
+                f"{self._instead}"
+            )
+        return part
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:

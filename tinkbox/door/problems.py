@@ -13,6 +13,7 @@ from tinkbox.model.errors import (
     Conflict,
     Denied,
     Forbidden,
+    Full,
     Invalid,
     NotFound,
     Problem,
@@ -35,6 +36,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Denied: 401,
     Forbidden: 403,
     Unavailable: 503,
+    Full: 507,
     TooMany: 429,
 }
 _KINDS: Mapping[int, str] = {status: _kind(refusal) for refusal, status in STATUS.items()}

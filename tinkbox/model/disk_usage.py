@@ -25,6 +25,11 @@ class Stored(Enum):
     RECORDINGS = "recordings", "recordings of shells", "delete workflows, or lower retention.workflows"
     TIMELINES = "timelines", "boot timelines, syslog and notes of machines", "delete hardware that is gone"
     DISCOVERED = "discovered", "unknown machines and their inventories", "accept or refuse unknown machines"
+    DOCUMENTS = (
+        "documents",
+        "rule sets, policies, tasks and BMC documents",
+        "delete those that nothing needs (tinkbox document delete)",
+    )
     IMAGES = (
         "images",
         "images in the registry",

@@ -73,6 +73,10 @@ class Unavailable(Refusal):
     """Something this needs is not there now; trying later may succeed."""
 
 
+class Full(Unavailable):
+    """No room is left for what was sent; the text says how to make some."""
+
+
 class TooMany(Unavailable):
     """The caller, or all together, take as much as they may at once; it may succeed after `retry_after` seconds."""
 

@@ -19,6 +19,8 @@ SHA256 = re.compile(r"sha256:[0-9a-f]{64}\Z")
 ALGORITHMS = ("sha256", "sha512")
 DIGEST = re.compile(r"(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})\Z")
 _DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")  # the first is how it is spelled
+# A host with its port as `Reference.kept_as` writes it.  Without a dot it looks like any part of a name, and stays one.
+_KEPT_HOST = re.compile(r"([^_/:@]*\.[^_/:@]*|localhost)_(\d{1,5})\Z", re.ASCII)
 # A host with its port, where no name follows it.
 _REGISTRY = re.compile(r"(?:[^/:@]*\.[^/:@]*|localhost):\d{1,5}\Z")
 
@@ -77,13 +79,14 @@ def parse_reference(text: str) -> Reference:
     """Take an image name apart; raises Invalid when it is none.
 
     As in Docker, the first part is a registry host when it contains a dot or a colon or is
-    `localhost`; otherwise the name has no host and comes from the appliance's own registry.
+    `localhost`; otherwise the name has no host and comes from the appliance's own registry.  A port may stand behind `_`, as
+    a repository has it (`Reference.kept_as`).  Any other `_` makes the part one of the repository, as no host has one.
     """
     name, _, digest = text.partition("@")
-    host = ""
     first, slash, rest = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        host, name = first, rest
+    host = _host_in(first) if slash else ""
+    if host:
+        name = rest
     repository, _, tag = name.partition(":")
     if (
         not REPOSITORY.match(repository)
@@ -94,6 +97,21 @@ def parse_reference(text: str) -> Reference:
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
+
+
+def _host_in(first: str) -> str:
+    """The host that the first of several parts of a name is; empty: none."""
+    if kept := _KEPT_HOST.match(first):
+        return f"{kept[1]}:{kept[2]}"
+    return first if ":" in first or first == "localhost" or ("." in first and "_" not in first) else ""
+
+
+def as_typed(repository: str) -> str:
+    """What a person types for a repository of the appliance's own registry: `lab.example:5000/wipe` for `lab.example_5000/wipe`.
+
+    It turns `Reference.kept_as` back.  Raises Invalid for what no repository is called.
+    """
+    return str(parse_reference(repository))
 
 
 def official(repository: str) -> str:
@@ -167,6 +185,8 @@ def check_stand_in(name: str, image: str) -> None:
     key = parse_reference(name)
     if key.digest:
         raise Invalid(f"a digest means these bytes and no others: leave it out of {name}")
+    if str(key) != name:
+        raise Invalid(f"write {key} instead of {name}")
     if not _means_one(image) and _means_one(name):
         raise Invalid(f"{name} is one image: name one with a tag instead, such as {image}:{key.tag}")
 

@@ -1,5 +1,6 @@
 """Documents of Tinkerbell that are kept as they were given: what they mean is read from them when it is needed."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,6 +8,14 @@ from enum import StrEnum
 from typing import Any, Final
 
 from tinkbox.model.labels import NO_LABELS, Labels
+
+# Bytes of JSON of one document.  `kubectl apply` takes no larger ones: it keeps them in an annotation, and Kubernetes has so much
+# room for all annotations of an object (apimachinery, TotalAnnotationSizeLimitB).
+MAX_KEPT: Final = 256 * 1024
+# Of all documents: a BMC's Machine for each of 10,000 machines, and as many others.
+MAX_KEPT_NUMBER: Final = 20_000
+MAX_KEPT_BYTES: Final = 16 << 20
+ROW_BYTES: Final = 256  # what a document takes beside its JSON, about
 
 
 class KeptKind(StrEnum):
@@ -48,6 +57,11 @@ class KeptDocument:
     def spec(self) -> Mapping[str, Any]:
         found = self.manifest.get("spec")
         return found if isinstance(found, Mapping) else {}
+
+
+def json_bytes(manifest: Mapping[str, Any]) -> int:
+    """The bytes of a document as it is stored."""
+    return len(json.dumps(manifest))
 
 
 KeptKey = tuple[KeptKind, str, str]

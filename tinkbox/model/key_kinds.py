@@ -39,6 +39,7 @@ TYPED: Final[Mapping[str, str]] = {
     KeyKind.RETIRED_MACHINE: _MACHINE,
     KeyKind.WORKFLOW: "an id, a name, a unique beginning of an id, or a machine, whose newest workflow it is",
     KeyKind.ROLLOUT: "an id, the name of its template, or a unique beginning of an id",
+    KeyKind.IMAGE: "a name with a tag (default latest), or NAME@sha256:…",
     "MAC": "a MAC address",
     "IP": "an IPv4 address",
 }

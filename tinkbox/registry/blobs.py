@@ -21,7 +21,7 @@ from sys import intern
 from typing import Final
 
 from tinkbox.folder_sync import sync_folder
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
 from tinkbox.model.image import ALGORITHMS, DIGEST
 from tinkbox.model.image_room import Amount, ImageRoom
 from tinkbox.registry.promises import Promises
@@ -36,12 +36,12 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def space_needed() -> Iterator[None]:
-    """Turns a full disk into Unavailable."""
+    """Turns a full disk into Full."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise Unavailable("the registry's disk is full: delete images or make room, then try again") from None
+            raise Full("the registry's disk is full: delete images or make room, then try again") from None
         raise
 
 
@@ -160,7 +160,7 @@ class Blobs:
         return self._folders[algorithm] / name
 
     def stage(self) -> Staged:
-        """A new, empty blob without a name; raises Unavailable when the registry is full."""
+        """A new, empty blob without a name; raises Full when the registry is."""
         self._room.refuse_beyond(self.usage().taken, 0)
         with space_needed():
             return Staged(self._incoming / self._new_token(), self._take)
@@ -307,7 +307,8 @@ class Blobs:
     def promise(self, digest: str) -> None:
         """A client is told that the blob is here: it stays for an hour; raises NotFound when it is not."""
         with self._promises.turn:
-            if not self.path(digest).is_file():
+            path = self.path(digest)
+            if path.is_symlink() or not path.is_file():
                 raise self._lost(digest)
             self._promises.make(digest)
 
@@ -375,7 +376,11 @@ class Blobs:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     digest = f"{algorithm}:{entry.name}"
-                    if DIGEST.match(digest) and entry.is_file(follow_symlinks=False):
+                    if entry.is_symlink():
+                        _log.warning(
+                            "link in the registry passed over: %s", entry.path, extra={"action": "registry.passed_over"}
+                        )
+                    elif DIGEST.match(digest) and entry.is_file(follow_symlinks=False):
                         yield intern(digest), entry.stat(follow_symlinks=False).st_size
 
     def _is_here(self, digest: str, path: Path) -> bool:

@@ -18,7 +18,18 @@ from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler, advice
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, TooLarge, TooMany, Unavailable
+from tinkbox.model.errors import (
+    Conflict,
+    Denied,
+    Forbidden,
+    Full,
+    Invalid,
+    NotFound,
+    Refusal,
+    TooLarge,
+    TooMany,
+    Unavailable,
+)
 from tinkbox.registry.repositories import is_repository
 
 
@@ -40,6 +51,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Forbidden: 403,
     Unavailable: 503,
     UpstreamFailed: 424,
+    Full: 403,  # of a 507 Docker tells the number alone, and others ask again; DENIED ends a push with the message
     TooMany: 429,
 }
 CODES: Mapping[type[Refusal], str] = {
@@ -51,6 +63,7 @@ CODES: Mapping[type[Refusal], str] = {
     Forbidden: "DENIED",
     Unavailable: "UNKNOWN",
     UpstreamFailed: "UNKNOWN",
+    Full: "DENIED",
     TooMany: "TOOMANYREQUESTS",
 }
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")

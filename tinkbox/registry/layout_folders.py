@@ -10,14 +10,14 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.folder_sync import sync_folder
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
 from tinkbox.model.image import ALGORITHMS, DIGEST
 from tinkbox.model.json_text import read_json
 from tinkbox.registry.archive_writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, blob_name, index_entry
@@ -27,6 +27,7 @@ from tinkbox.registry.layouts import REF_NAME
 from tinkbox.registry.manifests import MAX_MANIFEST, OCI_INDEX, Descriptor, parse_manifest
 
 INCOMING: Final = ".incoming"
+_ASIDE: Final = f"{INDEX}.damaged"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 # A blob from some byte on.
 Content = Callable[[str, int], AsyncIterator[bytes]]
@@ -43,13 +44,18 @@ class LayoutFolder:
         self._root = root
 
     def images(self) -> tuple[Descriptor, ...]:
-        """What its index lists, with annotations; raises Invalid for a folder that is no layout."""
+        """What its index lists, with annotations; raises Invalid for a folder that is no layout, and for a damaged index."""
         try:
             with self._open(INDEX) as file:
                 content = file.read(MAX_MANIFEST + 1)
         except NotFound:
             raise Invalid(f"{self._root} is no OCI layout: it has no {INDEX}") from None
-        return parse_manifest(content, OCI_INDEX).manifests
+        try:
+            return parse_manifest(content, OCI_INDEX).manifests
+        except Invalid as error:
+            raise Invalid(
+                f"{self._root}/{INDEX} is damaged ({error}): export the images into {self._root} again, which makes a new one"
+            ) from None
 
     async def read(self, listed: Descriptor) -> bytes:
         """A manifest; raises NotFound."""
@@ -63,9 +69,10 @@ class LayoutFolder:
                 yield piece
 
     @contextmanager
-    def growing(self) -> Iterator[None]:
-        """What is added is added meanwhile: the folder is made, and is nobody else's.
+    def growing(self) -> Iterator[Sequence[Problem]]:
+        """What is added is added meanwhile: the folder is made, and is nobody else's; gives what a person is told of it.
 
+        An index that is damaged is put aside, for a new one of what is added.
         Raises Conflict for a folder of something else, and where somebody else adds to it.
         """
         with self._told():
@@ -81,9 +88,26 @@ class LayoutFolder:
                     if any(self._root.iterdir()):
                         raise Conflict(f"{self._root} has other files: name a new folder, or one of an earlier export")
                     self._write(LAYOUT_FILE, OCI_LAYOUT)
-            yield
+                notes = self._put_damaged_aside()
+            yield notes
         finally:
             os.close(place)
+
+    def _put_damaged_aside(self) -> Sequence[Problem]:
+        try:
+            self.images()
+        except Invalid:
+            if not os.path.lexists(self._root / INDEX):
+                return []
+            (self._root / INDEX).replace(self._root / _ASIDE)
+            sync_folder(self._root)
+            return [
+                Problem(
+                    text=f"{self._root}/{INDEX} was damaged, and is {_ASIDE} now: the new one lists the images that are exported "
+                    "from now on, so export all that belong there"
+                )
+            ]
+        return []
 
     async def add(self, image: Saved, content: Content, arrived: Callable[[int], None]) -> None:
         """Add an image, of its blobs those that are missing; `arrived` hears of bytes that need not come any more.
@@ -153,7 +177,7 @@ class LayoutFolder:
         """Name an image in the index, in the place of what had its name."""
         document: dict[str, Any] = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}
         if (self._root / INDEX).exists():
-            self.images()  # refuses what is none
+            self.images()  # refuses what was damaged meanwhile
             with self._open(INDEX) as file:
                 document = read_json(file.read())
         entry = index_entry(image)

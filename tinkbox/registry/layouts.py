@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import SHA256, parse_reference
+from tinkbox.model.image import SHA256, TAG, parse_reference
 from tinkbox.model.json_text import read_json
 from tinkbox.registry.blobs import Staged
 from tinkbox.registry.manifests import (
@@ -39,6 +39,7 @@ from tinkbox.registry.repositories import is_repository
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
 REF_NAME = "org.opencontainers.image.ref.name"
 CONTAINERD_NAME = "io.containerd.image.name"
+_TOLD = 3
 _GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
 
 
@@ -92,7 +93,7 @@ def read_images(files: Files, is_own: Callable[[str], bool], name: str = "") -> 
         for repository, tag in (local_name(one, is_own) for one in each.names)
     ]
     if not images:
-        raise Invalid(f"the image archive names no image: {_GIVE_A_NAME}")
+        raise Invalid(f"the image archive names no image{only_tags(index or ())}: {_GIVE_A_NAME}")
     return tuple(images)
 
 
@@ -113,18 +114,44 @@ def _as_named(found: Sequence[_Named], name: str) -> Sequence[_Named]:
         raise Invalid(
             f"the image archive has {len(different)} images, and `--name` names one: leave it out, or save them one by one"
         )
-    return [_Named(what=each.what, names=[name]) for each in found[:1]]
+    return [
+        _Named(what=each.what, names=[named(name, each.what) if isinstance(each.what, Descriptor) else name])
+        for each in found[:1]
+    ]
 
 
 def names_of(entry: Descriptor) -> Sequence[str]:
     """How an OCI layout names an image, if it does.
 
-    `org.opencontainers.image.ref.name` is a whole name with some programs, and its tag alone with those that write another
-    annotation as well.
+    `org.opencontainers.image.ref.name` (image-spec, "Pre-Defined Annotation Keys") is a whole name with some programs, and with
+    others its tag alone, which names no image: with those that write another annotation as well, and with skopeo.
     """
-    ref, whole = entry.annotations.get(REF_NAME, ""), entry.annotations.get(CONTAINERD_NAME, "")
-    chosen = ref if ":" in ref else whole or ref
+    whole = entry.annotations.get(CONTAINERD_NAME, "")
+    ref = entry.annotations.get(REF_NAME, "")
+    chosen = ref if ":" in ref else whole or ("" if _only_tag(entry) else ref)
     return [chosen] if chosen else []
+
+
+def named(name: str, entry: Descriptor) -> str:
+    """The same name, with the tag that an OCI layout gives an image which has nothing else, where the name has none.
+
+    Raises Invalid for what is no name.
+    """
+    reference, tag = parse_reference(name), _only_tag(entry)
+    return name if reference.tag or reference.digest or not TAG.match(tag) else f"{name}:{tag}"
+
+
+def only_tags(entries: Sequence[Descriptor]) -> str:
+    """What is told besides of images without a name that have a tag."""
+    tags = [tag for tag in map(_only_tag, entries) if tag]
+    more = f" and {len(tags) - _TOLD} more" if len(tags) > _TOLD else ""
+    return f", only the tag {', '.join(tags[:_TOLD])}{more}" if tags else ""
+
+
+def _only_tag(entry: Descriptor) -> str:
+    ref = entry.annotations.get(REF_NAME, "")
+    is_tag = not {":", "/", "@"} & {*ref} and CONTAINERD_NAME not in entry.annotations
+    return ref if is_tag else ""
 
 
 def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:

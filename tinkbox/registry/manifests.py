@@ -13,6 +13,7 @@ from tinkbox.model.json_text import read_json
 
 MAX_NESTING = 8  # an index of images needs one level, an index of indexes two
 MAX_MANIFEST = 4 * 1024 * 1024  # OCI distribution-spec: registries should take at least this much
+MAX_LISTED = 2000  # layers of an image (engines take 127), or manifests of an index: others wait while they are read
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json"
 DOCKER_LAYER = "application/vnd.docker.image.rootfs.diff.tar"
@@ -166,6 +167,8 @@ def _descriptors(document: dict[str, Any], key: str) -> tuple[Descriptor, ...]:
     listed = document.get(key)
     if not isinstance(listed, list):
         raise Invalid(f"the manifest's {key} is not a list")
+    if len(listed) > MAX_LISTED:
+        raise Invalid(f"the manifest has {len(listed)} {key}: at most {MAX_LISTED}")
     return tuple(_descriptor(entry, f"{key}[{index}]") for index, entry in enumerate(listed))
 
 

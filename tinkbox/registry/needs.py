@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tinkbox.model.errors import Conflict, Invalid, Problem
-from tinkbox.model.image import parse_reference
+from tinkbox.model.image import as_typed, parse_reference
 from tinkbox.model.image_needs import ImageNeed, told
 
 
@@ -23,13 +23,13 @@ def refuse_needed(
         first = workflows[0].workflow_id[:8]
         many = len({each.workflow_id for each in workflows}) > 1
         raise Conflict(
-            f"{told(workflows)} {'are' if many else 'is'} not over and need{'' if many else 's'} {repository} ({digest}): delete the "
+            f"{told(workflows)} {'are' if many else 'is'} not over and need{'' if many else 's'} {as_typed(repository)} ({digest}): delete the "
             f"image when {'they are' if many else 'it is'} over, or type `tinkbox workflow cancel {first}` first"
         )
     templates = [each for each in needs if not each.workflow_id]
     if whole and templates:
         raise Conflict(
-            f"{told(templates)} need{'' if len({each.template for each in templates}) > 1 else 's'} {repository} by its digest "
+            f"{told(templates)} need{'' if len({each.template for each in templates}) > 1 else 's'} {as_typed(repository)} by its digest "
             f"({digest}): change that with `tinkbox template update`, or delete the template first"
         )
 
@@ -38,13 +38,13 @@ def only_the_tag(
     repository: str, tag: str, digest: str, needs: Sequence[ImageNeed], left: Sequence[str]
 ) -> Sequence[Problem]:
     """What is told when a tag was deleted and its image stays."""
-    templates = [each for each in needs if not each.workflow_id]
+    templates, named = [each for each in needs if not each.workflow_id], as_typed(repository)
     if left:
-        return [Problem(text=f"{repository}:{tag} was deleted, and the image stays as {repository}:{left[0]}")]
+        return [Problem(text=f"{named}:{tag} was deleted, and the image stays as {named}:{left[0]}")]
     if templates:
         return [
             Problem(
-                text=f"{repository}:{tag} was deleted, and the image stays: {told(templates)} names it by its digest, {digest}"
+                text=f"{named}:{tag} was deleted, and the image stays: {told(templates)} names it by its digest, {digest}"
             )
         ]
     return []

@@ -3,26 +3,28 @@
 The files are read at the start, and known from then on: a question costs no look at the disk.
 
 A repository's own folders begin with an underscore, which no part of a name can.  A file or folder that is none of
-these is passed over.  What a damaged file of a manifest said can be told without it; a damaged tag is lost until it is
+these is passed over, and so is every link: none is followed.  What a damaged file of a manifest said can be told without it; a damaged tag is lost until it is
 pushed again, and is told by `damaged_tags`.
 """
 
 import errno
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from sys import intern
 
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
-from tinkbox.model.image import DIGEST, REPOSITORY, TAG
+from tinkbox.model.image import DIGEST, REPOSITORY, TAG, as_typed
 
 MAX_NAME = 255
 File = tuple[Path, bytes]
 _MANIFESTS, _TAGS = "_manifests", "_tags"
+_log = logging.getLogger(__name__)
 _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
 
 
@@ -30,12 +32,14 @@ _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in 
 class Link:
     """A repository has a manifest of this digest and media type since `pushed_at` (ISO 8601).
 
-    `media_type` is empty where the file that said it is damaged: the manifest says it too.
+    `media_type` is empty where the file that said it is damaged: the manifest says it too.  `fetched`: it came from a mirror;
+    else a person pushed or loaded it.
     """
 
     digest: str
     media_type: str
     pushed_at: str
+    fetched: bool = False
 
 
 @dataclass(slots=True)
@@ -91,6 +95,8 @@ class Repositories:
         path, content = self._manifest(repository, link.digest), _text(link)
         files = [] if self._says(path, repository, link) else [(path, content)]
         files += [(self._tag(repository, tag), content) for tag in tags]
+        for place, _ in files:
+            self._refuse_link_to(place)
         with _nothing_in_the_way(path):
             keep(files)
         held = self._held.setdefault(repository, _Held())
@@ -106,13 +112,14 @@ class Repositories:
         self._refuse_none(repository, selector)
         held = self._held.get(repository, _Held())
         if not by_digest and selector in held.damaged:
+            named = f"{as_typed(repository)}:{selector}"
             raise Unavailable(
-                f"the tag {repository}:{selector} is damaged on the disk: push or load its image again, or forget it with "
-                f"`tinkbox image delete {repository}:{selector}`"
+                f"the tag {named} is damaged on the disk: push or load its image again, or forget it with "
+                f"`tinkbox image delete {named}`"
             )
         link = (held.links if by_digest else held.tags).get(selector)
         if link is None:
-            raise NotFound(f"no image {repository}{'@' if by_digest else ':'}{selector} here")
+            raise NotFound(f"no image {as_typed(repository)}{'@' if by_digest else ':'}{selector} here")
         return link
 
     def unlink(self, repository: str, digest: str) -> None:
@@ -157,7 +164,11 @@ class Repositories:
 
     def _found(self) -> Iterator[str]:
         """The names of all folders of repositories."""
-        for folder, below, _ in os.walk(self._folder):
+        for folder, below, files in os.walk(self._folder):
+            links = {each for each in (*below, *files) if (Path(folder) / each).is_symlink()}
+            for each in sorted(links):
+                _passed_over(Path(folder) / each)
+            below[:] = [each for each in below if each not in links]
             if _MANIFESTS in below or _TAGS in below:
                 name = str(Path(folder).relative_to(self._folder))
                 if is_repository(name):
@@ -204,8 +215,17 @@ class Repositories:
         return (digest for digest in found if DIGEST.match(digest))
 
     def _files(self, repository: str, kind: str) -> Iterator[str]:
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._home(repository) / kind) as found:
-            yield from sorted(entry.name for entry in found if entry.is_file())
+        folder = self._home(repository) / kind
+        if folder.is_symlink():
+            return
+        entries: list[os.DirEntry[str]] = []
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+        for entry in entries:
+            if entry.is_symlink():
+                _passed_over(Path(entry.path))
+            elif entry.is_file():
+                yield entry.name
 
     def _says(self, path: Path, repository: str, link: Link) -> bool:
         """Whether the file of a manifest is there and whole, and says the same, but for the time."""
@@ -218,8 +238,17 @@ class Repositories:
             return False
 
     def _keep(self, path: Path, link: Link) -> None:
+        self._refuse_link_to(path)
         with _nothing_in_the_way(path):
             self._write(path, _text(link))
+
+    def _refuse_link_to(self, path: Path) -> None:
+        """Raise Unavailable where the folder of a file would be reached by a link."""
+        for folder in path.parents:
+            if folder == self._folder:
+                return
+            if folder.is_symlink():
+                raise _in_the_way(path, folder)
 
     def _home(self, repository: str) -> Path:
         if not is_repository(repository):
@@ -251,8 +280,15 @@ def _nothing_in_the_way(path: Path) -> Iterator[None]:
     try:
         yield
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-        stray = error.filename2 or error.filename
-        raise Unavailable(f"the registry cannot write {path}: remove {stray}, which is in its way") from None
+        raise _in_the_way(path, error.filename2 or error.filename) from None
+
+
+def _in_the_way(path: Path, stray: Path | str) -> Unavailable:
+    return Unavailable(f"the registry cannot write {path}: remove {stray}, which is in its way")
+
+
+def _passed_over(link: Path) -> None:
+    _log.warning("link in the registry passed over: %s", link, extra={"action": "registry.passed_over"})
 
 
 def _text(link: Link) -> bytes:
@@ -284,4 +320,4 @@ def _parsed(content: bytes) -> Link | None:
     if not all(isinstance(each, str) for each in told) or not DIGEST.match(link.digest):
         return None
     # Many have the same media type, and each digest stands in several places.
-    return Link(digest=intern(link.digest), media_type=intern(link.media_type), pushed_at=link.pushed_at)
+    return replace(link, digest=intern(link.digest), media_type=intern(link.media_type), fetched=link.fetched is True)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Full
 from tinkbox.model.sizes import show_size
 
 _WAY_OUT = "free some with `tinkbox image gc` and `tinkbox image delete`, then push again"
@@ -19,14 +19,14 @@ class Room:
     most: int | None = None
 
     def refuse_beyond(self, taken: int, more: int) -> None:
-        """Raise Unavailable where so many `more` bytes than are `taken` would be too many."""
+        """Raise Full where so many `more` bytes than are `taken` would be too many."""
         if self.most is not None and taken + more > self.most:
-            raise Unavailable(
+            raise Full(
                 f"the registry holds {show_size(taken)} of {show_size(self.most)} (images.most): {_WAY_OUT}, or raise images.most"
             )
         free = self.free()
         if free - more < self.reserve:
-            raise Unavailable(
+            raise Full(
                 f"the registry is full: {show_size(free)} of its disk are free, and {show_size(self.reserve)} are reserved for "
                 f"everything else (images.reserve): {_WAY_OUT}, or give the data folder a larger disk"
             )

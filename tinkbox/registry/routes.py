@@ -32,6 +32,7 @@ from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.storage import ImageStore
 from tinkbox.registry.uploads import Upload
 from tinkbox.registry.upstreams import Upstreams
+from tinkbox.registry.via import Via, read_via
 
 MAX_PAGE = 1000
 _RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)
@@ -107,8 +108,8 @@ class _RegistryDoor:
         return _page(request, "repositories", await self._store.repositories(), {})
 
     async def tags(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        return _page(request, "tags", await self._store.tags(name), {"name": name})
+        tags = await self._store.tags(self._repository(request))
+        return _page(request, "tags", tags, {"name": request.match_info["name"]})
 
     async def blob(self, request: web.Request) -> web.StreamResponse:
         digest = _blob(request)
@@ -118,16 +119,17 @@ class _RegistryDoor:
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
         pushes = self._may_push(request)
         with _gone_if_damaged(request.method == "HEAD"):
-            name = request.match_info["name"]
-            path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest))
+            name = self._repository(request)
+            path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest, _via(request)))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return FileAnswer(path, headers=headers)
 
     async def manifest(self, request: web.Request) -> web.Response:
         with _gone_if_damaged(request.method == "HEAD"):
             # What has another name here is still to be pushed.
-            name, pushes = request.match_info["name"], self._may_push(request)
-            found = await self._upstreams.manifest(name, _selector(request), by_own_name=pushes)
+            name, pushes = self._repository(request), self._may_push(request)
+            selector, via = _selector(request), _via(request)
+            found = await self._upstreams.manifest(name, selector, by_own_name=pushes, via=via)
         headers = {"Docker-Content-Digest": found.digest, "Content-Type": found.media_type}
         return web.Response(body=found.content, headers=headers)
 
@@ -140,7 +142,7 @@ class _RegistryDoor:
 
     async def push(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
-        name, selector = request.match_info["name"], request.match_info["selector"]
+        name, selector = self._repository(request), request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type, tags = request.headers.get("Content-Type", ""), request.query.getall("tag", [])
         with _forbidding():
@@ -155,7 +157,7 @@ class _RegistryDoor:
     async def delete(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
         with _forbidding():
-            await self._store.delete_manifest(request.match_info["name"], _selector(request), who=person.name)
+            await self._store.delete_manifest(self._repository(request), _selector(request), who=person.name)
         return web.Response(status=202)
 
     async def delete_blob(self, request: web.Request) -> web.Response:
@@ -168,7 +170,7 @@ class _RegistryDoor:
 
     async def referrers(self, request: web.Request) -> web.Response:
         """The page behind `last`, of our own making; the filter is told only where it was asked for."""
-        name, digest = request.match_info["name"], request.match_info["digest"]
+        name, digest = self._repository(request), request.match_info["digest"]
         artifact_type, last = request.query.get("artifactType", ""), request.query.get("last", "")
         page = await self._store.referrers(name, digest, artifact_type, last)
         headers = {"Content-Type": OCI_INDEX}
@@ -182,7 +184,7 @@ class _RegistryDoor:
     async def begin(self, request: web.Request) -> web.Response:
         """Start an upload; with `digest` the body is all of it; with `mount` it may be here already."""
         self._pusher(request)
-        name, mount = request.match_info["name"], request.query.get("mount", "")
+        name, mount = self._repository(request), request.query.get("mount", "")
         if (algorithm := request.query.get("digest-algorithm", "sha256")) not in ALGORITHMS:
             raise Invalid(f"digests by {algorithm[:40]!r} are not known here, only by {' and '.join(ALGORITHMS)}")
         if DIGEST.match(mount) and await self._has(mount):
@@ -217,6 +219,10 @@ class _RegistryDoor:
     async def elsewhere(self, request: web.Request) -> web.Response:
         raise NotFound(f"the registry has no {request.method} {request.path[:200]}")
 
+    def _repository(self, request: web.Request) -> str:
+        """Where the name in the path is kept: templates look for `docker.io/alpine` at `docker.io/library/alpine`."""
+        return self._store.repository(request.match_info["name"])
+
     def _pusher(self, request: web.Request) -> Caller:
         return operator_only(request, self._pushers.by_any_token, self._refused)
 
@@ -240,7 +246,7 @@ class _RegistryDoor:
             yield self._upload(request)  # looked up again: it may have ended while we waited
 
     def _upload(self, request: web.Request) -> Upload:
-        return self._store.uploads.get(request.match_info["name"], request.match_info["upload"])
+        return self._store.uploads.get(self._repository(request), request.match_info["upload"])
 
 
 def _selector(request: web.Request) -> str:
@@ -249,6 +255,11 @@ def _selector(request: web.Request) -> str:
     if not (TAG.match(selector) or DIGEST.match(selector)):
         raise NotFound(f"no manifest {selector[:140]!r}: it is neither a tag nor a digest")
     return selector
+
+
+def _via(request: web.Request) -> Via:
+    """The appliances that ask through one another for what is wanted."""
+    return read_via(request.headers.getall("Via", []))
 
 
 def _blob(request: web.Request) -> str:

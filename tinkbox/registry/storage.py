@@ -15,12 +15,12 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
-from tinkbox.model.image import DIGEST, parse_reference
+from tinkbox.model.image import DIGEST, Reference, as_typed, parse_reference
 from tinkbox.model.image_needs import ImageNeed
 from tinkbox.model.image_room import Collected, ImageRoom
 from tinkbox.model.limits import Limits
@@ -85,6 +85,7 @@ class ImageStore:
         self._clock = clock
         self._blobs = Blobs(root, clock, new_token, room)
         self._repositories = Repositories(root, self._blobs.write)
+        _join_spellings(self._repositories)
         self._parsed = ParsedManifests(self._blobs)
         self._needs = needs
         self._target = Target(size_here=self._size_here, is_own=is_own)
@@ -167,10 +168,19 @@ class ImageStore:
         return await asyncio.to_thread(self._is_whole, repository, selector)
 
     async def put_manifest(
-        self, repository: str, selector: str, content: bytes, content_type: str, tags: Sequence[str] = (), *, who: str
+        self,
+        repository: str,
+        selector: str,
+        content: bytes,
+        content_type: str,
+        tags: Sequence[str] = (),
+        *,
+        who: str,
+        fetched: bool = False,
     ) -> PutManifest:
         """Keep a manifest under a tag, or under its digest and `tags`.
 
+        One that was `fetched` from a mirror takes no tag that a person gave to an image.
         Raises Invalid for a bad one, NotFound when a blob of it is not here, Conflict for other bytes of a version of a system
         image, or where the repository has images of another kind.
         """
@@ -182,7 +192,9 @@ class ImageStore:
             with suppress(NotFound, Unavailable):  # told below
                 await self.blob(needed)  # to hash it takes long, and whoever has the turn holds up all others
         async with self._turn:
-            digest = await asyncio.to_thread(self._put, repository, selector, named, content, manifest)
+            if fetched:
+                named = tuple(tag for tag in named if not self.by_hand(repository, tag))
+            digest = await asyncio.to_thread(self._put, repository, selector, named, content, manifest, fetched)
         shown = ", ".join(named or (selector,))
         _log.info("image stored by %s: %s, %s", who, repository, shown, extra={"action": "registry.stored"})
         return PutManifest(digest=digest, subject=manifest.subject, tags=named)
@@ -223,6 +235,14 @@ class ImageStore:
             return True
         return True
 
+    def by_hand(self, repository: str, tag: str) -> str:
+        """The digest of what a person pushed or loaded under a tag, empty where nobody did; a mirror does not change it."""
+        try:
+            link = self._repositories.resolve(repository, tag)
+        except (NotFound, Unavailable):
+            return ""
+        return "" if link.fetched else link.digest
+
     async def repositories(self) -> list[str]:
         """The names of all repositories, in order."""
         return await asyncio.to_thread(self._repositories.names)
@@ -236,8 +256,19 @@ class ImageStore:
             raise NotFound(f"no repository {repository} here")
         return list(tags)
 
+    def repository(self, name: str) -> str:
+        """The repository that a name in the OCI protocol means (`Reference.kept_as`): any spelling of it means the same one.
+
+        What is no name stays as it is, and is refused by whatever it is given to.
+        """
+        try:
+            named = parse_reference(name)
+        except Invalid:
+            return name
+        return name if named.tag or named.digest else self._repository(named)
+
     async def images(self) -> list[ImageLine]:
-        """All images, by name and tag."""
+        """All images, by name as a person types it, and tag."""
         async with self._turn:
             return await asyncio.to_thread(self._images)
 
@@ -268,7 +299,7 @@ class ImageStore:
         found = await self.manifest(repository, selector)
         separator = "@" if ":" in selector else ":"
         return ImageDescriptor(
-            reference=f"{repository}{separator}{selector}",
+            reference=f"{as_typed(repository)}{separator}{selector}",
             digest=found.digest,
             media_type=found.media_type,
             size=len(found.content),
@@ -322,8 +353,11 @@ class ImageStore:
         chosen = parse_reference(reference)
         pushed = f"{chosen.host}/{chosen.repository}"
         if chosen.host and is_repository(pushed) and self._repositories.links(pushed):
-            return pushed, chosen.selector  # so it was pushed here, and so it is listed
-        return chosen.repository if self._target.is_own(chosen.host) else chosen.kept_as, chosen.selector
+            return pushed, chosen.selector  # an earlier release kept this registry's own host so, and so it is listed
+        return self._repository(chosen), chosen.selector
+
+    def _repository(self, named: Reference) -> str:
+        return named.repository if self._target.is_own(named.host) else named.kept_as
 
     def _is_promised(self, digest: str) -> bool:
         try:
@@ -340,7 +374,15 @@ class ImageStore:
             return self._blobs.verified(digest).stat().st_size
         return None
 
-    def _put(self, repository: str, selector: str, tags: Sequence[str], content: bytes, manifest: Manifest) -> str:
+    def _put(
+        self,
+        repository: str,
+        selector: str,
+        tags: Sequence[str],
+        content: bytes,
+        manifest: Manifest,
+        fetched: bool,
+    ) -> str:
         nested(manifest.manifests, lambda listed: self._listed(repository, listed.digest))
         self._refuse_missing(manifest)
         if manifest.artifact_type == ARTIFACT_TYPE:
@@ -351,10 +393,11 @@ class ImageStore:
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector[:140]}")
         if self._would_mix(repository, manifest):
-            refuse_mixed(repository, manifest, self._named(repository))
+            refuse_mixed(as_typed(repository), manifest, self._named(repository))
         for tag in tags:
             self._refuse_other_bytes(repository, tag, digest)
-        link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
+        moment = self._clock().isoformat()
+        link = Link(digest=digest, media_type=manifest.media_type, pushed_at=moment, fetched=fetched)
         self._repositories.put(repository, link, tags, lambda files: self._blobs.add(content, algorithm, files))
         self._parsed.note(digest, manifest)
         self._kinds[repository].add(kind_of(manifest))
@@ -413,9 +456,12 @@ class ImageStore:
         for repository in self._repositories.names():
             for each, manifest in self._manifests(repository).items():
                 if digest == each or digest in manifest.digests:
-                    raise Conflict(f"{repository}@{each} needs this blob: delete the image, and it goes by itself")
+                    raise Conflict(
+                        f"{as_typed(repository)}@{each} needs this blob: delete the image, and it goes by itself"
+                    )
             if digest in self._repositories.links(repository):
-                raise Conflict(f"this blob is a manifest of {repository}: delete {repository}@{digest}")
+                named = as_typed(repository)
+                raise Conflict(f"this blob is a manifest of {named}: delete {named}@{digest}")
         self._blobs.remove(digest)
 
     def _kept_system(self, repository: str, tag: str) -> tuple[Link, Manifest] | None:
@@ -441,9 +487,10 @@ class ImageStore:
     def _named(self, repository: str) -> Sequence[tuple[str, Manifest]]:
         """What can be read of a repository's manifests, each with its name: by a tag where it has one."""
         tags = {link.digest: tag for tag, link in self._repositories.tags(repository).items()}
-        names = {digest: f"{repository}:{tag}" for digest, tag in tags.items()}
+        named = as_typed(repository)
+        names = {digest: f"{named}:{tag}" for digest, tag in tags.items()}
         found = self._manifests(repository).items()
-        return [(names.get(digest, f"{repository}@{digest}"), manifest) for digest, manifest in found]
+        return [(names.get(digest, f"{named}@{digest}"), manifest) for digest, manifest in found]
 
     def _refuse_mixed(self, archive: Archive) -> None:
         """Raise Conflict where a repository would have system images and container images."""
@@ -454,8 +501,9 @@ class ImageStore:
             others = kept[image.repository]
             for content, media_type in image.manifests:
                 manifest = parse_manifest(content, media_type)
-                refuse_mixed(image.repository, manifest, others)
-                others.append((f"{image.repository}:{image.tag}", manifest))
+                named = as_typed(image.repository)
+                refuse_mixed(named, manifest, others)
+                others.append((f"{named}:{image.tag}", manifest))
 
     def _adopt(self, archive: Archive) -> list[str]:
         self._refuse_mixed(archive)
@@ -465,7 +513,7 @@ class ImageStore:
             self._blobs.keep(staged)
         for image in archive.images:
             if image.digest in here:
-                self._repositories.tag(image.repository, image.tag, here[image.digest])
+                self._repositories.tag(image.repository, image.tag, replace(here[image.digest], fetched=False))
                 continue
             for content, media_type in image.manifests:
                 manifest = parse_manifest(content, media_type)
@@ -473,7 +521,7 @@ class ImageStore:
                 link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
                 self._repositories.link(image.repository, link)
             self._repositories.tag(image.repository, image.tag, link)
-        return [f"{image.repository}:{image.tag}" for image in archive.images]
+        return [f"{as_typed(image.repository)}:{image.tag}" for image in archive.images]
 
     def _same_disks(self, archive: Archive) -> Mapping[str, Link]:
         """By its digest in the archive, the version of a system image that is here with the same disk, and is left as it is.
@@ -516,7 +564,7 @@ class ImageStore:
                     looked_at[link.digest] = self._looked_at(link.digest, links, manifests, here)
                 size, problem = looked_at[link.digest]
                 line = ImageLine(
-                    name=repository,
+                    name=as_typed(repository),
                     tag=tag,
                     digest=link.digest,
                     size=size,
@@ -595,6 +643,28 @@ class ImageStore:
             pending.update(members)
 
 
+def _join_spellings(repositories: Repositories) -> None:
+    """Have each repository once, as `Reference.kept_as` has it: an earlier release kept every spelling that was pushed.
+
+    A tag of both means what it meant to templates; the other image stays without it.
+    """
+    for name in repositories.names():
+        kept = parse_reference(name).kept_as
+        if kept == name or not is_repository(kept):
+            continue
+        with suppress(Unavailable):  # something is in the way; the next start tries again
+            for link in repositories.links(name).values():
+                repositories.link(kept, link)
+            for tag, link in repositories.tags(name).items():
+                if tag not in repositories.tags(kept):
+                    repositories.tag(kept, tag, link)
+            for tag in (*repositories.tags(name), *repositories.damaged_tags(name)):
+                repositories.untag(name, tag)
+            for digest in repositories.links(name):
+                repositories.unlink(name, digest)
+            _log.info("images moved: %s to %s", name, kept, extra={"action": "registry.moved"})
+
+
 def _problem(digest: str, links: Collection[str], manifests: Mapping[str, Manifest], here: Collection[str]) -> str:
     """What is missing of an image, as far as it is known; `links` are the repository's manifests, `here` the blobs on the disk."""
     found = reachable(digest, manifests)
@@ -610,7 +680,7 @@ def _lost(repository: str, tag: str, now: datetime) -> ImageLine:
     problem = "the tag is damaged: push or load it again, or delete it"
     moment = now.isoformat()
     return ImageLine(
-        name=repository, tag=tag, digest="", size=0, pushed_at=moment, kind=Kind.CONTAINER, problem=problem
+        name=as_typed(repository), tag=tag, digest="", size=0, pushed_at=moment, kind=Kind.CONTAINER, problem=problem
     )
 
 

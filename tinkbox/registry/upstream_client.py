@@ -24,6 +24,7 @@ from tinkbox.model.image_mirrors import Mirror
 from tinkbox.model.json_text import read_json
 from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests import INDEXES, MANIFESTS, MAX_MANIFEST
+from tinkbox.registry.via import Via, via_header
 from tinkbox.trusted_authorities import trusted_authorities
 
 MAX_REDIRECTS: Final = 5
@@ -95,30 +96,29 @@ class UpstreamClient:
     ) -> None:
         await self._session.close()
 
-    async def manifest(self, repository: str, selector: str) -> Upstreamed:
-        """The manifest that a tag or digest picks in a repository."""
+    async def manifest(self, repository: str, selector: str, via: Via = ()) -> Upstreamed:
+        """The manifest that a tag or digest picks in a repository; `via` are the appliances that ask for it."""
         name = f"{self._prefix}{repository}"
-        accept = {"Accept": ", ".join((*MANIFESTS, *INDEXES))}
+        headers = {"Accept": ", ".join((*MANIFESTS, *INDEXES)), **via_header(via)}
         async with (
             self._within(DOCUMENT_SECONDS, f"manifest {name}, {selector}"),
-            self._answer(name, f"manifests/{selector}", accept) as answer,
+            self._answer(name, f"manifests/{selector}", headers) as answer,
         ):
             content = await _read(answer, MAX_MANIFEST, self.host)
-            headers = answer.headers
             return Upstreamed(
                 content=content,
-                media_type=headers.get("Content-Type", ""),
-                digest=headers.get("Docker-Content-Digest", ""),
+                media_type=answer.headers.get("Content-Type", ""),
+                digest=answer.headers.get("Docker-Content-Digest", ""),
             )
         raise AssertionError  # mypy: no context manager here suppresses
 
     @asynccontextmanager
-    async def blob(self, repository: str, digest: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A blob's bytes, which nobody has checked."""
+    async def blob(self, repository: str, digest: str, via: Via = ()) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A blob's bytes, which nobody has checked; `via` is as in `manifest`."""
         name = f"{self._prefix}{repository}"
         async with (
             self._within(BLOB_SECONDS, f"blob {digest}"),
-            self._answer(name, f"blobs/{digest}", {}) as answer,
+            self._answer(name, f"blobs/{digest}", via_header(via)) as answer,
         ):
             yield answer.content.iter_any()
 

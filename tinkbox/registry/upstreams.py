@@ -1,20 +1,21 @@
 """What the appliance lacks is fetched from the mirror of its host, when a machine asks for it: `HOST/PATH` (`Reference.kept_as`).
 
 Hosts without a mirror are never asked, and of a mirror only what a manifest of it lists.  However many ask, each manifest and
-each blob is fetched once.  What came is kept as if it had been pushed: blobs first, then the manifest, then the tag.  A manifest
-whose blobs are still to come is answered from memory, so that machines fetch blobs while they come.
+each blob is fetched once.  What came is kept: blobs first, then the manifest, then the tag, unless a person gave that to an image.
+A manifest whose blobs are still to come is answered from memory, so that machines fetch blobs while they come.
 """
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tinkbox.model.errors import Invalid, NotFound, Refusal, TooMany, Unavailable
+from tinkbox.model.errors import Full, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.image import official
 from tinkbox.model.image_mirrors import Mirror
 from tinkbox.registry.errors import UpstreamFailed
@@ -22,6 +23,7 @@ from tinkbox.registry.manifests import Descriptor, Manifest, parse_manifest
 from tinkbox.registry.storage import ImageStore, StoredManifest
 from tinkbox.registry.uploads import MAX_BLOB
 from tinkbox.registry.upstream_client import UpstreamClient
+from tinkbox.registry.via import MAX_HOPS, Via, new_hop
 
 # A tag is asked for again behind so many seconds; where that failed, sooner.
 ASKED_AGAIN: Final = 300.0
@@ -50,7 +52,7 @@ class _Arriving:
 class Upstreams:
     """All images, those that a mirror has to be asked for included.  `mirrors` are by host; `monotonic` is a steady clock in seconds.
 
-    `run` has to run for anything to be fetched.
+    `run` has to run for anything to be fetched.  `new_token` makes up the name by which other appliances tell this one.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class Upstreams:
         store: ImageStore,
         mirrors: Mapping[str, Mirror],
         monotonic: Callable[[], float],
+        new_token: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
+        self._name = new_hop(new_token())
         self._store = store
         self._monotonic = monotonic
         self._clients = {host: UpstreamClient(mirror, monotonic) for host, mirror in mirrors.items()}
@@ -83,11 +87,13 @@ class Upstreams:
         """Whether a mirror is asked for what a repository lacks."""
         return self._of(repository) is not None
 
-    def is_current(self, repository: str, selector: str) -> bool:
-        """Whether what is kept of a tag is what it means, as far as is known: no mirror has to be asked before."""
-        if ":" in selector or not self.is_mirrored(repository):
-            return True
-        return self._current.get((repository, selector), 0.0) > self._monotonic()
+    def digest(self, repository: str, selector: str) -> str:
+        """The digest of what a tag means, if no mirror has to be asked before; else empty, as where there is none."""
+        chosen = self._by_hand(repository, selector)
+        if chosen or not self._is_current(repository, selector):
+            return chosen
+        arriving = self._coming(repository, selector)
+        return arriving.stored.digest if arriving is not None else self._store.digest(repository, selector)
 
     def answering(self, repository: str, selector: str) -> str:
         """The repository whose image is given for a tag or digest: this one, or that of Docker's official image (`official`).
@@ -99,43 +105,64 @@ class Upstreams:
             return repository
         return other if self.is_mirrored(other) or self._store.has(other, selector) else repository
 
-    async def manifest(self, repository: str, selector: str, *, by_own_name: bool = False) -> StoredManifest:
+    async def manifest(
+        self, repository: str, selector: str, *, by_own_name: bool = False, via: Via = ()
+    ) -> StoredManifest:
         """The manifest that a tag or digest picks; raises as `ImageStore.manifest`, and UpstreamFailed.
 
-        `by_own_name`: of this repository alone, and not of the one that answers for it.
+        `by_own_name`: of this repository alone, and not of the one that answers for it.  `via` are the appliances that ask
+        through one another: what comes back to one of them is not fetched again.
         """
         other = repository if by_own_name else self.answering(repository, selector)
         if other == repository:
-            return await self._manifest(repository, selector)
+            return await self._manifest(repository, selector, via)
         try:
-            return await self._manifest(other, selector)
+            return await self._manifest(other, selector, via)
         except (NotFound, UpstreamFailed) as error:
             told = (
                 f"no image {repository}{'@' if ':' in selector else ':'}{selector} here, and none for it at Docker Hub"
             )
             raise type(error)(f"{told}: {error}") from None
 
-    async def _manifest(self, repository: str, selector: str) -> StoredManifest:
+    def _is_current(self, repository: str, selector: str) -> bool:
+        """Whether what is kept of a tag is what it means, as far as is known."""
+        if ":" in selector or not self.is_mirrored(repository):
+            return True
+        return self._current.get((repository, selector), 0.0) > self._monotonic()
+
+    def _ends(self, via: Via) -> bool:
+        """Whether a question that came through these appliances is answered with what is here alone."""
+        return self._name in via or len(via) >= MAX_HOPS
+
+    def _by_hand(self, repository: str, selector: str) -> str:
+        """The digest of what a person put here under a tag, empty where nobody did."""
+        return "" if ":" in selector else self._store.by_hand(repository, selector)
+
+    async def _manifest(self, repository: str, selector: str, via: Via) -> StoredManifest:
         client = self._of(repository)
-        if client is None:
+        if client is None or self._ends(via):
             return await self._store.manifest(repository, selector)
-        if self.is_current(repository, selector):
+        # Of what a person put here, a mirror fills only what is lacking.
+        selector = self._by_hand(repository, selector) or selector
+        if self._is_current(repository, selector):
             arriving = self._coming(repository, selector)
             if arriving is not None:
                 self._keep(client, arriving)
                 return arriving.stored
             if await self._store.is_whole(repository, selector):
                 return await self._store.manifest(repository, selector)
-        return await self._once(("manifest", repository, selector), lambda: self._fetch(client, repository, selector))
+        # Those who ask for one another wait for themselves, unless each question has an answer of its own.
+        key = ("manifest", repository, selector, *via)
+        return await self._once(key, lambda: self._fetch(client, repository, selector, via))
 
-    async def blob(self, repository: str, digest: str) -> Path:
-        """A blob's file; raises as `ImageStore.blob`, and UpstreamFailed."""
+    async def blob(self, repository: str, digest: str, via: Via = ()) -> Path:
+        """A blob's file; raises as `ImageStore.blob`, and UpstreamFailed.  `via` is as in `manifest`."""
         try:
             return await self._store.blob(digest)
         except (NotFound, Unavailable):
             repository = official(repository) or repository
             client, listed = self._of(repository), self._listed(repository, digest)
-            if client is None or listed is None:
+            if client is None or listed is None or self._ends(via):
                 raise
         await self._once(("blob", digest), lambda: self._fetch_blob(client, repository, listed))
         return await self._store.blob(digest)
@@ -162,10 +189,10 @@ class Upstreams:
                         return blob
         return None
 
-    async def _fetch(self, client: UpstreamClient, repository: str, selector: str) -> StoredManifest:
+    async def _fetch(self, client: UpstreamClient, repository: str, selector: str, via: Via) -> StoredManifest:
         """The manifest as its mirror has it now, or, where that cannot be asked for a tag, as it is kept."""
         try:
-            stored, manifest = await self._asked(client, repository, selector)
+            stored, manifest = await self._asked(client, repository, selector, via)
         except (NotFound, UpstreamFailed) as error:
             if ":" in selector or not await self._store.is_whole(repository, selector):
                 raise
@@ -186,10 +213,12 @@ class Upstreams:
             self._note_current(repository, selector, ASKED_AGAIN)
         return stored
 
-    async def _asked(self, client: UpstreamClient, repository: str, selector: str) -> tuple[StoredManifest, Manifest]:
+    async def _asked(
+        self, client: UpstreamClient, repository: str, selector: str, via: Via
+    ) -> tuple[StoredManifest, Manifest]:
         """What the mirror answers, checked."""
         _log.info("asking %s for %s, %s", client.host, repository, selector, extra={"action": "registry.upstream"})
-        got = await client.manifest(repository.partition("/")[2], selector)
+        got = await client.manifest(repository.partition("/")[2], selector, (*via, self._name))
         told = selector if ":" in selector else got.digest
         algorithm = "sha512" if told.startswith("sha512:") else "sha256"
         digest = f"{algorithm}:{hashlib.new(algorithm, got.content).hexdigest()}"
@@ -244,18 +273,26 @@ class Upstreams:
         del self._arriving[repository, digest]
 
     async def _put(self, client: UpstreamClient, repository: str, stored: StoredManifest, tags: set[str]) -> None:
-        await self._store.put_manifest(
-            repository, stored.digest, stored.content, stored.media_type, sorted(tags), who=f"the mirror {client.host}"
-        )
+        with _taken_in(client, repository):
+            await self._store.put_manifest(
+                repository,
+                stored.digest,
+                stored.content,
+                stored.media_type,
+                sorted(tags),
+                who=f"the mirror {client.host}",
+                fetched=True,
+            )
 
     async def _fetch_blob(self, client: UpstreamClient, repository: str, listed: Descriptor) -> None:
         if listed.size > MAX_BLOB:
             raise UpstreamFailed(f"{repository} lists a blob of {listed.size} bytes: at most {MAX_BLOB} are fetched")
         async with self._room:
             _log.info("fetching %s from %s", listed.digest, client.host, extra={"action": "registry.upstream"})
-            async with client.blob(repository.partition("/")[2], listed.digest) as chunks:
+            async with client.blob(repository.partition("/")[2], listed.digest, (self._name,)) as chunks:
                 try:
-                    await self._store.take_in(listed.digest, listed.size, chunks)
+                    with _taken_in(client, repository):
+                        await self._store.take_in(listed.digest, listed.size, chunks)
                 except Invalid as error:
                     raise UpstreamFailed(f"{client.host} sent another blob for {repository}: {error}") from None
 
@@ -299,3 +336,12 @@ class Upstreams:
         finally:
             del self._flights[key]
             flight.set_result(outcome)
+
+
+@contextmanager
+def _taken_in(client: UpstreamClient, repository: str) -> Iterator[None]:
+    """Raise UpstreamFailed where there is no room: Full is told to those who push."""
+    try:
+        yield
+    except Full as error:
+        raise UpstreamFailed(f"no room for what {client.host} has of {repository}: {error}") from None

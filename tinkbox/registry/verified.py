@@ -7,6 +7,7 @@ hashed is hashed once, however many ask meanwhile, and in threads that nothing e
 import errno
 import hashlib
 import os
+import stat
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -57,8 +58,11 @@ class Verified:
         self._journal.rewrite()
 
     def holds(self, digest: str, path: Path) -> bool:
-        """Whether the file need not be hashed; raises FileNotFoundError."""
-        identity = _identity(path.stat())
+        """Whether the file need not be hashed; raises FileNotFoundError, also for a link."""
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            raise FileNotFoundError(errno.ENOENT, "a link, which is not followed", str(path))
+        identity = _identity(status)
         known = self._known.get(digest)
         if known is None or known[0] != identity:
             return False

@@ -33,7 +33,7 @@ from tinkbox.runtime import (
 from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
-from tinkbox.runtime.engine_messages import meaning, overlaps
+from tinkbox.runtime.engine_messages import REMOVED, meaning, overlaps
 from tinkbox.runtime.hosting import Look, Network
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
@@ -152,7 +152,7 @@ class DockerRuntime:
             raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
         code = int(state["ExitCode"])
         if code == _KILLED and state.get("Status") in _REMOVED:
-            raise ContainerFailed(Reason.CONTAINER_LOST, "its container was removed while it ran")
+            raise ContainerFailed(Reason.CONTAINER_LOST, REMOVED)
         return Ended(
             exit_code=code, out_of_memory=await self._for_lack_of_memory(container_id, code, state["OOMKilled"])
         )

@@ -11,6 +11,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
+REMOVED = "its container was removed while it ran"
 _GONE = 404
 _PULL, _CREATE, _START, _EXEC, _LOST, _ANY = (
     Reason.IMAGE_PULL_FAILED,
@@ -87,7 +88,8 @@ _ROWS = (
         (_START,), Reason.NOT_PRIVILEGED, r"unable to apply caps|unable to apply capabilities",
         "this host cannot give a container all privileges",
     ),
-    _row((_START, _LOST), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
+    _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
+    _row((_LOST,), Reason.CONTAINER_LOST, r"no such container", REMOVED),
     _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
         (_CREATE, _START), Reason.MOUNT_FAILED,

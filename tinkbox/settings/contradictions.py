@@ -7,6 +7,7 @@ What is about one section alone stands with that section.
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address
 from typing import Final
+from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Problem
 from tinkbox.model.leases import Subnet
@@ -62,6 +63,10 @@ def on_networks(settings: Settings, own: Sequence[IPv4Address], subnets: Sequenc
         if port == settings.operator.listen.port and _reached(settings.operator.listen, own):
             text = f"{settings.operator.listen} is what {key} takes already: choose another port for one of the two"
             yield Problem(key="operator.listen", text=text)
+    for host, mirror in settings.registry.asked.items():
+        if _leads_to(mirror.url, own, settings.node.http_port):
+            text = f"{mirror.url} is this appliance, which has nothing to fetch from itself: name another registry for {host}"
+            yield Problem(key="registry.mirrors", text=text)
     for subnet in subnets:
         if not _lends(subnet, own):
             text = (
@@ -184,6 +189,12 @@ def _ports(settings: Settings) -> Iterator[Problem]:
 
 def _reached(listen: Endpoint, own: Sequence[IPv4Address]) -> bool:
     return listen.host in ("0.0.0.0", *map(str, own))  # noqa: S104 - nothing is bound here
+
+
+def _leads_to(url: str, own: Sequence[IPv4Address], port: int) -> bool:
+    """Whether a URL is the node door's, which speaks HTTP; names are not resolved."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname in [*map(str, own)] and (parts.port or 80) == port
 
 
 def _lends(subnet: Subnet, own: Sequence[IPv4Address]) -> bool:

@@ -1,6 +1,7 @@
 """`/v1/apply`, `/v1/export` and `/v1/workflows/plan` at the operator door."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import aiohttp
@@ -10,6 +11,9 @@ from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, mac
 from tests.integration.engine.applying.documents import flow, machine, site, template
 from tinkbox.api.routes import apply
+from tinkbox.door import answers
+from tinkbox.engine.applying.exporting import Exported
+from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.templates import rendering
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.rendering import Data
@@ -17,6 +21,7 @@ from tinkbox.engine.turns import Turn
 from tinkbox.model.applying import MAX_FILES
 from tinkbox.model.declaration import RETIRED_ANNOTATION
 from tinkbox.model.errors import Problem
+from tinkbox.model.limits import ANSWER_BYTES
 
 
 def asked(*texts: str, **how: object) -> dict[str, object]:
@@ -152,6 +157,29 @@ async def test_an_unknown_filter_of_an_export_is_refused(door: Door) -> None:
     assert (await door.ask("GET", "/v1/export?kind=hardware"))[0] == 422
     assert (await door.ask("GET", "/v1/export?what=nodes"))[0] == 422
     assert (await door.ask("GET", "/v1/export?what=hardware/nope"))[0] == 404
+
+
+async def test_an_export_that_no_answer_has_room_for_is_refused_before_all_of_it_is_made(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await door.done("POST", "/v1/apply", asked(*map(machine, range(1, 9)), template("hello", HELLO)))
+    made = list[str]()
+    document = apply._document
+
+    def noted(exported: Exported, manifest: Manifest) -> apply.ExportedDocument:
+        made.append(exported.name)
+        return document(exported, manifest)
+
+    monkeypatch.setattr(apply, "_document", noted)
+    monkeypatch.setattr(answers, "ANSWER_BYTES", replace(ANSWER_BYTES, each=1024))
+    status, problem = await door.ask("GET", "/v1/export")
+    assert status == 413
+    assert problem["detail"] == (
+        "this is more than one answer may have, 1KiB (limits.answer_bytes in tinkbox.yaml): export one kind at a time "
+        "(`tinkbox export hardware`), or what has a label (`tinkbox export hardware -l rack=r1`)"
+    )
+    assert 1 < len(made) < 8
+    assert len((await door.done("GET", "/v1/export?what=template"))["items"]) == 1
 
 
 async def test_who_may_only_look_applies_nothing(door: Door) -> None:

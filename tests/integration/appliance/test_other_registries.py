@@ -149,7 +149,9 @@ def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: 
     with ExitStack() as stack:
         site = _site(stack, network, tmp_path, MIRRORS.replace("{mirrors", "{offline: true, mirrors"))
         archive = tmp_path / "alpine.tar"
-        archive.write_bytes(tar(docker_archive(["docker.io/library/alpine:3"], [LAYER]).items()))
+        archive.write_bytes(
+            tar(docker_archive(["docker.io/library/alpine:3", "lab.example:5000/w:3"], [LAYER]).items())
+        )
         site.appliance.command("image", "load", archive)
         site.machines.run("ip", "address", "add", "172.30.0.101/24", "dev", "eth0")
         (digest,) = site.pull("docker.io/library/alpine", "3", 1)
@@ -157,6 +159,9 @@ def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: 
         assert (site.plan("alpine")["digest"], site.plan("alpine")["notes"]) == (digest, [])
         site.appliance.command("template", "create", "--file", site.template("short", "alpine:3"))
         assert (site.plan("short")["digest"], site.plan("short")["notes"]) == (digest, [])
+        for name, image in (("typed", "lab.example:5000/w:3"), ("kept", "lab.example_5000/w:3")):
+            site.appliance.command("template", "create", "--file", site.template(name, image))
+            assert (site.plan(name)["digest"], site.plan(name)["notes"]) == (digest, [])
         site.appliance.command("template", "create", "--file", site.template("wipe", "quay.io/tools/wipe:v1"))
         assert (site.plan("wipe")["digest"], site.plan("wipe")["elsewhere"]) == ("", False)
         devices = json.dumps({"device_1": mac(1)})

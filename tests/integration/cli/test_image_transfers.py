@@ -26,6 +26,7 @@ from tests.integration.registry.serving import (
     tar,
 )
 from tinkbox.client.operator.images import Images
+from tinkbox.client.refusals import Unanswered
 from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 Tinkbox = Callable[..., Ended]
@@ -296,6 +297,18 @@ def test_copy_tells_what_is_wrong_with_the_other_appliance(
     assert here("image", "copy", "none:v1", *to_other).status == 1
 
 
+def test_copy_tells_that_the_other_appliance_is_full(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    full = configure(tmp_path)
+    with full.path.open("a") as more:
+        more.write("images: {most: 1KiB}\n")
+    url = f"http://127.0.0.1:{full.operator_port}"
+    with serving(full):
+        done = here("image", "copy", "one:v1", "--to", url, "--token-file", full.data / "operator.token")
+    assert done.status == 1
+    assert f"{url}, the other appliance, has no room for one:v1: the registry holds" in done.err, done
+
+
 def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
     appliance: Configuration, here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path
 ) -> None:
@@ -313,6 +326,33 @@ def export_all(here: Tinkbox, archive: Path, folder: Path) -> None:
     done = here("image", "export", "--all", folder)
     told = "Exported Image:  one:v1\nExported Image:  quay.io/tools/two:v2\n"
     assert (done.status, done.out, done.err) == (0, told, "")
+
+
+def test_an_image_of_a_registry_with_a_port_is_carried_as_it_is_listed(
+    here: Tinkbox, there: Tinkbox, tmp_path: Path
+) -> None:
+    """By both spellings of its name: that of its registry, and that of a path in the appliance's."""
+    name, kept = "lab.example:5000/w:v1", "lab.example_5000/w:v1"
+    path = write(tmp_path / "x.tar", tar(docker_archive([name], [OWN]).items()))
+    assert here("image", "load", path).out == f"Loaded Image:  {name}\n"
+    assert here("image", "list", "-o", "name").out == f"{name}\n"
+    for number, each in enumerate((name, kept)):
+        saved = here("image", "save", each, "-o", tmp_path / f"{number}.tar")
+        assert (saved.status, saved.out) == (0, f"Saved Image:  {name}\n"), saved
+        copied = here("image", "copy", each, f"copied:v{number}")
+        assert (copied.status, copied.out) == (0, f"Copied Image:  copied:v{number}\n"), copied
+        exported = here("image", "export", each, tmp_path / f"disk{number}")
+        assert (exported.status, exported.out) == (0, f"Exported Image:  {name}\n"), exported
+        assert there("image", "load", tmp_path / f"{number}.tar").out == f"Loaded Image:  {name}\n"
+        assert name in names(there)
+        deleted = there("image", "delete", "--yes", each)
+        assert deleted.status == 0, deleted
+        assert there("image", "load", tmp_path / f"disk{number}").out == f"Loaded Image:  {name}\n"
+        there("image", "delete", "--yes", name)
+    exported = here("image", "export", "--all", tmp_path / "all")
+    assert (exported.status, f"Exported Image:  {name}\n" in exported.out) == (0, True), exported
+    gone = there("image", "delete", "--yes", kept)
+    assert (gone.status, f"no image {name} here" in gone.err) == (1, True), gone
 
 
 def inodes(folder: Path) -> dict[str, int]:
@@ -400,6 +440,101 @@ def test_an_export_leaves_other_folders_alone(here: Tinkbox, archive: Path, tmp_
     assert here("image", "export", tmp_path / "new").status == 2
     assert here("image", "export", "--all", "one:v1", tmp_path / "new").status == 2
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"manifests": [', b"[]"])
+def test_an_export_makes_a_damaged_index_anew(here: Tinkbox, archive: Path, tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    blobs = inodes(folder)
+    index = write(folder / "index.json", content)
+    refused = here("image", "load", folder)
+    assert (refused.status, refused.err.startswith(f"tinkbox: {index} is damaged (")) == (1, True), refused
+    again = here("image", "export", "--all", folder)
+    assert (again.status, again.out.count("Exported Image:")) == (0, 2), again
+    assert again.err.startswith(f"tinkbox: {index} was damaged, and is index.json.damaged now: ")
+    assert (folder / "index.json.damaged").read_bytes() == content
+    assert inodes(folder) == blobs
+    loaded = here("image", "load", folder)
+    assert (loaded.status, loaded.out.count("Loaded Image:")) == (0, 2), loaded
+    assert here("image", "export", "--all", folder).err == ""
+
+
+@pytest.mark.parametrize("in_a_folder", [True, False])
+def test_a_layout_with_a_tag_alone_names_no_image(here: Tinkbox, tmp_path: Path, in_a_folder: bool) -> None:
+    path = write(tmp_path / "skopeo.tar", index_layout("v1", "amd64"))
+    if in_a_folder:
+        with tarfile.open(path) as packed:
+            packed.extractall(path := tmp_path / "skopeo")
+    refused = here("image", "load", path)
+    assert refused.status == 1
+    assert "names no image, only the tag v1: load it with `--name NAME`" in refused.err
+    assert here("image", "load", "--name", "tools/skd", path).out == "Loaded Image:  tools/skd:v1\n"
+    assert here("image", "load", "--name", "tools/skd:v2", path).out == "Loaded Image:  tools/skd:v2\n"
+
+
+def test_an_export_of_a_name_of_one_part_keeps_it(here: Tinkbox, tmp_path: Path) -> None:
+    assert here("image", "load", write(tmp_path / "a.tar", index_layout("alpine:3", "amd64"))).status == 0
+    assert here("image", "export", "alpine:3", tmp_path / "images").status == 0
+    assert here("image", "load", tmp_path / "images").out == "Loaded Image:  alpine:3\n"
+
+
+def test_nothing_is_made_where_there_is_nothing_to_export(here: Tinkbox, tmp_path: Path) -> None:
+    for keys in (["nothere:1"], ["nothere:1", "nothere:2"]):
+        refused = here("image", "export", *keys, tmp_path / "deep" / "new")
+        assert (refused.status, "no image nothere:1 here" in refused.err) == (1, True), refused
+    done = here("image", "export", "--all", tmp_path / "deep" / "new")
+    assert (done.status, done.err) == (0, "tinkbox: no image has a tag: nothing is exported\n")
+    assert not (tmp_path / "deep").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive at all"])
+def test_an_archive_that_cannot_be_read_is_told_with_its_name(here: Tinkbox, tmp_path: Path, content: bytes) -> None:
+    path = write(tmp_path / "x.tar", content)
+    refused = here("image", "load", path)
+    assert (refused.status, refused.err.startswith(f"tinkbox: {path}: the image archive is ")) == (1, True), refused
+
+
+def test_a_folder_that_lacks_a_blob_is_told_with_one_way_out(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    for each in ("one:v1", "quay.io/tools/two:v2"):
+        assert here("image", "delete", "--yes", each).status == 0
+    mine = layer({"never": b"here"})
+    more = write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))
+    assert here("image", "load", more).status == 0
+    assert here("image", "export", "a:v1", folder).status == 0
+    assert here("image", "delete", "--yes", "a:v1").status == 0
+    assert here("image", "gc").status == 0
+    name = f"blobs/sha256/{digest_of(mine)[7:]}"
+    (folder / name).unlink()
+    refused = here("image", "load", folder)
+    assert (refused.status, refused.err) == (1, f"tinkbox: {folder} lacks {name}: export it again\n")
+
+
+def test_a_load_whose_appliance_goes_away_ends_as_one_that_cannot_reach_it(
+    here: Tinkbox, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dying(*_: object) -> list[str]:
+        raise Unanswered("the appliance did not answer POST /v1/images (reset)", "look first")
+
+    monkeypatch.setattr(Images, "load", dying)
+    ended = here("image", "load", archive)
+    assert (ended.status, ended.err) == (
+        3,
+        f"tinkbox: the appliance did not answer POST /v1/images (reset): when the appliance runs again, load {archive} again\n",
+    )
+
+
+def test_an_export_that_ends_before_its_images_are_known_tells_no_number(
+    here: Tinkbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(_: Images) -> list[dict[str, object]]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Images, "all", interrupted)
+    ended = here("image", "export", "--all", tmp_path / "new")
+    assert (ended.status, "0 of 0" in ended.err) == (130, False), ended
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")

@@ -16,7 +16,7 @@ name: t
 tasks:
   - name: t
     worker: "{{ device_1 }}"
-    actions: [{name: a, image: x, environment: {A: "EXPRESSION"}}]
+    actions: [{name: a, image: quay.io/x, environment: {A: "EXPRESSION"}}]
 """
 
 

@@ -191,6 +191,19 @@ def test_a_link_to_nothing_in_the_data_folder_is_refused_in_one_line(tmp_path: P
     assert f"{configuration.data / name} is a link to" in failed.err
 
 
+@pytest.mark.parametrize("name", ["registry/repositories/stray", "registry/blobs/stray", "registry/blobs/sha256/stray"])
+def test_a_stray_link_in_the_registry_keeps_nothing_from_starting(tmp_path: Path, name: str) -> None:
+    configuration = configure(tmp_path)
+    (configuration.data / name).parent.mkdir(parents=True, mode=0o700)
+    (configuration.data / name).symlink_to("/etc/hostname")
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert "is a link to" not in checked.out + checked.err, checked
+    with serving(configuration):
+        listed = run_here("--data", str(configuration.data), "image", "list")
+        assert listed.status == 0, listed
+    assert (configuration.data / name).is_symlink()
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [("registry", Path.touch), ("people", Path.touch), ("lock", Path.mkdir), ("operator.sock", Path.mkdir)],

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import socket
 import tarfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -73,6 +74,7 @@ class Registry:
     clock: Clock
     http: ClientSession
     operator: ClientSession
+    upstreams: Upstreams
 
     async def push_blob(self, content: bytes, repository: str = "hello") -> str:
         digest = digest_of(content)
@@ -125,8 +127,9 @@ async def serving(
     mirrors: Mapping[str, Mirror] = MappingProxyType({}),
     middlewares: Sequence[Middleware] = (),
     room: Room | None = None,
+    port: int = 0,
 ) -> AsyncIterator[Registry]:
-    """`middlewares` see each request first.  What `mirrors` have is fetched."""
+    """`middlewares` see each request first.  What `mirrors` have is fetched.  `port` 0: any."""
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), room)
     app = web.Application(middlewares=[*middlewares, refusals_become_problems])
@@ -135,7 +138,7 @@ async def serving(
     app.add_routes(routes(store, upstreams, Pushers(PEOPLE, tokens), RefusedTokens()))
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", port)
     await site.start()
     host = f"127.0.0.1:{runner.addresses[0][1]}"
     try:
@@ -145,12 +148,18 @@ async def serving(
             asyncio.TaskGroup() as group,
         ):
             fetching = group.create_task(upstreams.run())
-            yield Registry(root=root, host=host, store=store, clock=clock, http=http, operator=operator)
+            yield Registry(root, host, store, clock, http, operator, upstreams)
             fetching.cancel()
     finally:
         await runner.cleanup()
         for upload in list(store.uploads._uploads.values()):
             store.uploads.end(upload)
+
+
+def free_port() -> int:
+    """A TCP port of loopback that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
 
 
 async def run(*command: str | Path) -> tuple[int, str]:

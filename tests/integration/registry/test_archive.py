@@ -234,7 +234,8 @@ async def test_an_image_is_found_by_every_spelling_of_its_name(registry: Registr
     for name, kept in (
         ("docker.io/library/x:v1", "docker.io/library/x:v1"),
         ("index.docker.io/x:v1", "docker.io/library/x:v1"),
-        ("lab.example:5000/x:v1", "lab.example_5000/x:v1"),
+        ("lab.example:5000/x:v1", "lab.example:5000/x:v1"),
+        ("lab.example_5000/x:v1", "lab.example:5000/x:v1"),
     ):
         assert (await registry.store.described(name))["reference"] == kept
     await registry.push_image("docker.io/alpine", "v1")

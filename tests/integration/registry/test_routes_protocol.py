@@ -703,7 +703,7 @@ async def test_a_disk_that_runs_full_is_said_and_leaves_nothing(tmp_path: Path) 
     try:
         async with serving(small / "registry") as registry:
             answer = await registry.operator.post(f"/v2/x/blobs/uploads/?digest={DIGEST}", data=io.BytesIO(CONTENT))
-            assert answer.status == 503
+            assert answer.status == 403
             assert "disk is full" in (await answer.json())["errors"][0]["message"]
             assert (registry.blobs(), registry.leftovers()) == (set(), [])
             await registry.push_image()  # what still fits is still taken
@@ -756,3 +756,29 @@ async def test_a_kill_in_the_middle_of_an_upload_keeps_what_was_acknowledged_and
         assert registry.blobs() == {digest_of(acknowledged)}
         assert registry.leftovers() == []
         await registry.push_blob(CONTENT)
+
+
+async def test_every_spelling_of_a_name_in_a_path_means_one_repository(registry: Registry) -> None:
+    digest = await registry.push_image("docker.io/alpine", "v1")
+    assert await registry.store.repositories() == ["docker.io/library/alpine"]
+    assert registry.store.digest("docker.io/library/alpine", "v1") == digest
+    for name in ("docker.io/alpine", "docker.io/library/alpine", "index.docker.io/alpine"):
+        answer = await registry.http.get(f"/v2/{name}/manifests/v1")
+        assert (answer.status, answer.headers["Docker-Content-Digest"]) == (200, digest)
+        answer = await registry.http.get(f"/v2/{name}/tags/list", headers=ANYBODY)
+        assert await answer.json() == {"name": name, "tags": ["v1"]}
+    await registry.push_blob(b"{}")
+    body = json.dumps(
+        {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": descriptor(b"{}", "application/vnd.oci.empty.v1+json"),
+            "layers": [],
+            "subject": {"mediaType": MANIFEST, "digest": digest, "size": 1},
+        }
+    ).encode()
+    assert (await registry.put_manifest("docker.io/alpine", "signed", body, MANIFEST)).status == 201
+    answer = await registry.http.get(f"/v2/docker.io/alpine/referrers/{digest}", headers=ANYBODY)
+    assert len((await answer.json(content_type=INDEX))["manifests"]) == 1
+    assert (await registry.operator.delete("/v2/docker.io/alpine/manifests/v1")).status == 202
+    assert registry.store.digest("docker.io/library/alpine", "v1") == ""

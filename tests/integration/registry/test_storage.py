@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -470,3 +471,31 @@ async def test_an_image_that_is_pushed_again_is_as_old_as_its_newest_tag(registr
     assert link.stat().st_ino == written
     async with serving(registry.root, registry.clock) as again:
         assert await again.store.images() == await registry.store.images()
+
+
+async def test_spellings_that_an_earlier_release_kept_apart_become_one(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        new = await registry.push_image("docker.io/library/alpine", "both", "new")
+        old = await registry.push_image("other", "both", "old")
+        assert (await registry.operator.get("/v2/other/manifests/both")).status == 200
+        body = (await registry.store.manifest("other", old)).content
+        assert (await registry.put_manifest("other", "old", body)).status == 201
+    (tmp_path / "repositories" / "other").rename(tmp_path / "repositories" / "docker.io" / "alpine")
+    for _ in range(2):  # the second start finds it done
+        async with serving(tmp_path) as registry:
+            assert await registry.store.repositories() == ["docker.io/library/alpine"]
+            assert registry.store.digest("docker.io/library/alpine", "both") == new
+            assert registry.store.digest("docker.io/library/alpine", "old") == old
+            assert (await registry.http.get("/v2/docker.io/alpine/manifests/old")).status == 200
+    assert not (tmp_path / "repositories" / "docker.io" / "alpine").exists()
+
+
+async def test_needs_and_refusals_name_an_image_as_a_person_types_it(registry: Registry) -> None:
+    digest = await registry.push_image("lab.example_5000/w", "v1")
+    store = registry.store
+    needing(registry, [need(digest, "lab.example:5000/w:v1", "1")])
+    with pytest.raises(Conflict, match=r"need.* lab\.example:5000/w "):
+        await store.delete("lab.example_5000/w:v1", who="anna")
+    with pytest.raises(NotFound, match=r"no image lab\.example:5000/w:v2 here"):
+        await store.delete("lab.example_5000/w:v2", who="anna")
+    assert [each["name"] for each in await store.images()] == ["lab.example:5000/w"]

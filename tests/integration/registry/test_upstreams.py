@@ -19,14 +19,18 @@ from tests.integration.registry.serving import (
     configuration,
     descriptor,
     digest_of,
+    free_port,
     layer,
     manifest,
     serving,
     until,
 )
 from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.room import Room
+from tinkbox.registry.storage import ImageStore
+from tinkbox.registry.via import MAX_HOPS, new_hop, via_header
 
 MACHINES = 100
 REPOSITORY = "quay.io/tools/wipe"
@@ -197,6 +201,143 @@ async def test_a_tag_that_moved_is_seen_after_some_minutes(tmp_path: Path) -> No
         await until(lambda: store.digest(REPOSITORY, "v1") != first)
         assert await lab.pull(first) == first
         assert lab.asked[f"tools/wipe/blobs/{digest_of(LAYER)}"] == 1
+
+
+async def test_what_a_person_pushed_under_a_mirrored_tag_stays_until_it_is_deleted(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        theirs = await lab.pull()
+        await lab.kept()
+        digest = await lab.here.push_image(REPOSITORY, "v1")
+        lab.clock.advance(minutes=6)
+        assert await lab.pull() == digest != theirs
+        assert lab.asked["tools/wipe/manifests/v1"] == 1
+        await lab.here.store.delete(f"{REPOSITORY}:v1", who="anna")
+        assert await lab.pull() == theirs
+
+
+async def test_what_a_person_put_and_what_a_mirror_brought_are_told_apart_over_a_restart(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        await lab.pull()
+        await lab.kept()
+        digest = await lab.here.push_image(REPOSITORY, "v2")
+        here = ImageStore(lab.here.root, lab.clock, Limits(DECLARED, lambda: 0.0))
+        assert (here.by_hand(REPOSITORY, "v1"), here.by_hand(REPOSITORY, "v2")) == ("", digest)
+
+
+async def test_an_image_that_comes_after_a_person_pushed_its_tag_leaves_the_tag(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        slow = asyncio.Event()
+
+        async def late(request: web.Request) -> web.StreamResponse:
+            await slow.wait()
+            return web.Response(body=LAYER)
+
+        await _only_blobs(lab, late)
+        assert (await lab.get("manifests/v1")).status == 200
+        digest = await lab.here.push_image(REPOSITORY, "v1")
+        slow.set()
+        theirs, store = digest_of(manifest(CONFIG, [LAYER])), lab.here.store
+        await until(lambda: store.digest(REPOSITORY, theirs) != "")
+        assert store.digest(REPOSITORY, "v1") == digest
+        assert await lab.pull() == digest
+
+
+async def test_a_mirror_fills_what_is_lacking_of_an_image_that_a_person_pushed(tmp_path: Path) -> None:
+    body = manifest(CONFIG, [LAYER])
+    async with serving(tmp_path / "here") as here:
+        for each in (LAYER, CONFIG):
+            await here.push_blob(each)
+        await here.put_manifest(REPOSITORY, "v1", body)
+        here.blob_path(digest_of(LAYER)).unlink()
+    async with site(tmp_path) as lab:
+        other = configuration([]) + b"\n"
+        await lab.upstream.push_blob(other)
+        await lab.upstream.put_manifest("tools/wipe", "v1", manifest(other, []))
+        assert await lab.pull() == digest_of(body)
+
+
+async def test_the_digest_of_a_tag_is_known_where_no_mirror_has_to_be_asked(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        upstreams = lab.here.upstreams
+        assert upstreams.digest(REPOSITORY, "v1") == ""
+        own = await lab.here.push_image(REPOSITORY, "v2")
+        assert upstreams.digest(REPOSITORY, "v2") == own
+        theirs = await lab.pull()
+        await lab.kept()
+        assert upstreams.digest(REPOSITORY, "v1") == theirs
+        lab.clock.advance(minutes=6)
+        assert (upstreams.digest(REPOSITORY, "v1"), upstreams.digest(REPOSITORY, "v2")) == ("", own)
+
+
+async def test_the_digest_of_a_tag_that_moved_is_the_new_one_while_its_image_comes(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        first = await lab.pull()
+        await lab.kept()
+        newer = layer({"newer": b"1"})
+        content = manifest(configuration([newer]), [newer])
+        hold = asyncio.Event()
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            if "manifests" in request.path:
+                return web.Response(body=content, content_type=DOCKER_MANIFEST)
+            await hold.wait()
+            return web.Response(status=404)
+
+        lab.instead = answer
+        lab.clock.advance(minutes=6)
+        assert (await lab.get("manifests/v1")).status == 200
+        assert lab.here.upstreams.digest(REPOSITORY, "v1") == digest_of(content) != first
+        hold.set()
+
+
+async def test_appliances_that_name_one_another_as_mirrors_answer_at_once(tmp_path: Path) -> None:
+    ports = free_port(), free_port()
+    first, second = ({"quay.io": Mirror(url=f"http://127.0.0.1:{port}/quay.io")} for port in ports)
+    async with (
+        serving(tmp_path / "first", mirrors=second, port=ports[0]) as one,
+        serving(tmp_path / "second", mirrors=first, port=ports[1]) as other,
+        asyncio.timeout(20),  # less than a mirror may be silent
+        asyncio.TaskGroup() as group,
+    ):
+        pulls = [
+            group.create_task(_status_of(each, f"/v2/{REPOSITORY}/manifests/v1")) for each in (one, other, one, other)
+        ]
+    assert {each.result() for each in pulls} == {404}
+
+
+async def test_an_appliance_that_is_its_own_mirror_answers_at_once_what_it_has(tmp_path: Path) -> None:
+    port = free_port()
+    mirrors = {"quay.io": Mirror(url=f"http://127.0.0.1:{port}/quay.io")}
+    async with serving(tmp_path, mirrors=mirrors, port=port) as here, asyncio.timeout(20):
+        assert await _status_of(here, f"/v2/{REPOSITORY}/manifests/v1") == 404
+        digest = await here.push_image(REPOSITORY, "v1")
+        assert await _status_of(here, f"/v2/{REPOSITORY}/manifests/v1") == 200
+        assert await _status_of(here, f"/v2/{REPOSITORY}/manifests/{digest}") == 200
+
+
+async def test_an_appliance_is_the_mirror_of_another_and_has_one_itself(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        mirrors = {"quay.io": Mirror(url=f"http://{lab.here.host}/quay.io")}
+        async with serving(tmp_path / "branch", mirrors=mirrors) as branch:
+            assert await _status_of(branch, f"/v2/{REPOSITORY}/manifests/v1") == 200
+            assert await _status_of(branch, f"/v2/{REPOSITORY}/blobs/{digest_of(LAYER)}") == 200
+        assert lab.asked["tools/wipe/manifests/v1"] == 1
+
+
+async def test_what_came_through_too_many_appliances_is_not_fetched(tmp_path: Path) -> None:
+    async with site(tmp_path) as lab:
+        assert lab.here is not None
+        via = via_header(tuple(new_hop(f"{number:016x}") for number in range(MAX_HOPS)))
+        async with lab.here.http.get(f"/v2/{REPOSITORY}/manifests/v1", headers=via) as answer:
+            assert answer.status == 404
+        assert lab.asked == {}
+        assert (await lab.get("manifests/v1")).status == 200
 
 
 async def test_an_image_that_comes_late_does_not_take_a_tag_back_that_moved(tmp_path: Path) -> None:
@@ -501,9 +642,9 @@ async def test_a_full_registry_takes_nothing_from_a_mirror_and_says_so(tmp_path:
     async with site(tmp_path, room=Room(most=len(LAYER))) as lab:
         assert (await lab.get("manifests/v1")).status == 200
         answer = await lab.get(f"blobs/{digest_of(LAYER)}")
-        assert answer.status in (404, 503)
+        assert answer.status in (404, 424)
         answer = await lab.get(f"blobs/{digest_of(LAYER)}")
-        assert answer.status == 503
+        assert answer.status == 424
         assert "images.most" in await answer.text()
         assert await lab.nothing_half()
 
@@ -532,6 +673,12 @@ async def test_a_machine_that_goes_away_does_not_end_what_others_wait_for(tmp_pa
             lab.gate.set()
         assert second.result().status == 200
         assert lab.asked["tools/wipe/manifests/v1"] == 1
+
+
+async def _status_of(registry: Registry, path: str) -> int:
+    async with registry.http.get(path) as answer:
+        await answer.read()
+        return answer.status
 
 
 def _status(status: int, message: str) -> Handler:

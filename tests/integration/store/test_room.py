@@ -14,6 +14,7 @@ from tinkbox.model.declaration import Declaration
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.disk_usage import EarlyDeletion, Stored
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.labels import LabelKind
 from tinkbox.model.rollout import Member, OnFailure, Place, Rollout
 from tinkbox.model.sightings import Line, Sighting
@@ -61,7 +62,12 @@ def fill(tables: Tables) -> None:
     for labels in ({"rack": "r1", "a": "b"}, {"rack": "r12"}):
         tables.labels.replace(LabelKind.WORKFLOW, "w1", labels)
         tables.labels.replace(LabelKind.MACHINE, "m1", labels)
-    tables.declarations.keep("w1", Declaration(template_ref="t", hardware_ref="h"))
+    tables.declarations.keep("w1", Declaration(template_ref="t", hardware_ref="h", document={"kind": "Workflow"}))
+    for text in ("long text", "text"):
+        manifest = {"kind": "Task", "spec": {"text": text}}
+        tables.kept_documents.put(
+            KeptDocument(kind=KeptKind.TASK, namespace="", name="t", manifest=manifest, id="k"), NOW
+        )
     tables.hardware.upsert(Hardware(id="m1", interfaces=(Interface(mac=MAC),), document={}), NOW)
     for text in ("noted", "noted again"):
         tables.notes.add("m1", NOW, "ann", text)
@@ -75,6 +81,7 @@ def empty(tables: Tables) -> None:
     tables.sightings.forget([MAC])
     tables.syslog.forget([MAC])
     tables.discovery.forget([MAC])
+    tables.kept_documents.delete("k")
 
 
 async def test_what_comes_and_goes_is_counted(store: Store, tmp_path: Path) -> None:

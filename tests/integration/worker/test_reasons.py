@@ -243,7 +243,10 @@ def test_a_container_that_somebody_removes(lab: Lab) -> None:
     assert lab.finished(workflow) == "FAILED"
     told = lab.told(workflow)
     assert (told["reason"], told["signal"], told["exit_code"]) == ("ContainerLost", "", None)
-    assert told["message"] == "its container was removed while it ran; the action said: Own"
+    assert told["message"].startswith("its container was removed while it ran"), (
+        told
+    )  # it may be gone before the engine is asked
+    assert told["message"].endswith("; the action said: Own")
 
 
 def test_an_image_that_was_damaged_on_the_appliances_disk(lab: Lab) -> None:

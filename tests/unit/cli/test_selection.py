@@ -200,6 +200,7 @@ def known(appliance: FakeAppliance) -> FakeAppliance:
     appliance.answers["GET /v1/images"] = [
         {"name": "a", "tag": "v1", "digest": "sha256:1", "kind": "container"},
         {"name": "a", "tag": "v2", "digest": "sha256:1", "kind": "container"},
+        {"name": "lab.example:5000/w", "tag": "v1", "digest": "sha256:3", "kind": "container"},
         {"name": "debian-13", "tag": "20261101", "digest": "sha256:2", "kind": "system"},
         {"name": "debian-13", "tag": "latest", "digest": "sha256:2", "kind": "system"},
     ]
@@ -228,6 +229,16 @@ def test_what_destroys_asks_at_a_terminal(
     tinkbox(*verb.split(), key, stdin=b"yes\n")
     assert changes(known) == [sent]
     assert "(yes or no)" not in tinkbox(*verb.split(), key, "--yes").out
+
+
+@pytest.mark.parametrize("key", ["lab.example:5000/w:v1", "lab.example_5000/w:v1"])
+def test_a_question_names_an_image_as_it_is_listed(
+    tinkbox: Tinkbox, known: FakeAppliance, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    said = tinkbox("image", "delete", key, stdin=b"yes\n")
+    assert said.out.startswith("Forget image lab.example:5000/w:v1")
+    assert changes(known) == ["DELETE /v1/images?reference=lab.example:5000%2Fw:v1"]
 
 
 def test_what_was_asked_about_is_done_in_the_run_and_the_hold_that_was_shown(

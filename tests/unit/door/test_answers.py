@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 from aiohttp import ClientPayloadError, web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
-from tinkbox.door.answers import PIECE, SMALL, Answers, in_pieces, limit_answers, unread
+from tinkbox.door.answers import PIECE, SMALL, Answers, OneAnswer, in_pieces, limit_answers, unread
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.errors import NotFound
+from tinkbox.model.errors import NotFound, TooLarge
 from tinkbox.model.limits import ANSWER_BYTES, BODY_BYTES, Ledger
 
 # More than kernel and client take in before anybody reads.
@@ -155,3 +155,13 @@ async def test_pieces_that_end_early_are_seen_to_by_the_client() -> None:
         assert answer.status == 200
         with pytest.raises(ClientPayloadError):
             await answer.read()
+
+
+async def test_an_answer_made_part_by_part_has_no_more_than_its_door_allows() -> None:
+    app = web.Application()
+    limit_answers(app, Answers(ledger=Told(), known=lambda _: False, seconds=60.0))
+    answer = OneAnswer(make_mocked_request("GET", "/", app=app), "ask for less")
+    assert answer.take(LARGE) is LARGE
+    answer.take(LARGE)
+    with pytest.raises(TooLarge, match=r"have, 32MiB \(limits\.answer_bytes in tinkbox\.yaml\): ask for less$"):
+        answer.take(b"x")

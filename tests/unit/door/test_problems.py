@@ -7,7 +7,18 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, TooLarge, TooMany, Unavailable
+from tinkbox.model.errors import (
+    Conflict,
+    Denied,
+    Forbidden,
+    Full,
+    Invalid,
+    NotFound,
+    Problem,
+    TooLarge,
+    TooMany,
+    Unavailable,
+)
 
 REFUSALS = [
     (NotFound("no such workflow"), 404, "/problems/notfound"),
@@ -16,6 +27,7 @@ REFUSALS = [
     (Denied("wrong token"), 401, "/problems/denied"),
     (Forbidden("not for you"), 403, "/problems/forbidden"),
     (Unavailable("no engine"), 503, "/problems/unavailable"),
+    (Full("no room"), 507, "/problems/full"),
     (TooMany("wait"), 429, "/problems/toomany"),
     (Invalid("bad"), 422, "/problems/invalid"),
 ]

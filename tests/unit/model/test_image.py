@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import REPOSITORY, Sources, StandIns, check_stand_in, official, parse_reference
+from tinkbox.model.image import REPOSITORY, Sources, StandIns, as_typed, check_stand_in, official, parse_reference
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -43,6 +43,28 @@ def test_a_name_is_taken_apart_as_docker_does(text: str, host: str, repository: 
 def test_a_name_with_a_host_has_a_repository_of_its_own(name: str, kept: str) -> None:
     assert parse_reference(name).kept_as == kept
     assert REPOSITORY.match(kept)
+
+
+@pytest.mark.parametrize(
+    ("repository", "typed"),
+    [
+        ("wipe", "wipe"),
+        ("quay.io/tools/wipe", "quay.io/tools/wipe"),
+        ("lab.example_5000/tools/wipe", "lab.example:5000/tools/wipe"),
+        ("127.0.0.1_5000/wipe", "127.0.0.1:5000/wipe"),
+        ("localhost_5000/wipe", "localhost:5000/wipe"),
+        ("lab_5000/wipe", "lab_5000/wipe"),
+        ("lab.example_123456/wipe", "lab.example_123456/wipe"),
+        ("my.tools_v1/wipe", "my.tools_v1/wipe"),
+        ("tools/lab.example_5000", "tools/lab.example_5000"),
+    ],
+)
+def test_both_spellings_of_a_kept_name_can_be_typed(repository: str, typed: str) -> None:
+    assert as_typed(repository) == typed
+    for spelling in (repository, typed):
+        reference = parse_reference(f"{spelling}:v1")
+        assert reference.kept_as == repository
+        assert str(reference) == f"{typed}:v1"
 
 
 @pytest.mark.parametrize(
@@ -157,6 +179,11 @@ def test_an_image_with_a_tag_is_not_replaced_by_a_registry() -> None:
     check_stand_in("localhost:5000", "mirror.lab")
     with pytest.raises(Invalid, match="is one image"):
         check_stand_in("tools/cexec:v1", "mirror.lab:5000")
+
+
+def test_a_stand_in_is_for_a_name_as_a_person_types_it() -> None:
+    with pytest.raises(Invalid, match=r"write lab\.example:5000/wipe instead of lab\.example_5000/wipe"):
+        check_stand_in("lab.example_5000/wipe", "wipe")
 
 
 def test_a_digest_beats_a_tag_when_pulling() -> None:

@@ -161,3 +161,20 @@ def test_a_small_file_is_replaced_wholly(blobs: Blobs, tmp_path: Path) -> None:
     blobs.write(path, b"second")
     assert path.read_bytes() == b"second"
     assert [each.name for each in path.parent.iterdir()] == ["file"]
+
+
+def test_a_stray_link_is_passed_over_and_not_followed(
+    blobs: Blobs, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    digest = digest_of(CONTENT)
+    (tmp_path / "elsewhere").write_bytes(CONTENT)
+    blobs.path(digest).symlink_to(tmp_path / "elsewhere")
+    again = opened(tmp_path, clock)
+    assert list(again) == []
+    assert f"passed over: {again.path(digest)}" in caplog.text
+    for question in (again.ready, again.read, again.promise):
+        with pytest.raises(NotFound):
+            question(digest)
+    assert again.add(CONTENT) == digest
+    assert again.read(digest) == CONTENT
+    assert not again.path(digest).is_symlink()

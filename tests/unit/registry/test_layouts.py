@@ -10,8 +10,8 @@ import pytest
 from tests.integration.registry.serving import configuration, descriptor, digest_of, docker_archive, layer, manifest
 from tinkbox.model.errors import Invalid
 from tinkbox.registry.blobs import Staged
-from tinkbox.registry.layouts import local_name, read_images
-from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX, parse_manifest
+from tinkbox.registry.layouts import local_name, named, names_of, read_images
+from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX, Descriptor, parse_manifest
 
 LAYER = layer({"a": b"1"})
 
@@ -294,3 +294,23 @@ def test_an_archive_with_both_layouts_keeps_digests_and_the_names_that_people_kn
 def test_a_name_that_docker_alone_has_is_not_lost(files: FakeFiles) -> None:
     files.update(both_layouts({"org.opencontainers.image.ref.name": "one:v1"}, ["one:v1", "two:v2"]))
     assert [each.repository for each in read_images(files, is_own)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "names", "renamed"),
+    [
+        ({"org.opencontainers.image.ref.name": "v1"}, [], "tools/x:v1"),
+        ({"org.opencontainers.image.ref.name": "alpine:3"}, ["alpine:3"], "tools/x"),
+        ({"org.opencontainers.image.ref.name": "tools/wipe"}, ["tools/wipe"], "tools/x"),
+        ({"org.opencontainers.image.ref.name": "no tag"}, [], "tools/x"),
+        ({"org.opencontainers.image.ref.name": "3", "io.containerd.image.name": "a.b/c:3"}, ["a.b/c:3"], "tools/x"),
+        ({}, [], "tools/x"),
+    ],
+)
+def test_a_tag_alone_names_no_image_but_completes_a_name(
+    annotations: dict[str, str], names: list[str], renamed: str
+) -> None:
+    entry = Descriptor(digest=f"sha256:{'a' * 64}", size=1, media_type="x/y", annotations=annotations)
+    assert names_of(entry) == names
+    assert named("tools/x", entry) == renamed
+    assert named("tools/x:2", entry) == "tools/x:2"

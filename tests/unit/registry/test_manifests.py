@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
 from tinkbox.registry.manifests import (
+    MAX_LISTED,
     MAX_MANIFEST,
     MAX_NESTING,
     Descriptor,
@@ -190,6 +191,15 @@ def walked(found: dict[str, Manifest], top: Iterable[str]) -> tuple[list[str], l
         return found[entry.digest]
 
     return list(nested(listing(*top).manifests, read)), asked
+
+
+def test_a_manifest_lists_no_more_than_can_be_read_while_others_wait() -> None:
+    def index(number: int) -> Manifest:
+        return parsed({"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"digest": A, "size": 7}] * number})
+
+    assert len(index(MAX_LISTED).manifests) == MAX_LISTED
+    with pytest.raises(Invalid, match=f"{MAX_LISTED + 1} manifests: at most {MAX_LISTED}"):
+        index(MAX_LISTED + 1)
 
 
 def test_a_manifest_that_is_listed_twice_is_read_once() -> None:

@@ -21,6 +21,8 @@ def refuse(repository: str, image: str) -> None:
         ("alpine", "alpine:v1"),
         ("quay.io/tools/wipe", "quay.io/tools/wipe:v1"),
         ("docker.io/library/alpine", "docker.io/alpine:v1"),
+        ("lab.example_5000/wipe", "lab.example:5000/wipe:v1"),
+        ("lab.example_5000/wipe", "lab.example_5000/wipe:v1"),
         ("docker.io/library/alpine", "alpine:v1"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.registry.repositories import Link, Repositories
 
 A, B = (Link(digest=f"sha256:{letter * 64}", media_type="x/y", pushed_at="2026-01-01") for letter in "ab")
@@ -63,3 +63,38 @@ def test_a_name_that_is_none_leads_nowhere(repositories: Repositories, name: str
 def test_a_tag_that_is_none_leads_nowhere(repositories: Repositories, tag: str) -> None:
     with pytest.raises(Invalid):
         repositories.tag("x", tag, A)
+
+
+def test_a_stray_link_is_passed_over_and_told(
+    repositories: Repositories, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    repositories.link("a/b", A)
+    repositories.tag("a/b", "1", A)
+    folder = tmp_path / "repositories"
+    links = {
+        folder / "linked": folder / "a",
+        folder / "file": folder / "a/b/_tags/1",
+        folder / "a/b/_tags/2": folder / "a/b/_tags/1",
+        folder / "c/_manifests": folder / "a/b/_manifests",
+        folder / "gone": tmp_path / "nothing",
+    }
+    (folder / "c" / "_tags").mkdir(parents=True)
+    for link, leads_to in links.items():
+        link.symlink_to(leads_to)
+    again = Repositories(tmp_path, write)
+    assert (again.names(), list(again.tags("a/b"))) == (["a/b"], ["1"])
+    assert all(f"passed over: {link}" in caplog.text for link in links)
+
+
+def test_nothing_is_written_through_a_link(repositories: Repositories, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "repositories/a").symlink_to(elsewhere)
+    for change in (
+        lambda: repositories.link("a/b", A),
+        lambda: repositories.tag("a/b", "1", A),
+        lambda: repositories.put("a/b", A, ["1"], lambda files: [write(*each) for each in files]),
+    ):
+        with pytest.raises(Unavailable, match=f"remove {tmp_path}/repositories/a, which is in its way"):
+            change()
+    assert not list(elsewhere.iterdir())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Full
 from tinkbox.registry.room import Room
 
 MIB = 1 << 20
@@ -17,14 +17,14 @@ def test_the_reserve_is_never_touched(free: int, more: int, fits: bool) -> None:
         room.refuse_beyond(0, more * MIB)
         return
     told = rf"{free}MiB of its disk are free, and 64MiB are reserved.*images\.reserve.*tinkbox image gc"
-    with pytest.raises(Unavailable, match=told):
+    with pytest.raises(Full, match=told):
         room.refuse_beyond(0, more * MIB)
 
 
 def test_all_images_take_at_most_what_they_may() -> None:
     room = Room(most=10 * MIB)
     room.refuse_beyond(9 * MIB, MIB)
-    with pytest.raises(Unavailable, match=r"holds 9MiB of 10MiB \(images\.most\).*or raise images\.most"):
+    with pytest.raises(Full, match=r"holds 9MiB of 10MiB \(images\.most\).*or raise images\.most"):
         room.refuse_beyond(9 * MIB, MIB + 1)
 
 

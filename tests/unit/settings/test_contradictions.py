@@ -113,6 +113,21 @@ def test_networks_of_services_leave_the_appliances_own_address_alone(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("url", "is_own"),
+    [
+        ("http://172.30.0.1", True),
+        ("http://172.30.0.1:80/quay.io", True),
+        ("http://172.30.0.1:5000", False),
+        ("https://172.30.0.1", False),
+        ("http://172.30.0.2", False),
+    ],
+)
+def test_an_appliance_is_no_mirror_of_itself(tmp_path: Path, url: str, is_own: bool) -> None:
+    why = f"registry.mirrors: {url} is this appliance, which has nothing to fetch from itself: name another registry for quay.io"
+    assert told(loaded(tmp_path, f"registry: {{mirrors: {{quay.io: '{url}'}}}}")) == ([why] if is_own else [])
+
+
+@pytest.mark.parametrize(
     ("host", "port", "key"),
     [
         ("172.30.0.1", 80, "node.http_port"),

@@ -3,7 +3,17 @@
 import pytest
 
 from tinkbox.gotemplate.values import GoError, NilStrings
-from tinkbox.sprig.regexes import FUNCTIONS, find_all, match, quote_meta, replace_all, replace_all_literal, split
+from tinkbox.sprig.regexes import (
+    FUNCTIONS,
+    MAX_CLASSES,
+    bounded_work,
+    find_all,
+    match,
+    quote_meta,
+    replace_all,
+    replace_all_literal,
+    split,
+)
 
 
 def test_an_empty_match_right_after_a_match_does_not_count() -> None:
@@ -50,6 +60,15 @@ def test_what_go_does_not_compile_is_refused(expression: str) -> None:
     for name in ("mustRegexMatch", "regexFind"):
         with pytest.raises(GoError, match="error parsing regexp"):
             FUNCTIONS[name](expression, "a")
+
+
+def test_classes_of_unicode_are_bounded_for_they_cost_much_before_they_are_refused() -> None:
+    assert match(r"\pL" * MAX_CLASSES, "a") is False
+    for name in ("regexMatch", "regexFind"):
+        with pytest.raises(GoError, match="more than 500 classes"):
+            FUNCTIONS[name](r"[\pL\P{N}]" * MAX_CLASSES, "a")
+    with bounded_work(), pytest.raises(GoError, match="steps"):
+        any(match(r"\pL" * MAX_CLASSES + str(number), "a") for number in range(100))
 
 
 def test_quoted_text_matches_itself() -> None:

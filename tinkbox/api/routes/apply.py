@@ -15,6 +15,7 @@ from tinkbox.api.json_values import Document, NamedIdentity, ProblemFields, Time
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
 from tinkbox.api.requests import declared_only, large_object_of, made_at, takes, text_field
+from tinkbox.door.answers import OneAnswer
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
 from tinkbox.engine.applying.comparison import Outcome
@@ -34,6 +35,9 @@ from tinkbox.wire.messages.json_fields import flag, mapping, texts
 MAX_BODY: Final = 2 * MAX_APPLIED
 # Of that JSON: a name and a text for each file, and a time for each id that may be deleted.
 MAX_VALUES: Final = 100_000
+_LESS: Final = (
+    "export one kind at a time (`tinkbox export hardware`), or what has a label (`tinkbox export hardware -l rack=r1`)"
+)
 
 
 class FileWish(TypedDict):
@@ -127,12 +131,13 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
         selector = query.selector()
         wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE), *map(Asked, KeptKind)]
         found = await exporting.export(wanted, selector if selector.requirements else None)
+        answer = OneAnswer(request, _LESS)
         listed = {
-            "items": await encoded(found.documents, lambda each: _document(each, each.manifest)),
+            "items": await encoded(found.documents, lambda each: _document(each, each.manifest), answer),
             "left_out": await encoded(
-                found.left_out, lambda each: _document(each, _head_of(each.manifest)) | {"key": each.key}
+                found.left_out, lambda each: _document(each, _head_of(each.manifest)) | {"key": each.key}, answer
             ),
-            "notes": await encoded(found.notes, asdict),
+            "notes": await encoded(found.notes, asdict, answer),
         }
         return json_object({}, listed)
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide
+from tinkbox.engine.applying.kept_documents import beyond_room
 from tinkbox.engine.applying.manifests import Manifest, machine_manifest, template_manifest
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
@@ -285,7 +286,7 @@ class Applying:
             decisions=decisions,
             surplus=surplus,
             pruned=list(_pruned(tables, surplus)),
-            needed=list(self._needed(tables, documents, surplus)),
+            needed=[*self._needed(tables, documents, surplus), *_beyond_room(tables, decisions, surplus.kept)],
             templates=_templates_of(tables, wanted, documents),
             tasks=_tasks_of(tables, documents),
             notes=list(_lacked_by_rules(tables, documents)),
@@ -484,7 +485,7 @@ class Applying:
         def use_case(tables: Tables) -> Applied:
             pruned = self._prune(tables, documents, wish, followed)
             decisions = self._decide(tables, documents)
-            refuse(decisions.problems)
+            refuse([*decisions.problems, *_beyond_room(tables, decisions)])
             ids, notes = self._take_in(tables, decisions, prepared, followed, wish, who)
             return _applied(tables, documents, [*pruned, *_results(decisions, ids, prepared)], notes)
 
@@ -863,6 +864,14 @@ def _lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
             except (NotFound, Conflict) as refusal:
                 told = f"{refusal}. Machines for which a rule holds wait for it"
                 yield each.problem(told, "spec")
+
+
+def _beyond_room(tables: Tables, decisions: Decisions, leaving: Iterable[KeptDocument] = ()) -> Iterator[Problem]:
+    """That more would be kept than may be; `leaving` are deleted at the same time."""
+    changed = [each for each in decisions.kept if each.outcome is not Outcome.UNCHANGED]
+    if changed:
+        going = [*(each.old for each in changed if each.old is not None), *(each.manifest for each in leaving)]
+        yield from beyond_room(tables, [each.new for each in changed], going)
 
 
 def _tasks_of(tables: Tables, documents: Documents) -> dict[KeptKey, Manifest]:

@@ -26,7 +26,7 @@ from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retire
 from tinkbox.model.devices import canonical
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, namespace_of
-from tinkbox.model.kept_documents import KeptDocument, KeptKey
+from tinkbox.model.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -121,12 +121,14 @@ def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, st
     }
     machines = [_machine(each, stored, netbooting) for each in documents.machines]
     ours = {each.hardware.id for each in documents.machines}
+    kept = [_kept(each, stored.kept.get(each.document.key)) for each in documents.kept]
     problems = [problem for each in machines for problem in _machine_problems(each, ours, stored)]
+    problems += [problem for each in kept for problem in _kept_problems(each)]
     return Decisions(
         machines=machines,
         templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
         flows=flows,
-        kept=[_kept(each, stored.kept.get(each.document.key)) for each in documents.kept],
+        kept=kept,
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
         referred=referred,
         problems=problems,
@@ -178,6 +180,16 @@ def _kept(declared: DeclaredKept, stored: KeptDocument | None) -> Decision[Decla
     labels = declared.labels if declared.labels is not None else stored.labels if stored else NO_LABELS
     new, old = kept_manifest(declared.document.manifest, labels), dict(stored.manifest) if stored else None
     return Decision(declared=declared, outcome=_outcome(old, new), old=old, new=new, id=stored.id if stored else "")
+
+
+def _kept_problems(decision: Decision[DeclaredKept]) -> Iterable[Problem]:
+    """That a document is too large to be kept."""
+    if decision.outcome is not Outcome.UNCHANGED and (octets := json_bytes(decision.new)) > MAX_KEPT:
+        document = decision.declared.document
+        yield decision.declared.problem(
+            f"{document.kind} {document.name} has {octets} bytes in JSON, and at most {MAX_KEPT} are kept of one: split it into "
+            "several documents"
+        )
 
 
 def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decision[DeclaredFlow]:

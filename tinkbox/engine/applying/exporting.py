@@ -179,10 +179,12 @@ def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *
 
 def _kept(tables: Tables, asked: Iterable[Asked], selector: Selector | None) -> list[Exported]:
     found: dict[str, KeptDocument] = {}
-    for each in asked:
-        if not isinstance(each.kind, KeptKind):
-            continue
-        named = [one for one in tables.kept_documents.all([each.kind]) if each.key in ("", one.name, one.id)]
+    wanted = [(each, each.kind) for each in asked if isinstance(each.kind, KeptKind)]
+    there: dict[KeptKind, list[KeptDocument]] = {kind: [] for _, kind in wanted}
+    for one in tables.kept_documents.all(there):
+        there[one.kind].append(one)
+    for each, kind in wanted:
+        named = [one for one in there[kind] if each.key in ("", one.name, one.id)]
         if each.key and not named:
             raise NotFound(f"{each.kind} {each.key} not found: `tinkbox export {each.kind}` prints all there are")
         found |= {one.id: one for one in named if _fits(selector, one.labels)}

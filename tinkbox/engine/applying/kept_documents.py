@@ -1,9 +1,18 @@
-"""Use-cases of documents that are kept as they were given: what there is, and that one is forgotten."""
+"""Use-cases of documents that are kept as they were given: what there is, that one is forgotten, and how many there may be."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
 from tinkbox.engine.lookup import only
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.model.kept_documents import KeptDocument
+from tinkbox.model.disk_usage import Stored
+from tinkbox.model.errors import Problem
+from tinkbox.model.kept_documents import MAX_KEPT_BYTES, MAX_KEPT_NUMBER, ROW_BYTES, KeptDocument, json_bytes
 from tinkbox.store.database import Store, Tables
+
+_WAY_OUT: Final = (
+    "Delete some first: `tinkbox document list` shows them, and `tinkbox document delete KIND/NAME` deletes one"
+)
 
 
 class KeptDocuments:
@@ -36,3 +45,25 @@ class KeptDocuments:
         document = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
         return document
+
+
+def beyond_room(
+    tables: Tables, coming: Collection[Mapping[str, Any]], going: Collection[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """That there would be too many documents, or too large ones, once these come and those go.
+
+    What makes them no more, or no larger, is always taken: a store of an earlier release may have more.
+    """
+    more = len(coming) - len(going)
+    larger = sum(map(json_bytes, coming)) - sum(map(json_bytes, going)) + more * ROW_BYTES
+    share = tables.room.shares()[Stored.DOCUMENTS]
+    if more > 0 and share.number + more > MAX_KEPT_NUMBER:
+        yield Problem(
+            text=f"{share.number} rule sets, policies, tasks and BMC documents are kept, and {more} more would be too many: at most "
+            f"{MAX_KEPT_NUMBER} are kept. {_WAY_OUT}"
+        )
+    if larger > 0 and share.octets + larger > MAX_KEPT_BYTES:
+        yield Problem(
+            text=f"rule sets, policies, tasks and BMC documents take {share.octets} bytes, and {larger} more would be too many: they "
+            f"may take {MAX_KEPT_BYTES >> 20} MiB in all. {_WAY_OUT}"
+        )

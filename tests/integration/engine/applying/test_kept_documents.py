@@ -1,15 +1,18 @@
 """Documents of Tinkerbell that are kept as they are: applied, exported, compared and pruned like all others."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.applying.documents import files, flow, outcomes, pruning, template
+from tinkbox.engine.applying import kept_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, parse_asked
+from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.kept_documents import KeptKind
+from tinkbox.model.kept_documents import MAX_KEPT, ROW_BYTES, KeptKind, json_bytes
 from tinkbox.model.kubernetes import UNHEEDED
 
 BMC = "bmc.tinkerbell.org/v1alpha1"
@@ -133,6 +136,87 @@ async def test_those_with_labels_that_no_file_declares_are_pruned(box: Appliance
         await apply(box, POLICY, wish=pruning("rack=r1", agreed={}))
     left = await box.store.read(lambda tables: tables.kept_documents.all())
     assert [each.name for each in left] == ["node1", "example"]
+
+
+def task(name: str, letters: int = 0) -> str:
+    """A document that is as large as so many letters, and some."""
+    return TASK.replace("name: off", f"name: {name}, annotations: {{about: {'x' * letters!r}}}")
+
+
+async def refused(box: Appliance, *texts: str, wish: Wish) -> str:
+    with pytest.raises(Invalid) as refusal:
+        await apply(box, *texts, wish=wish)
+    (problem,) = refusal.value.problems
+    return str(problem)
+
+
+BOTH = pytest.mark.parametrize("wish", [Wish(), Wish(rehearsal=True)], ids=["apply", "rehearsal"])
+
+
+@BOTH
+async def test_a_document_that_is_too_large_is_refused_with_its_place(box: Appliance, wish: Wish) -> None:
+    assert await apply(box, task("off", MAX_KEPT - 1000)) == {"task.bmc/off": "created"}
+    told = await refused(box, task("on"), task("off", MAX_KEPT), wish=wish)
+    assert told.startswith("1.yaml:1: task.bmc off has 262")
+    assert told.endswith("bytes in JSON, and at most 262144 are kept of one: split it into several documents")
+    assert len(await box.kept_documents.all()) == 1
+
+
+@BOTH
+async def test_no_more_documents_are_kept_than_may_be(
+    box: Appliance, wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_documents, "MAX_KEPT_NUMBER", 2)
+    await apply(box, task("one"), RULES)
+    told = await refused(box, task("two"), task("three"), wish=wish)
+    assert told == (
+        "2 rule sets, policies, tasks and BMC documents are kept, and 2 more would be too many: at most 2 are kept. Delete some "
+        "first: `tinkbox document list` shows them, and `tinkbox document delete KIND/NAME` deletes one"
+    )
+    # What takes the place of another is no more.
+    assert await apply(box, task("one", 99)) == {"task.bmc/one": "configured"}
+    assert await apply(box, task("two"), wish=pruning("team=lab")) == {
+        "task.bmc/two": "created",
+        "workflowruleset/all": "pruned",
+    }
+
+
+@BOTH
+async def test_documents_take_no_more_room_than_they_may(
+    box: Appliance, wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_documents, "MAX_KEPT_BYTES", 1 << 20)
+    large = [task(f"t{each}", 200_000) for each in range(5)]
+    await apply(box, *large)
+    told = await refused(box, task("more", 50_000), wish=wish)
+    assert "they may take 1 MiB in all. Delete some first: `tinkbox document list`" in told
+    await refused(box, task("t0", 250_000), wish=wish)
+    # As large as before, or less.
+    assert await apply(box, task("t0", 150_000)) == {"task.bmc/t0": "configured"}
+    assert await apply(box, task("more", 40_000)) == {"task.bmc/more": "created"}
+
+
+async def test_no_more_are_kept_where_another_took_the_last_place_meanwhile(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_documents, "MAX_KEPT_NUMBER", 1)
+    carry_out = box.applying._carry_out
+
+    async def after_another(*parts: Any) -> Any:
+        monkeypatch.setattr(box.applying, "_carry_out", carry_out)
+        await apply(box, task("other"))
+        return await carry_out(*parts)
+
+    monkeypatch.setattr(box.applying, "_carry_out", after_another)
+    assert "at most 1 are kept" in await refused(box, task("one"), wish=Wish())
+    assert [each.name for each in await box.kept_documents.all()] == ["other"]
+
+
+async def test_what_they_take_is_told_of_the_disk(box: Appliance) -> None:
+    await apply(box, task("one", 1000))
+    share = (await box.disk.usage()).shares[Stored.DOCUMENTS]
+    (kept,) = await box.kept_documents.all()
+    assert share == Share(octets=ROW_BYTES + json_bytes(kept.manifest), number=1)
 
 
 async def test_two_of_one_name_are_refused(box: Appliance) -> None:

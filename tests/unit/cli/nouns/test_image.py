@@ -113,9 +113,12 @@ ROOM = {"blobs": 61, "size": 3 << 30, "incoming": 0, "free": 5 << 20, "reserve":
 def test_a_list_ends_with_what_images_take(tinkbox: Tinkbox, images: FakeAppliance) -> None:
     images.answers["GET /v1/images/room"] = ROOM
     listed = tinkbox("image", "list")
-    assert (listed.status, listed.err) == (0, "61 blobs: 3GiB, room for 5MiB more\n")
+    assert (listed.status, listed.err) == (0, "61 blobs: 3GiB, room for a push of 5MiB, or a load of at most 2.5MiB\n")
     images.answers["GET /v1/images/room"] = {**ROOM, "most": 4 << 30}
-    assert "61 blobs: 3GiB of 4GiB (images.most), room for 5MiB more\n" in tinkbox("image", "list").err
+    assert (
+        "61 blobs: 3GiB of 4GiB (images.most), room for a push of 5MiB, or a load of at most 2.5MiB\n"
+        in tinkbox("image", "list").err
+    )
     for words in (("-q",), ("-o", "json"), ("-o", "csv")):
         assert tinkbox("image", "list", *words).err == ""
 

@@ -10,7 +10,7 @@ from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.importing import require_file
-from tinkbox.cli.nouns.image.transfers import STANDARD, counted, in_thread, packed, send, shown
+from tinkbox.cli.nouns.image.transfers import STANDARD, called, counted, in_thread, packed, send, shown
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import so_many
 
@@ -48,13 +48,18 @@ def load(chosen: argparse.Namespace) -> None:
 
     async def loaded(operator: "Operator") -> None:
         nonlocal done
+        from tinkbox.client.refusals import Unanswered, Unreachable
+
         for path in chosen.files:
             if path != STANDARD and not path.is_dir():
                 require_file(path, _WAY_OUT)
-            async for names, is_last in _loading(operator, path, chosen.name or ""):
-                done += is_last
-                for name in names:
-                    print(f"Loaded Image:  {name}", flush=True)
+            try:
+                async for names, is_last in _loading(operator, path, chosen.name or ""):
+                    done += is_last
+                    for name in names:
+                        print(f"Loaded Image:  {name}", flush=True)
+            except Unanswered as error:
+                raise Unreachable(f"{error.what}: when the appliance runs again, load {called(path)} again") from None
 
     with told_how_far(so_far):
         stay_connected(chosen, loaded)
@@ -78,22 +83,29 @@ async def _loading(operator: "Operator", path: Path, name: str) -> AsyncIterator
         return
     size = path.stat().st_size if path != STANDARD else 0
     with shown(f"Loading {path}") as told:
-        names = await operator.images.load(counted(in_thread(packed(path)), size, told), name)
+        try:
+            names = await operator.images.load(counted(in_thread(packed(path)), size, told), name)
+        except Invalid as error:
+            raise Invalid(f"{called(path)}: {error}", error.problems, error.more) from None
     yield names, True
 
 
 def _named(path: Path, name: str) -> "Sequence[tuple[str, Descriptor]]":
     """What the index of a layout names, or its only image under this name."""
     from tinkbox.registry.layout_folders import LayoutFolder
-    from tinkbox.registry.layouts import names_of
+    from tinkbox.registry.layouts import named, names_of, only_tags
 
     entries = LayoutFolder(path).images()
     if name and len({each.digest for each in entries}) > 1:
-        raise Invalid(f"{path} has {len(entries)} images, and --name names one: leave it out")
-    named = [(each, entry) for entry in entries for each in ([name] if name else names_of(entry))]
-    if not named:
-        raise Invalid(f"{path} names no image: load it with `--name NAME`" if entries else f"{path} holds no image")
-    return named[:1] if name else named
+        raise Invalid(
+            f"{path} has {len(entries)} images, and --name names one: leave it out, or copy them into folders one by one"
+        )
+    found = [(each, entry) for entry in entries for each in ([named(name, entry)] if name else names_of(entry))]
+    if not entries:
+        raise Invalid(f"{path} holds no image")
+    if not found:
+        raise Invalid(f"{path} names no image{only_tags(entries)}: load it with `--name NAME`")
+    return found[:1] if name else found
 
 
 async def _from_folder(operator: "Operator", path: Path, name: str, entry: "Descriptor") -> Sequence[str]:
@@ -105,4 +117,4 @@ async def _from_folder(operator: "Operator", path: Path, name: str, entry: "Desc
     folder = LayoutFolder(path)
     saved = Saved(name=tagged(name), tree=await tree_of(entry, folder.read))
     with shown(f"Loading {name}") as told:
-        return await send(saved, folder.blob, operator, told)
+        return await send(saved, folder.blob, operator, told, says_way_out=True)

@@ -9,8 +9,8 @@ from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
 from tinkbox.cli.nouns.image.transfers import send, shown, tree_here
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Denied, Invalid, NotFound
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.errors import Denied, Full, Invalid, NotFound
+from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -26,7 +26,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "copy an image to another appliance, or give it a second name",
         "What the other appliance has already is not sent.  Its token stands in TINKBOX_TO_TOKEN, or in a file.",
     )
-    verb.add_argument("key", metavar=KeyKind.IMAGE, help="a name with a tag (default latest) or a digest")
+    verb.add_argument("key", metavar=KeyKind.IMAGE, help=TYPED[KeyKind.IMAGE])
     verb.add_argument("destination", metavar="DEST", nargs="?", default="", help="its name there (default: the same)")
     verb.add_argument(
         "--to", type=filled, metavar="URL", help="the other appliance, such as http://other:7080 (default: this one)"
@@ -66,6 +66,8 @@ def copy(chosen: argparse.Namespace) -> None:
                     raise Denied(
                         f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
                     ) from error
+                except Full as error:
+                    raise Full(f"{chosen.to}, the other appliance, has no room for {saved.name}: {error}") from error
         for each in names:
             print(clean(f"Copied Image:  {each}"), flush=True)
 

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +11,10 @@ from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.transfers import shown, tree_here
+from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Refusal
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import TYPED, KeyKind
 from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
@@ -29,9 +32,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "The folder is an OCI layout, which `tinkbox image load DIR` and skopeo read.  What it holds already is checked and left as\n"
         "it is; type the same again to resume an export that was interrupted.",
     )
-    verb.add_argument(
-        "keys", metavar=KeyKind.IMAGE, nargs="*", help="a name with a tag (default latest); without one: --all"
-    )
+    verb.add_argument("keys", metavar=KeyKind.IMAGE, nargs="*", help=f"{TYPED[KeyKind.IMAGE]}; without one: --all")
     verb.add_argument("folder", metavar="DIR", type=Path, help="a new folder, or one of an earlier export")
     verb.add_argument("--all", action="store_true", help="all images that have a tag")
 
@@ -49,23 +50,39 @@ def export(chosen: argparse.Namespace) -> int:
 
         keys = await _all(operator) if chosen.all else [*dict.fromkeys(chosen.keys)]
         total, folder = len(keys), LayoutFolder(chosen.folder)
-        with folder.growing():
+
+        def leave_out(key: str, error: Refusal) -> None:
+            nonlocal failed
+            if total == 1 or isinstance(error, (Unreachable, Unwritable)):
+                raise error
+            failed += 1
+            print(clean(f"tinkbox: {key}: {error}"), file=sys.stderr, flush=True)
+
+        with ExitStack() as opened:
+            is_open = False
             for key in keys:
                 try:
                     name, tree = await tree_here(operator, key)
-                    await _add(operator, folder, Saved(name=name, tree=tree))
-                except (Unreachable, Unwritable):
-                    raise
                 except Refusal as error:
-                    if len(keys) == 1:
-                        raise
-                    failed += 1
-                    print(clean(f"tinkbox: {key}: {error}"), file=sys.stderr, flush=True)
+                    leave_out(key, error)
+                    continue
+                if not is_open:  # so that nothing is made where there is nothing to export
+                    show_notes({"notes": [asdict(each) for each in opened.enter_context(folder.growing())]})
+                    is_open = True
+                try:
+                    await _add(operator, folder, Saved(name=name, tree=tree))
+                except Refusal as error:
+                    leave_out(key, error)
                     continue
                 done += 1
                 print(clean(f"Exported Image:  {name or key}"), flush=True)
+        if not keys:
+            print("tinkbox: no image has a tag: nothing is exported", file=sys.stderr)
 
-    with told_how_far(lambda: f"{so_many(done, total, 'image')} exported: type the same again to resume"):
+    def so_far() -> str:
+        return f"{so_many(done, total, 'image')} exported: type the same again to resume" if total else ""
+
+    with told_how_far(so_far):
         stay_connected(chosen, exported)
     return int(failed > 0)
 

@@ -81,7 +81,10 @@ def _marked(image: Document) -> str:
 def _room(room: Document) -> str:
     """What all images take, for people."""
     most = f" of {show_size(room['most'])} (images.most)" if room["most"] is not None else ""
-    return f"{counted(room['blobs'], 'blob')}: {show_size(room['size'])}{most}, room for {show_size(room['free'])} more"
+    # A load has its archive on the disk, and beside it the blobs that it takes from there.
+    push, load = show_size(room["free"]), show_size(room["free"] // 2)
+    more = f"room for a push of {push}, or a load of at most {load}" if room["free"] else "no room for more"
+    return f"{counted(room['blobs'], 'blob')}: {show_size(room['size'])}{most}, {more}"
 
 
 def _reference(image: Document) -> str:

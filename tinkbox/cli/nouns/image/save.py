@@ -13,7 +13,7 @@ from tinkbox.cli.interruptions.breaking_off import ended_in_order
 from tinkbox.cli.nouns.image.transfers import STANDARD, shown, sizes_of, tree_here
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -27,7 +27,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "save images into an archive",
         "`tinkbox image load`, `docker load`, podman and skopeo read it.  What several images share is in it once.",
     )
-    verb.add_argument("keys", metavar=KeyKind.IMAGE, nargs="+", help="a name with a tag (default latest) or a digest")
+    verb.add_argument("keys", metavar=KeyKind.IMAGE, nargs="+", help=TYPED[KeyKind.IMAGE])
     verb.add_argument(
         "-o", "--output", required=True, type=Path, metavar="FILE", help="the archive; - for standard output"
     )

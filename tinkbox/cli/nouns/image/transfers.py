@@ -46,19 +46,28 @@ async def tree_here(operator: "Operator", reference: str) -> "tuple[str, ImageTr
     return "" if "@" in name else name, await tree_of(top, read)
 
 
-async def send(saved: "Saved", content: "Content", to: "Operator", told: "Callable[[int, int], None]") -> Sequence[str]:
+async def send(
+    saved: "Saved",
+    content: "Content",
+    to: "Operator",
+    told: "Callable[[int, int], None]",
+    *,
+    says_way_out: bool = False,
+) -> Sequence[str]:
     """Have an appliance load an image, of which what it has already is not sent; returns the names that it has there.
 
-    `told` hears how much of how much is sent.
+    `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
+    lacks a blob.
     """
-    from tinkbox.registry.archive_writing import archive_of
+    from tinkbox.registry.archive_writing import PUSH_AGAIN, archive_of
 
     sizes = saved.tree.sizes
     absent = await to.images.absent([*sizes])
     # What comes without its manifests would have none.
     without = {digest for digest in sizes if digest not in absent and digest not in saved.tree.manifests}
     total = sum(size for digest, size in sizes.items() if digest not in without)
-    return await to.images.load(counted(archive_of([saved], content, without), total, told))
+    archive = archive_of([saved], content, without, "" if says_way_out else PUSH_AGAIN)
+    return await to.images.load(counted(archive, total, told))
 
 
 async def counted(pieces: AsyncIterator[bytes], total: int, told: "Callable[[int, int], None]") -> AsyncIterator[bytes]:
@@ -94,13 +103,12 @@ def packed(path: Path) -> Iterator[bytes]:
     """The bytes of an archive, or of what comes on standard input, in pieces; what is compressed with zstd is decompressed.
 
     The appliance does without a library for zstd, and reads what else there is by itself.  Raises NotFound for a file that
-    cannot be read, Invalid for one that is damaged.
+    cannot be read, Invalid for one that is damaged, without its name.
     """
     from tinkbox.model.system_image import Compression
     from tinkbox.system_images.decompression import PIECE, decompressed
     from tinkbox.system_images.recognition import compression_of
 
-    name = "standard input" if path == STANDARD else str(path)
     try:
         with _reading(path) as more:
             start = b""
@@ -116,9 +124,12 @@ def packed(path: Path) -> Iterator[bytes]:
             else:
                 yield from iter(lambda: read(PIECE), b"")
     except OSError as error:
-        raise NotFound(f"cannot read {name}: {error.strerror}") from None
-    except Invalid as error:
-        raise Invalid(f"{name}: {error}") from None
+        raise NotFound(f"cannot read {called(path)}: {error.strerror}") from None
+
+
+def called(path: Path) -> str:
+    """What people call an archive's file."""
+    return "standard input" if path == STANDARD else str(path)
 
 
 @contextmanager

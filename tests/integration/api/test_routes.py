@@ -546,7 +546,7 @@ async def test_every_problem_of_a_document_is_listed(door: Door) -> None:
         ("/v1/hardware", b"[" * 100_000),
         ("/v1/hardware", b"[]"),
         ("/v1/hardware", b"{}"),
-        ("/v1/hardware", b'{"id": "00000000-0000-0000-0000-000000000001"}'),
+        ("/v1/hardware", b'{"id": "00000000-0000-0000-0000-000000000001", "network": 3}'),
         ("/v1/hardware", b'{"id": "\\ud800"}'),
         ("/v1/hardware", b'{"kind": "Hardware", "metadata": {"name": "a\\ud800"}}'),
         ("/v1/hardware", b'{"kind": "Hardware", "metadata": {"name": "a", "namespace": "\\ud800"}}'),

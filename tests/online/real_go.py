@@ -22,21 +22,26 @@ ENDED = {"error": "Go ended the whole program"}
 
 def built(name: str, folder: Path) -> Path:
     """Build the program of a folder; skips, with the reason, where that cannot be done."""
-    go = shutil.which("go") or shutil.which("go", path=PLACES)
-    if go is None:
-        pytest.skip("no Go on this host: install the package golang-go")
     program = folder / name
+    go(HERE / name, "build", "-o", str(program), ".", modules="readonly", what=f"tests/online/{name}")
+    return program
+
+
+def go(folder: Path, *arguments: str, modules: str, what: str) -> None:
+    """Run Go in a folder, `modules` as its flag -mod has it; skips, with the reason, where `what` cannot be built."""
+    found = shutil.which("go") or shutil.which("go", path=PLACES)
+    if found is None:
+        pytest.skip("no Go on this host: install the package golang-go")
     done = subprocess.run(
-        [go, "build", "-o", program, "."],
-        cwd=HERE / name,
-        env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"},
+        [found, *arguments],
+        cwd=folder,
+        env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": f"-mod={modules}"},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        pytest.skip(f"this host cannot build tests/online/{name}: {done.stderr.strip()[-500:]}")
-    return program
+        pytest.skip(f"this host cannot build {what}: {done.stderr.strip()[-500:]}")
 
 
 def answers(program: Path, questions: Sequence[Any]) -> list[Any]:

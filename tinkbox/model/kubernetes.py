@@ -286,7 +286,7 @@ _NO_WAITING = Unheeded(
     leaves_out=True,
 )
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
-_NO_ENROLMENT = Unheeded(text="discovery.rules bind templates to machines that nobody knows, and to no others")
+_NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
 _NO_REFERENCES = Unheeded(text="templates have no .references here")
 _UNREAD = Unheeded(text="kept, and nothing here reads it")
 _NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")

@@ -51,7 +51,7 @@ STATUS: Mapping[type[Refusal], int] = {
     Forbidden: 403,
     Unavailable: 503,
     UpstreamFailed: 424,
-    Full: 403,  # of a 507 Docker tells the number alone, and others ask again; DENIED ends a push with the message
+    Full: 507,  # docker shows the status, "Insufficient Storage", others the message too
     TooMany: 429,
 }
 CODES: Mapping[type[Refusal], str] = {
@@ -63,7 +63,7 @@ CODES: Mapping[type[Refusal], str] = {
     Forbidden: "DENIED",
     Unavailable: "UNKNOWN",
     UpstreamFailed: "UNKNOWN",
-    Full: "DENIED",
+    Full: "UNKNOWN",
     TooMany: "TOOMANYREQUESTS",
 }
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")

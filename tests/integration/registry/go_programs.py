@@ -4,14 +4,9 @@ Modules come from a module proxy.  Where there is no Go, or none that can build 
 skipped and say what the host lacks.
 """
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.online.real_go import PLACES
+from tests.online.real_go import go
 
 
 def program(package: str, version: str, folder: Path) -> Path:
@@ -30,22 +25,6 @@ def _built(package: str, version: str, folder: Path, *how: str) -> Path:
     if not path.exists():
         place.mkdir(exist_ok=True)
         (place / "go.mod").write_text("module tests\n")
-        _go(place, "get", f"{package}@{version}")
-        _go(place, *how, "-o", str(path), package)
+        for arguments in (["get", f"{package}@{version}"], [*how, "-o", str(path), package]):
+            go(place, *arguments, modules="mod", what=package)
     return path
-
-
-def _go(folder: Path, *arguments: str) -> None:
-    go = shutil.which("go") or shutil.which("go", path=PLACES)
-    if go is None:
-        pytest.skip("no Go on this host: install the package golang-go")
-    done = subprocess.run(
-        [go, *arguments],
-        cwd=folder,
-        env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip(f"this host cannot build {arguments[-1]}: {done.stderr.strip()[-500:]}")

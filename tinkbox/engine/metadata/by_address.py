@@ -39,7 +39,7 @@ class ByAddress:
         if mention.port not in policy.ports:
             return f"port {mention.port} is not answered: add it to metadata.ports in tinkbox.yaml, or {_WAY_OUT}"
         if not hardware.interfaces:
-            return "its document has no MAC and no address, so nobody can tell who asks: give it an interface"
+            return "its document has no MAC and no address, so it cannot be recognised: give it an interface"
         told = instance_of(hardware, spec, policy.defaults, by_address=True)
         if not (told.details or told.ssh_keys or told.user_data or spec != Metadata()):
             return "its document has no metadata.instance, no ssh keys and no user-data, so it is told little more than its name"

@@ -83,13 +83,13 @@ from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
+from tinkbox.registry.blobs.room import Room as RegistryRoom
+from tinkbox.registry.mirrors.upstreams import Upstreams
 from tinkbox.registry.own_names import OwnNames
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
-from tinkbox.registry.room import Room as RegistryRoom
 from tinkbox.registry.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.upstreams import Upstreams
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF

@@ -12,7 +12,7 @@ not at the capacity; sources are nested 100 levels deep at most.
 """
 
 from tinkbox.gotemplate.errors import GoError, TemplateError
-from tinkbox.gotemplate.limits import Limits
+from tinkbox.gotemplate.execution.limits import Limits
 from tinkbox.gotemplate.template import Template, parse
 
 __all__ = ["GoError", "Limits", "Template", "TemplateError", "parse"]

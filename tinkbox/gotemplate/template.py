@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tinkbox.gotemplate.errors import GoError, NoEntry, error_at
-from tinkbox.gotemplate.execution import Execution
-from tinkbox.gotemplate.functions import BUILTINS, Arity, arity
-from tinkbox.gotemplate.kinds import printable
-from tinkbox.gotemplate.limits import Budget, Limits
-from tinkbox.gotemplate.nodes import Block
-from tinkbox.gotemplate.parser import read
+from tinkbox.gotemplate.execution.execution import Execution
+from tinkbox.gotemplate.execution.functions import BUILTINS, Arity, arity
+from tinkbox.gotemplate.execution.limits import Budget, Limits
+from tinkbox.gotemplate.parsing.nodes import Block
+from tinkbox.gotemplate.parsing.parser import read
+from tinkbox.gotemplate.types.kinds import printable
 
 DEFAULT_LIMITS = Limits()
 SHORT_CIRCUITS = ("and", "or")

@@ -5,11 +5,12 @@ directives.py (fmt.Sprintf), quoting.py (strconv.Quote), typed_values.py and str
 plain ones), functions.py (what a function takes), errors.py (GoError). A function refuses to build a string of more than MAX_TEXT characters.
 """
 
-from tinkbox.gotemplate.directives import sprintf
 from tinkbox.gotemplate.errors import GoError
-from tinkbox.gotemplate.formatting import MAX_TEXT, sprint, sprintln, text
-from tinkbox.gotemplate.functions import Typed
-from tinkbox.gotemplate.kinds import (
+from tinkbox.gotemplate.execution.functions import Typed
+from tinkbox.gotemplate.printing.directives import sprintf
+from tinkbox.gotemplate.printing.formatting import MAX_TEXT, sprint, sprintln, text
+from tinkbox.gotemplate.printing.quoting import quote
+from tinkbox.gotemplate.types.kinds import (
     INTEGERS,
     byte_length,
     from_bytes,
@@ -21,9 +22,8 @@ from tinkbox.gotemplate.kinds import (
     truth,
     type_name,
 )
-from tinkbox.gotemplate.quoting import quote
-from tinkbox.gotemplate.structs import NIL_SLICE, NilPointer, Struct
-from tinkbox.gotemplate.typed_values import (
+from tinkbox.gotemplate.types.structs import NIL_SLICE, NilPointer, Struct
+from tinkbox.gotemplate.types.typed_values import (
     NIL_MAP,
     Int64,
     Ints,

@@ -8,8 +8,8 @@ import struct
 from typing import NoReturn
 
 from tinkbox.gotemplate.errors import GoError
-from tinkbox.gotemplate.floats import shortest
-from tinkbox.gotemplate.kinds import INT_MAX, from_bytes, printable
+from tinkbox.gotemplate.printing.floats import shortest
+from tinkbox.gotemplate.types.kinds import INT_MAX, from_bytes, printable
 from tinkbox.goyaml import resolution
 from tinkbox.goyaml.nodes import MAX_DEPTH, MAX_NODES, Alias, Mapping, Node, Scalar, Sequence, first_document
 

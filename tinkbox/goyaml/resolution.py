@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tinkbox.gotemplate.errors import GoError
-from tinkbox.gotemplate.kinds import INT_MAX, INT_MIN, UINT_MAX
+from tinkbox.gotemplate.types.kinds import INT_MAX, INT_MIN, UINT_MAX
 
 PREFIX = "tag:yaml.org,2002:"
 STR, BOOL, INT, FLOAT, NULL, TIMESTAMP, BINARY, MERGE = (

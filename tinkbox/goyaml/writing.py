@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from tinkbox.gotemplate.errors import GoError
-from tinkbox.gotemplate.floats import shortest
-from tinkbox.gotemplate.kinds import INT_MIN, UINT_MAX, is_nil, kind, printable
-from tinkbox.gotemplate.structs import Struct
-from tinkbox.gotemplate.typed_values import Thing
+from tinkbox.gotemplate.printing.floats import shortest
+from tinkbox.gotemplate.types.kinds import INT_MIN, UINT_MAX, is_nil, kind, printable
+from tinkbox.gotemplate.types.structs import Struct
+from tinkbox.gotemplate.types.typed_values import Thing
 from tinkbox.goyaml.emitter import Emitter, Node, Plain, TooMuch
 from tinkbox.goyaml.key_order import in_order
 

@@ -10,8 +10,8 @@ api/v1alpha1/tinkerbell/hardware.go, and `.hardware` is the JSON of those, decod
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tinkbox.gotemplate.structs import NIL_SLICE, NilPointer, Struct
-from tinkbox.gotemplate.typed_values import NilStrings, Strings
+from tinkbox.gotemplate.types.structs import NIL_SLICE, NilPointer, Struct
+from tinkbox.gotemplate.types.typed_values import NilStrings, Strings
 from tinkbox.model.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.kubernetes import GROUP, INTERFACE, METADATA, VERSION
 

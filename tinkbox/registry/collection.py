@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from tinkbox.model.image_room import Amount, Collected
-from tinkbox.registry.blobs import Blobs
-from tinkbox.registry.parsed_manifests import ParsedManifests
-from tinkbox.registry.repositories import Link, Repositories
+from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
+from tinkbox.registry.manifests.repositories import Link, Repositories
 
 EVERY: Final = 600.0
 # How many go in one turn, in which no image is stored or deleted.

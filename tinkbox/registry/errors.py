@@ -30,7 +30,7 @@ from tinkbox.model.errors import (
     TooMany,
     Unavailable,
 )
-from tinkbox.registry.repositories import is_repository
+from tinkbox.registry.manifests.repositories import is_repository
 
 
 class UpstreamFailed(Unavailable):

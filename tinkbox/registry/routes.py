@@ -17,6 +17,7 @@ from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.image import ALGORITHMS, DIGEST, TAG
+from tinkbox.registry.blobs.uploads import Upload
 from tinkbox.registry.errors import (
     ANONYMOUS,
     UpstreamFailed,
@@ -26,13 +27,12 @@ from tinkbox.registry.errors import (
     refused,
     unsupported,
 )
-from tinkbox.registry.manifests import MAX_MANIFEST, OCI_INDEX
+from tinkbox.registry.manifests.manifests import MAX_MANIFEST, OCI_INDEX
+from tinkbox.registry.mirrors.upstreams import Upstreams
+from tinkbox.registry.mirrors.via import Via, read_via
 from tinkbox.registry.push_tokens import LIFETIME
 from tinkbox.registry.pushers import Pushers
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.uploads import Upload
-from tinkbox.registry.upstreams import Upstreams
-from tinkbox.registry.via import Via, read_via
 
 MAX_PAGE = 1000
 _RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)

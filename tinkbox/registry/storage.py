@@ -26,18 +26,18 @@ from tinkbox.model.image_room import Collected, ImageRoom
 from tinkbox.model.limits import Limits
 from tinkbox.model.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.system_image import ARTIFACT_TYPE, LATEST
-from tinkbox.registry.archive import Archive, Target, unpack
-from tinkbox.registry.blobs import PIECE, Blobs, Staged, make_folder
+from tinkbox.registry.archives.reading import Archive, Target, unpack
+from tinkbox.registry.blobs.blobs import PIECE, Blobs, Staged, make_folder
+from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.collection import Collector
-from tinkbox.registry.kinds import Kind, kind_of, refuse_mixed
-from tinkbox.registry.manifests import MANIFESTS, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
+from tinkbox.registry.manifests.kinds import Kind, kind_of, refuse_mixed
+from tinkbox.registry.manifests.manifests import MANIFESTS, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
+from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
+from tinkbox.registry.manifests.referrers import Page, page_of, referrer
+from tinkbox.registry.manifests.repositories import Link, Repositories, is_repository
 from tinkbox.registry.needs import only_the_tag, refuse_needed
-from tinkbox.registry.parsed_manifests import ParsedManifests
-from tinkbox.registry.referrers import Page, page_of, referrer
-from tinkbox.registry.repositories import Link, Repositories, is_repository
-from tinkbox.registry.room import Room
 from tinkbox.registry.system_images import refuse_unfit, system_image, system_images
-from tinkbox.registry.uploads import Upload, Uploads
 
 _log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.image import REPOSITORY, parse_reference
 from tinkbox.model.listed_images import SystemImageLine
 from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
-from tinkbox.registry.blobs import Blobs
-from tinkbox.registry.manifests import Manifest, parse_manifest
-from tinkbox.registry.repositories import Link, Repositories
+from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.manifests.manifests import Manifest, parse_manifest
+from tinkbox.registry.manifests.repositories import Link, Repositories
 from tinkbox.wire.system_images import MAX_BLOCK_MAP, MAX_CONFIG, decode_block_map, decode_config
 
 _log = logging.getLogger(__name__)

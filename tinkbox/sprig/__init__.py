@@ -22,30 +22,15 @@ No result is larger than 1 MiB of text or 100 000 elements. Beyond that these di
 
 from collections.abc import Mapping
 
-from tinkbox.sprig import (
-    arithmetic,
-    basecodes,
-    constraints,
-    defaults,
-    dicts,
-    digests,
-    durations,
-    floats,
-    jsontext,
-    lettercase,
-    lists,
-    merging,
-    paths,
-    reflection,
-    regexes,
-    semver,
-    strings,
-    text_layout,
-    urls,
-    wordcase,
-)
+from tinkbox.sprig import defaults, reflection
 from tinkbox.sprig.arguments import Function
+from tinkbox.sprig.collections import dicts, lists, merging
+from tinkbox.sprig.cryptography import digests
+from tinkbox.sprig.dates import durations
+from tinkbox.sprig.numbers import arithmetic, floats
 from tinkbox.sprig.refused import REFUSED
+from tinkbox.sprig.text import basecodes, jsontext, lettercase, paths, regexes, strings, text_layout, urls, wordcase
+from tinkbox.sprig.versions import constraints, semver
 
 __all__ = ["FUNCTIONS", "REFUSED", "Function"]
 

@@ -6,8 +6,9 @@ They stand apart from the package itself because cryptography and bcrypt come wi
 from collections.abc import Mapping
 from typing import Final
 
-from tinkbox.sprig import FUNCTIONS, certificates, chance, ciphers, passwords, private_keys
+from tinkbox.sprig import FUNCTIONS, chance
 from tinkbox.sprig.arguments import Function
+from tinkbox.sprig.cryptography import certificates, ciphers, passwords, private_keys
 from tinkbox.sprig.dates import functions as dates
 from tinkbox.sprig.surroundings import Surroundings
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tinkbox.gotemplate.arguments import UINT32, is_nilable
+from tinkbox.gotemplate.execution.arguments import UINT32, is_nilable
 from tinkbox.gotemplate.values import (
     INTEGERS,
     NIL_MAP,

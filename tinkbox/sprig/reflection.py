@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tinkbox.gotemplate.values import kind, type_name
 from tinkbox.sprig.arguments import Function, typed
-from tinkbox.sprig.equality import deep_equal
+from tinkbox.sprig.collections.equality import deep_equal
 
 
 def kind_of(value: object) -> str:

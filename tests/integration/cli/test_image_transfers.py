@@ -27,7 +27,7 @@ from tests.integration.registry.serving import (
 )
 from tinkbox.client.operator.images import Images
 from tinkbox.client.refusals import Unanswered
-from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 Tinkbox = Callable[..., Ended]
 SHARED = layer({"shared": b"s" * 300_000})

@@ -25,13 +25,13 @@ from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.image_mirrors import Mirror
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified
-from tinkbox.registry.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
+from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
+from tinkbox.registry.mirrors.upstreams import Upstreams
 from tinkbox.registry.push_tokens import PushTokens
 from tinkbox.registry.pushers import Pushers
-from tinkbox.registry.room import Room
 from tinkbox.registry.routes import routes
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.upstreams import Upstreams
 from tinkbox.wire.system_images import encode_block_map, encode_config, index_text, manifest_text
 
 TOKEN = "the-operators-token"

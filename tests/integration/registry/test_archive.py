@@ -28,9 +28,9 @@ from tests.integration.registry.serving import (
 )
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
 from tinkbox.model.limits import DECLARED, Limits
-from tinkbox.registry.archive import unpack
-from tinkbox.registry.blobs import Staged
-from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.archives.reading import unpack
+from tinkbox.registry.blobs.blobs import Staged
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.storage import ImageStore
 
 LAYERS = [layer({"a": b"1" * 3000}), layer({"b": b"2" * 3000})]
@@ -210,7 +210,7 @@ async def test_a_client_that_goes_away_leaves_nothing(registry: Registry) -> Non
 async def test_too_large_an_archive_is_refused(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(bytes(8 << 20))
     assert len(bomb) < 1 << 20
-    monkeypatch.setattr("tinkbox.registry.archive.MAX_ARCHIVE", 1 << 20)
+    monkeypatch.setattr("tinkbox.registry.archives.reading.MAX_ARCHIVE", 1 << 20)
     for packed in (bomb, bytes(2 << 20)):
         with pytest.raises(TooLarge):
             await registry.store.load(chunks(packed, 1 << 16), who="anna")

@@ -19,10 +19,10 @@ from tests.integration.registry.serving import (
     manifest,
     run,
 )
-from tinkbox.registry.archive_writing import Saved, archive_of
-from tinkbox.registry.image_trees import ImageTree, tree_of
-from tinkbox.registry.layout_folders import LayoutFolder
-from tinkbox.registry.manifests import (
+from tinkbox.registry.archives.layout_folders import LayoutFolder
+from tinkbox.registry.archives.writing import Saved, archive_of
+from tinkbox.registry.manifests.image_trees import ImageTree, tree_of
+from tinkbox.registry.manifests.manifests import (
     DOCKER_CONFIG,
     DOCKER_LAYER,
     DOCKER_LAYER_GZIP,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.registry.serving import Registry, configuration, layer, manifest, serving, until
-from tinkbox.registry import blobs
-from tinkbox.registry.verified import AT_ONCE
+from tinkbox.registry.blobs import blobs
+from tinkbox.registry.blobs.verified import AT_ONCE
 
 
 class Slow:

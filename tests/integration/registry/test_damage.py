@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.registry.serving import Registry, configuration, digest_of, layer, serving
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.registry.manifests import DOCKER_MANIFEST
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST
 
 
 def tag_file(registry: Registry, repository: str, tag: str) -> Path:

@@ -17,7 +17,7 @@ from tests.integration.registry.serving import (
     serving,
     tar,
 )
-from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 BUSYBOX = Path("/bin/busybox")
 

@@ -26,7 +26,7 @@ from tests.integration.registry.serving import (
     serving,
     until,
 )
-from tinkbox.registry.referrers import page_of
+from tinkbox.registry.manifests.referrers import page_of
 
 ROOT = Path(__file__).parents[3]
 CONTENT = bytes(range(256)) * 9000  # more than two pieces of a mebibyte

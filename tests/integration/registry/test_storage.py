@@ -25,9 +25,10 @@ from tests.integration.registry.serving import (
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.image_needs import ImageNeed
 from tinkbox.model.image_room import Amount
-from tinkbox.registry import collection, manifests, parsed_manifests
-from tinkbox.registry.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
-from tinkbox.registry.repositories import Link
+from tinkbox.registry import collection
+from tinkbox.registry.manifests import manifests, parsed_manifests
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
+from tinkbox.registry.manifests.repositories import Link
 
 
 async def push_index(registry: Registry, repository: str, tag: str, *texts: str) -> tuple[str, list[str]]:

@@ -27,10 +27,10 @@ from tests.integration.registry.serving import (
 )
 from tinkbox.model.image_mirrors import Mirror
 from tinkbox.model.limits import DECLARED, Limits
-from tinkbox.registry.manifests import DOCKER_MANIFEST, OCI_INDEX
-from tinkbox.registry.room import Room
+from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.mirrors.via import MAX_HOPS, new_hop, via_header
 from tinkbox.registry.storage import ImageStore
-from tinkbox.registry.via import MAX_HOPS, new_hop, via_header
 
 MACHINES = 100
 REPOSITORY = "quay.io/tools/wipe"

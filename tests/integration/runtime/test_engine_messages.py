@@ -16,7 +16,7 @@ from aiohttp import web
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tests.integration.registry.serving import Registry, configuration, descriptor, digest_of, layer, manifest, serving
 from tests.integration.runtime.test_docker import BUSYBOX
-from tinkbox.registry.manifests import DOCKER_MANIFEST
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST
 from tinkbox.runtime import ContainerFailed, ContainerSpec, Ended
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.worker.host.mounts import mount_tmpfs, unmount

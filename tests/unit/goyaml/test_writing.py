@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.gotemplate.structs import NIL_SLICE, Struct
+from tinkbox.gotemplate.types.structs import NIL_SLICE, Struct
 from tinkbox.gotemplate.values import GoError
 from tinkbox.goyaml import TooMuch, read, write
 

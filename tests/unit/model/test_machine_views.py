@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tinkbox.gotemplate.structs import NilSlice, Struct
+from tinkbox.gotemplate.types.structs import NilSlice, Struct
 from tinkbox.model.machine_views import go_name, go_views, object_view, struct_view
 
 OF_2020: dict[str, Any] = {

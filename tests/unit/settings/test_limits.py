@@ -7,7 +7,7 @@ import pytest
 from tests.unit.settings.configured import loaded, problems_of
 from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.model.limits import BODY_BYTES, DECLARED, NODE_CONNECTIONS, Limit
-from tinkbox.registry.manifests import MAX_MANIFEST
+from tinkbox.registry.manifests.manifests import MAX_MANIFEST
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 
 

@@ -24,7 +24,7 @@ from tinkbox.model.system_image import (
     Source,
     Verified,
 )
-from tinkbox.registry.manifests import parse_manifest
+from tinkbox.registry.manifests.manifests import parse_manifest
 from tinkbox.wire.system_images import (
     MAX_FRAME_LENGTH,
     decode_block_map,

@@ -14,8 +14,8 @@ from tinkbox.sprig import REFUSED
 from tinkbox.sprig.all_functions import NAMES as SPRIG
 from tinkbox.sprig.all_functions import functions as sprig_functions
 from tinkbox.sprig.arguments import typed
-from tinkbox.sprig.regexes import bounded_work
 from tinkbox.sprig.surroundings import Surroundings
+from tinkbox.sprig.text.regexes import bounded_work
 
 MAX_YAML = 256 * 1024  # characters
 LIMITS = Limits(output_bytes=MAX_TEXT)

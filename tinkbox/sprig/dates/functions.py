@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from tinkbox.gotemplate.values import GoError, Int64
 from tinkbox.sprig.arguments import Function, typed
 from tinkbox.sprig.dates import parsing
+from tinkbox.sprig.dates.durations import duration_round, shown
+from tinkbox.sprig.dates.durations import parse as parse_duration
 from tinkbox.sprig.dates.layouts import write
 from tinkbox.sprig.dates.times import SECOND, ZERO, Time, rounded
 from tinkbox.sprig.dates.zones import UTC, Zone, read_zone
-from tinkbox.sprig.durations import duration_round, shown
-from tinkbox.sprig.durations import parse as parse_duration
 from tinkbox.sprig.surroundings import Surroundings
 
 HTML = "2006-01-02"

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from tinkbox.gotemplate.values import Int64, NamedInteger, Thing, Typed
-from tinkbox.sprig.conversion import INT_MAX, INT_MIN, wrap
 from tinkbox.sprig.dates.calendar import MONTHS, WEEKDAYS, civil, day_number, weekday, year_day
+from tinkbox.sprig.dates.durations import UNITS, shown
 from tinkbox.sprig.dates.layouts import DEFAULT, RFC_3339, Clock, write
 from tinkbox.sprig.dates.zones import UTC, Zone
-from tinkbox.sprig.durations import UNITS, shown
-from tinkbox.sprig.jsontext import Unsupported
+from tinkbox.sprig.numbers.conversion import INT_MAX, INT_MIN, wrap
+from tinkbox.sprig.text.jsontext import Unsupported
 
 SECOND: Final = UNITS["s"]
 DAY: Final = 86_400

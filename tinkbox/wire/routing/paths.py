@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from tinkbox.gotemplate.kinds import from_bytes, to_bytes
+from tinkbox.gotemplate.types.kinds import from_bytes, to_bytes
 
 UNIT: Final = re.compile(r"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 # RFC 3986 §2.2, and the percent sign: decoded, they would make another path of it.

@@ -10,7 +10,7 @@ from tinkbox.gotemplate.errors import GoError
 from tinkbox.model.errors import Invalid
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted
-from tinkbox.sprig import regexes
+from tinkbox.sprig.text import regexes
 from tinkbox.wire.routing.rule_syntax import Call, wrong
 
 MAX_SHOWN: Final = 60

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tinkbox.gotemplate.quoting import unquote
+from tinkbox.gotemplate.printing.quoting import unquote
 from tinkbox.model.errors import Invalid
 
 MAX_DEPTH: Final = 50

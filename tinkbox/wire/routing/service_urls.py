@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tinkbox.gotemplate.quoting import can_backquote, quote
+from tinkbox.gotemplate.printing.quoting import can_backquote, quote
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.routing.paths import routing_path
 from tinkbox.wire.routing.rules import Rule, parse_rule

@@ -16,7 +16,7 @@ from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
-    from tinkbox.registry.manifests import Descriptor
+    from tinkbox.registry.manifests.manifests import Descriptor
 
 _WAY_OUT = "name an archive that `docker save` or `tinkbox image save` made, or the folder of an `image export`"
 
@@ -92,8 +92,8 @@ async def _loading(operator: "Operator", path: Path, name: str) -> AsyncIterator
 
 def _named(path: Path, name: str) -> "Sequence[tuple[str, Descriptor]]":
     """What the index of a layout names, or its only image under this name."""
-    from tinkbox.registry.layout_folders import LayoutFolder
-    from tinkbox.registry.layouts import named, names_of, only_tags
+    from tinkbox.registry.archives.layout_folders import LayoutFolder
+    from tinkbox.registry.archives.layouts import named, names_of, only_tags
 
     entries = LayoutFolder(path).images()
     if name and len({each.digest for each in entries}) > 1:
@@ -109,10 +109,10 @@ def _named(path: Path, name: str) -> "Sequence[tuple[str, Descriptor]]":
 
 
 async def _from_folder(operator: "Operator", path: Path, name: str, entry: "Descriptor") -> Sequence[str]:
-    from tinkbox.registry.archive_writing import Saved
-    from tinkbox.registry.image_trees import tree_of
-    from tinkbox.registry.layout_folders import LayoutFolder
-    from tinkbox.registry.layouts import tagged
+    from tinkbox.registry.archives.layout_folders import LayoutFolder
+    from tinkbox.registry.archives.layouts import tagged
+    from tinkbox.registry.archives.writing import Saved
+    from tinkbox.registry.manifests.image_trees import tree_of
 
     folder = LayoutFolder(path)
     saved = Saved(name=tagged(name), tree=await tree_of(entry, folder.read))

@@ -48,8 +48,8 @@ def copy(chosen: argparse.Namespace) -> None:
         )
 
     async def copied(operator: "Operator") -> None:
-        from tinkbox.registry.archive_writing import Saved
-        from tinkbox.registry.layouts import tagged
+        from tinkbox.registry.archives.layouts import tagged
+        from tinkbox.registry.archives.writing import Saved
 
         name, tree = await tree_here(operator, chosen.key)
         if not (chosen.destination or name):

@@ -19,8 +19,8 @@ from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
-    from tinkbox.registry.archive_writing import Saved
-    from tinkbox.registry.layout_folders import LayoutFolder
+    from tinkbox.registry.archives.layout_folders import LayoutFolder
+    from tinkbox.registry.archives.writing import Saved
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -45,8 +45,8 @@ def export(chosen: argparse.Namespace) -> int:
     async def exported(operator: "Operator") -> None:
         nonlocal done, total, failed
         from tinkbox.client.operator import Unreachable
-        from tinkbox.registry.archive_writing import Saved
-        from tinkbox.registry.layout_folders import LayoutFolder, Unwritable
+        from tinkbox.registry.archives.layout_folders import LayoutFolder, Unwritable
+        from tinkbox.registry.archives.writing import Saved
 
         keys = await _all(operator) if chosen.all else [*dict.fromkeys(chosen.keys)]
         total, folder = len(keys), LayoutFolder(chosen.folder)

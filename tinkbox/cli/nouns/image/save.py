@@ -38,7 +38,7 @@ def save(chosen: argparse.Namespace) -> None:
         chosen.usage_error("an archive is nothing for a terminal: name a file with -o, or pipe it into a command")
 
     async def saved(operator: "Operator") -> None:
-        from tinkbox.registry.archive_writing import Saved, archive_of
+        from tinkbox.registry.archives.writing import Saved, archive_of
 
         images = []
         for key in dict.fromkeys(chosen.keys):

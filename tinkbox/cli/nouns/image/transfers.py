@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tinkbox.client.operator import Operator
-    from tinkbox.registry.archive_writing import Content, Saved
-    from tinkbox.registry.image_trees import ImageTree
-    from tinkbox.registry.manifests import Descriptor
+    from tinkbox.registry.archives.writing import Content, Saved
+    from tinkbox.registry.manifests.image_trees import ImageTree
+    from tinkbox.registry.manifests.manifests import Descriptor
 
 STANDARD = Path("-")
 _MAGIC = 4
@@ -23,8 +23,8 @@ _MAGIC = 4
 
 async def tree_here(operator: "Operator", reference: str) -> "tuple[str, ImageTree]":
     """The whole name of an image of an appliance, which is empty where it is named by its digest, and what it consists of."""
-    from tinkbox.registry.image_trees import tree_of
-    from tinkbox.registry.manifests import MAX_MANIFEST, Descriptor
+    from tinkbox.registry.manifests.image_trees import tree_of
+    from tinkbox.registry.manifests.manifests import MAX_MANIFEST, Descriptor
 
     found = await operator.images.described(reference)
     top = Descriptor(
@@ -59,7 +59,7 @@ async def send(
     `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
     lacks a blob.
     """
-    from tinkbox.registry.archive_writing import PUSH_AGAIN, archive_of
+    from tinkbox.registry.archives.writing import PUSH_AGAIN, archive_of
 
     sizes = saved.tree.sizes
     absent = await to.images.absent([*sizes])

@@ -1,0 +1,180 @@
+"""Files named by their hash: complete or not there, and checked before they are used."""
+
+import errno
+import os
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.integration.registry.serving import Clock, digest_of
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.registry.blobs.blobs import Blobs, Usage
+from tinkbox.registry.blobs.verified import VERIFIED_FOR
+
+CONTENT = b"some bytes"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def opened(root: Path, clock: Clock) -> Blobs:
+    tokens = count()
+    return Blobs(root, clock, lambda: f"token-{next(tokens)}")
+
+
+@pytest.fixture
+def blobs(tmp_path: Path, clock: Clock) -> Blobs:
+    return opened(tmp_path, clock)
+
+
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def flip_a_bit_unseen(path: Path) -> None:
+    """As a failing disk does: no time stamp tells."""
+    status = path.stat()
+    flip_a_bit(path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_a_blob_is_found_by_its_digest(blobs: Blobs) -> None:
+    digest = blobs.add(CONTENT)
+    assert digest == digest_of(CONTENT)
+    assert blobs.read(digest) == CONTENT
+    assert list(blobs) == [digest]
+
+
+def test_a_blob_in_pieces_is_hashed_as_one(blobs: Blobs, tmp_path: Path) -> None:
+    staged = blobs.stage()
+    for byte in CONTENT:
+        staged.write(bytes([byte]))
+    assert (staged.digest, staged.size) == (digest_of(CONTENT), len(CONTENT))
+    assert list(blobs) == []
+    assert blobs.keep(staged) == digest_of(CONTENT)
+    assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def test_a_flipped_bit_is_found_and_the_blob_dropped(blobs: Blobs) -> None:
+    digest = blobs.add(CONTENT)
+    flip_a_bit(blobs.path(digest))
+    with pytest.raises(Unavailable, match="damaged on the disk"):
+        blobs.verified(digest)
+    with pytest.raises(NotFound):
+        blobs.verified(digest)
+
+
+def test_damage_from_before_the_start_is_found(blobs: Blobs, tmp_path: Path, clock: Clock) -> None:
+    digest = blobs.add(CONTENT)
+    flip_a_bit_unseen(blobs.path(digest))
+    with pytest.raises(Unavailable):
+        opened(tmp_path, clock).verified(digest)
+
+
+def test_a_blob_is_not_hashed_for_every_reader_but_once_a_day(
+    blobs: Blobs, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = blobs.add(CONTENT)
+    hashed = []
+    check = blobs._verified.check_here
+    monkeypatch.setattr(
+        blobs._verified, "check_here", lambda digest, path: hashed.append(digest) or check(digest, path)
+    )
+    clock.advance(hours=23)
+    blobs.verified(digest)
+    assert hashed == []
+    clock.now += VERIFIED_FOR - timedelta(hours=22)
+    blobs.verified(digest)
+    blobs.verified(digest)
+    assert hashed == [digest]
+
+
+def test_what_was_cut_off_is_gone_after_a_start(blobs: Blobs, tmp_path: Path, clock: Clock) -> None:
+    cut_off = blobs.stage()
+    cut_off.write(b"half of")
+    kept = blobs.add(CONTENT)
+    again = opened(tmp_path, clock)
+    assert list((tmp_path / "incoming").iterdir()) == []
+    assert list(again) == [kept]
+    cut_off.discard()
+
+
+@pytest.mark.parametrize("digest", ["", "x", "sha256:..", "sha256:" + "A" * 64, "sha512:" + "a" * 64, "sha256:/etc"])
+def test_what_is_no_digest_leads_to_no_file(blobs: Blobs, digest: str) -> None:
+    with pytest.raises(Invalid):
+        blobs.verified(digest)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(Unavailable, match="disk is full"):
+        blobs.add(CONTENT)
+    assert list(blobs) == []
+    assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def test_a_blob_that_a_client_was_told_of_is_not_put_aside(blobs: Blobs, clock: Clock, tmp_path: Path) -> None:
+    """Also when it was told after somebody saw that nothing needs the blob."""
+    digest = blobs.add(CONTENT)
+    blobs.promise(digest)
+    assert blobs.put_aside(digest) is None
+    assert blobs.read(digest) == CONTENT
+    clock.advance(hours=1)
+    aside = blobs.put_aside(digest)
+    assert aside is not None
+    assert (aside.read_bytes(), aside.parent) == (CONTENT, tmp_path / "incoming")
+    assert (list(blobs), blobs.usage().taken) == ([], 0)
+    with pytest.raises(NotFound):
+        blobs.promise(digest)
+    with pytest.raises(NotFound):
+        blobs.verified(digest)
+
+
+def test_files_that_refer_to_a_blob_appear_with_it(blobs: Blobs, tmp_path: Path) -> None:
+    one, two, three = (tmp_path / name / "file" for name in ("one", "two", "three"))
+    digest = blobs.add(CONTENT, beside=[(one, b"same"), (two, b"same"), (three, b"other")])
+    assert [path.read_bytes() for path in (blobs.path(digest), one, two, three)] == [
+        CONTENT,
+        b"same",
+        b"same",
+        b"other",
+    ]
+    assert one.stat().st_ino == two.stat().st_ino
+    blobs.write(one, b"changed")
+    assert two.read_bytes() == b"same"
+    assert list((tmp_path / "incoming").iterdir()) == []
+    assert blobs.usage() == Usage(blobs=1, octets=len(CONTENT), incoming=0)
+
+
+def test_a_small_file_is_replaced_wholly(blobs: Blobs, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "file"
+    blobs.write(path, b"first")
+    blobs.write(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert [each.name for each in path.parent.iterdir()] == ["file"]
+
+
+def test_a_stray_link_is_passed_over_and_not_followed(
+    blobs: Blobs, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    digest = digest_of(CONTENT)
+    (tmp_path / "elsewhere").write_bytes(CONTENT)
+    blobs.path(digest).symlink_to(tmp_path / "elsewhere")
+    again = opened(tmp_path, clock)
+    assert list(again) == []
+    assert f"passed over: {again.path(digest)}" in caplog.text
+    for question in (again.ready, again.read, again.promise):
+        with pytest.raises(NotFound):
+            question(digest)
+    assert again.add(CONTENT) == digest
+    assert again.read(digest) == CONTENT
+    assert not again.path(digest).is_symlink()

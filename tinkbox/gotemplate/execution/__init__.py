@@ -1,0 +1,1 @@
+"""From the statements of a template, and data, to its output."""

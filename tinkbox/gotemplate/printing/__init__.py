@@ -1,0 +1,1 @@
+"""Go's fmt and strconv: how values become texts."""

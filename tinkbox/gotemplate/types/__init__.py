@@ -1,0 +1,1 @@
+"""Go's types, and how Python's values stand for their values."""

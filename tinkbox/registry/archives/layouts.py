@@ -1,0 +1,334 @@
+"""What the files in an image archive mean: Docker's layout (`manifest.json`) and OCI's (`index.json`).
+
+Of an archive with both the OCI layout is read, which keeps digests and whole indexes, unless Docker's names images that
+it does not.
+
+Blobs that are here already need not be in an archive, so that nobody sends them twice.  What an index lists need not be there
+either (image-spec, "Image Index").
+"""
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Protocol
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.image import SHA256, TAG, parse_reference
+from tinkbox.model.json_text import read_json
+from tinkbox.registry.blobs.blobs import Staged
+from tinkbox.registry.manifests.manifests import (
+    DOCKER_CONFIG,
+    DOCKER_LAYER,
+    DOCKER_LAYER_GZIP,
+    DOCKER_MANIFEST,
+    INDEXES,
+    MANIFESTS,
+    MAX_MANIFEST,
+    Descriptor,
+    Manifest,
+    nested,
+    parse_manifest,
+    parse_object,
+)
+from tinkbox.registry.manifests.repositories import is_repository
+
+_NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
+REF_NAME = "org.opencontainers.image.ref.name"
+CONTAINERD_NAME = "io.containerd.image.name"
+_TOLD = 3
+_GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """One name an archive gives; `manifests` are (bytes, media type), those an index needs before it."""
+
+    repository: str
+    tag: str
+    manifests: tuple[tuple[bytes, str], ...]
+
+    @property
+    def digest(self) -> str:
+        """Of the manifest that the name means."""
+        return f"sha256:{hashlib.sha256(self.manifests[-1][0]).hexdigest()}"
+
+
+Images = tuple[Image, ...]
+
+
+class Files(Protocol):
+    """The files in an archive."""
+
+    def __contains__(self, name: str) -> bool: ...
+    def read(self, name: str, limit: int) -> bytes: ...
+    def extract(self, name: str) -> Staged: ...
+    def size_here(self, digest: str) -> int | None:
+        """The bytes of a blob that is kept here already, and stays; None when it is not."""
+        ...
+
+
+def read_images(files: Files, is_own: Callable[[str], bool], name: str = "") -> Images:
+    """All images of an archive that it names, with their layers extracted and checked; raises Invalid.
+
+    `is_own` is as for `local_name`.  With a `name` the archive has one image, and that is its name, whatever the archive says.
+    """
+    docker = _docker_entries(files) if "manifest.json" in files else None
+    index = parse_manifest(files.read("index.json", MAX_MANIFEST)).manifests if "index.json" in files else None
+    if docker is None and index is None:
+        raise Invalid("the image archive has neither a manifest.json nor an index.json: it is damaged or no image")
+    told = [tag for entry in docker or () for tag in entry.names]
+    oci = [_Named(what=entry, names=_familiar(names_of(entry), told)) for entry in index or ()]
+    read: Callable[[Any], tuple[tuple[bytes, str], ...]]
+    if docker is not None and not (oci and {*told} <= {name for each in oci for name in each.names}):
+        found, read = docker, _docker_reader(files)
+    else:
+        found, read = oci, _oci_reader(files)
+    images = [
+        Image(repository=repository, tag=tag, manifests=read(each.what))
+        for each in _as_named(found, name)
+        for repository, tag in (local_name(one, is_own) for one in each.names)
+    ]
+    if not images:
+        raise Invalid(f"the image archive names no image{only_tags(index or ())}: {_GIVE_A_NAME}")
+    return tuple(images)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """An image that an archive lists, as its layout describes it."""
+
+    what: Any
+    names: Sequence[str]
+
+
+def _as_named(found: Sequence[_Named], name: str) -> Sequence[_Named]:
+    """The same, or the only image under this name; raises Invalid where there are several."""
+    if not name:
+        return found
+    different = {each.what.digest if isinstance(each.what, Descriptor) else each.what for each in found}
+    if len(different) > 1:
+        raise Invalid(
+            f"the image archive has {len(different)} images, and `--name` names one: leave it out, or save them one by one"
+        )
+    return [
+        _Named(what=each.what, names=[named(name, each.what) if isinstance(each.what, Descriptor) else name])
+        for each in found[:1]
+    ]
+
+
+def names_of(entry: Descriptor) -> Sequence[str]:
+    """How an OCI layout names an image, if it does.
+
+    `org.opencontainers.image.ref.name` (image-spec, "Pre-Defined Annotation Keys") is a whole name with some programs, and with
+    others its tag alone, which names no image: with those that write another annotation as well, and with skopeo.
+    """
+    whole = entry.annotations.get(CONTAINERD_NAME, "")
+    ref = entry.annotations.get(REF_NAME, "")
+    chosen = ref if ":" in ref else whole or ("" if _only_tag(entry) else ref)
+    return [chosen] if chosen else []
+
+
+def named(name: str, entry: Descriptor) -> str:
+    """The same name, with the tag that an OCI layout gives an image which has nothing else, where the name has none.
+
+    Raises Invalid for what is no name.
+    """
+    reference, tag = parse_reference(name), _only_tag(entry)
+    return name if reference.tag or reference.digest or not TAG.match(tag) else f"{name}:{tag}"
+
+
+def only_tags(entries: Sequence[Descriptor]) -> str:
+    """What is told besides of images without a name that have a tag."""
+    tags = [tag for tag in map(_only_tag, entries) if tag]
+    more = f" and {len(tags) - _TOLD} more" if len(tags) > _TOLD else ""
+    return f", only the tag {', '.join(tags[:_TOLD])}{more}" if tags else ""
+
+
+def _only_tag(entry: Descriptor) -> str:
+    ref = entry.annotations.get(REF_NAME, "")
+    is_tag = not {":", "/", "@"} & {*ref} and CONTAINERD_NAME not in entry.annotations
+    return ref if is_tag else ""
+
+
+def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:
+    """The same names as Docker's layout beside it has them: with `docker.io/library/` only where a person typed that."""
+    shorter = {hub_name(each): each for each in told}
+    return [shorter.get(hub_name(each), each) for each in names]
+
+
+def hub_name(text: str) -> str:
+    """A name as Docker and containerd complete it; raises Invalid for what is no name."""
+    return tagged(str(parse_reference(text).as_docker_means))
+
+
+def tagged(text: str) -> str:
+    """The same name with its tag, `latest` where it has none; raises Invalid for what is no name."""
+    reference = parse_reference(text)
+    return str(reference if reference.tag or reference.digest else replace(reference, tag="latest"))
+
+
+def local_name(text: str, is_own: Callable[[str], bool]) -> tuple[str, str]:
+    """Repository and tag under which the image is kept here: its whole name (`Reference.kept_as`).
+
+    What names no registry is this one's own, as is what names this one, which `is_own` tells of a host.
+    """
+    reference = parse_reference(text)
+    if reference.digest:
+        raise Invalid(f"the image's name {text[:200]!r} has a digest where a tag is needed")
+    repository = reference.repository if is_own(reference.host) else reference.kept_as
+    if not is_repository(repository):
+        raise Invalid(f"the image's name {text[:200]!r} is too long to be kept: load it with `--name NAME`")
+    return repository, reference.tag or "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class _DockerImage:
+    """An entry of manifest.json: the names of files."""
+
+    config: str
+    layers: tuple[str, ...]
+
+
+def _docker_entries(files: Files) -> Sequence[_Named]:
+    try:
+        return [
+            _Named(
+                what=_DockerImage(str(each["Config"]), tuple(map(str, list(each["Layers"])))),
+                names=[str(name) for name in each.get("RepoTags") or []],
+            )
+            for each in read_json(files.read("manifest.json", MAX_MANIFEST))
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise Invalid("the image archive's manifest.json is damaged: write it again") from None
+
+
+def _docker_reader(files: Files) -> Callable[[_DockerImage], tuple[tuple[bytes, str], ...]]:
+    layer = cache(lambda name: _docker_layer(files, name))
+    return cache(lambda image: ((_docker_manifest(files, image.config, image.layers, layer), DOCKER_MANIFEST),))
+
+
+def _docker_manifest(
+    files: Files, config_name: str, layer_names: tuple[str, ...], layer: Callable[[str], tuple[Mapping[str, Any], str]]
+) -> bytes:
+    document = parse_object(files.read(config_name, MAX_MANIFEST), "image's configuration")
+    config = _extract(files, config_name)
+    rootfs = document.get("rootfs")
+    expected = rootfs.get("diff_ids") if isinstance(rootfs, dict) else None
+    if not isinstance(expected, list) or len(expected) != len(layer_names):
+        raise Invalid(f"the image archive has {len(layer_names)} layers, but its configuration says otherwise")
+    layers = []
+    for name, diff_id in zip(layer_names, expected, strict=True):
+        written, actual = layer(name)
+        if actual != diff_id:
+            raise Invalid(
+                f"the image archive is damaged: layer {name[:100]} is not what the image's configuration says"
+            )
+        layers.append(written)
+    made = {
+        "schemaVersion": 2,
+        "mediaType": DOCKER_MANIFEST,
+        "config": _written(DOCKER_CONFIG, config),
+        "layers": layers,
+    }
+    return json.dumps(made, separators=(",", ":")).encode()
+
+
+def _docker_layer(files: Files, name: str) -> tuple[Mapping[str, Any], str]:
+    """A layer's descriptor and the digest of its bare tar."""
+    staged = _extract(files, name)
+    with staged.path.open("rb") as file:
+        start = file.read(4)
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        raise Invalid("the image archive has layers compressed with zstd, which Docker engines before 23 cannot read")
+    if not start.startswith(b"\x1f\x8b"):
+        return _written(DOCKER_LAYER, staged), staged.digest
+    with gzip.open(staged.path) as content:
+        return _written(DOCKER_LAYER_GZIP, staged), "sha256:" + hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _oci_reader(files: Files) -> Callable[[Descriptor], tuple[tuple[bytes, str], ...]]:
+    """What gives the manifests of an entry, read once, whatever names it has."""
+    known: dict[str, tuple[tuple[bytes, str], ...]] = {}
+
+    def read(entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+        if entry.digest not in known:
+            known[entry.digest] = _oci_manifests(files, entry)
+        return known[entry.digest]
+
+    return read
+
+
+def _oci_manifests(files: Files, entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+    contents: dict[str, bytes] = {}
+
+    def read(listed: Descriptor) -> Manifest:
+        _refuse_sha512(listed)
+        if listed is not entry and not _is_listed_manifest(files, listed):
+            return Manifest(media_type="")
+        content = contents[listed.digest] = files.read(_blob(listed), MAX_MANIFEST)
+        if hashlib.sha256(content).hexdigest() != listed.digest.removeprefix("sha256:"):
+            raise Invalid(f"the image archive is damaged: {listed.digest} is not what its name says")
+        manifest = parse_manifest(content, listed.media_type)
+        for blob in manifest.blobs:
+            _take_blob(files, blob)
+        for blob in manifest.foreign:
+            if _blob(blob) in files:
+                _take_blob(files, blob)
+        if manifest.manifests and not any(_is_there(files, each) for each in manifest.manifests):
+            raise Invalid(f"the image archive is damaged: nothing is there of what its index {listed.digest} lists")
+        return manifest
+
+    found = nested([entry], read)
+    return tuple((contents[digest], manifest.media_type) for digest, manifest in found.items() if digest in contents)
+
+
+def _is_listed_manifest(files: Files, listed: Descriptor) -> bool:
+    """Whether what an index lists is a manifest in the archive; what is something else is a blob, and taken if it is there."""
+    if not _is_there(files, listed):
+        return False
+    if listed.media_type in ("", *MANIFESTS, *INDEXES):
+        return _blob(listed) in files
+    _take_blob(files, listed)
+    return False
+
+
+def _is_there(files: Files, listed: Descriptor) -> bool:
+    return _blob(listed) in files or files.size_here(listed.digest) is not None
+
+
+def _take_blob(files: Files, blob: Descriptor) -> None:
+    """Extract a blob, or find that it is here; raises Invalid where it is neither, or not as long as its manifest says."""
+    _refuse_sha512(blob)
+    size = None if _blob(blob) in files else files.size_here(blob.digest)
+    if size is None:
+        size = _extract(files, _blob(blob)).size
+    if size != blob.size:
+        raise Invalid(f"the image archive is damaged: {blob.digest} has {size} bytes, its manifest says {blob.size}")
+
+
+def _extract(files: Files, name: str) -> Staged:
+    """Make a blob of a file, which must be what its name says when that is a digest."""
+    staged = files.extract(name)
+    named = _NAMED_BY_DIGEST.match(name)
+    if named and staged.digest != f"sha256:{named[1]}":
+        raise Invalid(f"the image archive is damaged: {name[:100]} is not what its name says")
+    return staged
+
+
+def _refuse_sha512(entry: Descriptor) -> None:
+    if not SHA256.match(entry.digest):
+        raise Invalid(
+            f"the image archive has {entry.digest[:19]}…: only sha256 digests are read from archives, so push the image instead"
+        )
+
+
+def _blob(entry: Descriptor) -> str:
+    return f"blobs/sha256/{entry.digest.removeprefix('sha256:')}"
+
+
+def _written(media_type: str, staged: Staged) -> Mapping[str, Any]:
+    return {"mediaType": media_type, "size": staged.size, "digest": staged.digest}

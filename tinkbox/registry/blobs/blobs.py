@@ -1,0 +1,427 @@
+"""Content-addressed files.  All of this blocks but for `ready`, `check`, `promise` and `usage`: an event loop hands it to a thread.
+
+Files are verified when they come, whenever they changed, and a day later, by hashing them before
+the first byte is served.  Hashing while sending would find damage only when the client has it all, could not
+check a `Range`, and would cost the kernel's sendfile; clients check digests themselves as well.
+"""
+
+import errno
+import hashlib
+import logging
+import os
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from sys import intern
+from typing import Final
+
+from tinkbox.folder_sync import sync_folder
+from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
+from tinkbox.model.image import ALGORITHMS, DIGEST
+from tinkbox.model.image_room import Amount, ImageRoom
+from tinkbox.registry.blobs.promises import Promises
+from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.blobs.verified import Verified
+
+PIECE = 1 << 20
+# What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
+SMALL: Final = 4 << 20
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def space_needed() -> Iterator[None]:
+    """Turns a full disk into Full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise Full("the registry's disk is full: delete images or make room, then try again") from None
+        raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How many blobs there are, their bytes, and the bytes of what is on its way in."""
+
+    blobs: int
+    octets: int
+    incoming: int
+
+    @property
+    def taken(self) -> int:
+        """All bytes."""
+        return self.octets + self.incoming
+
+
+def _no_matter(_: int) -> None:
+    return None
+
+
+class Staged:
+    """A blob on its way in: hashed as it is written, without a name until it is kept.
+
+    `take` is told of bytes before they are written, and may refuse them; what is discarded gives them back, as less than none.
+    """
+
+    def __init__(self, path: Path, take: Callable[[int], None] = _no_matter) -> None:
+        self.path = path
+        self.size = 0
+        self._take = take
+        self._taken = 0
+        self._is_gone = False
+        self._turn = threading.Lock()
+        self._others: dict[str, str] = {}
+        self._hash = hashlib.sha256()
+        self._file = path.open("xb")
+
+    @property
+    def digest(self) -> str:
+        """Of what was written so far."""
+        return f"sha256:{self._hash.hexdigest()}"
+
+    def digest_by(self, algorithm: str) -> str:
+        """Of all that was written, when nothing more comes; by another algorithm than sha256 it is read again, once."""
+        if algorithm == "sha256":
+            return self.digest
+        if algorithm not in self._others:
+            with self.path.open("rb") as file:
+                self._others[algorithm] = f"{algorithm}:{hashlib.file_digest(file, algorithm).hexdigest()}"
+        return self._others[algorithm]
+
+    def write(self, chunk: bytes | bytearray) -> None:
+        """Add bytes; raises Unavailable when there is no room for them."""
+        with self._turn:
+            if self._is_gone:  # a thread still writes what nobody waits for any more
+                raise Unavailable("the upload is over: begin it again")
+            self._take(len(chunk))
+            self._taken += len(chunk)
+        with space_needed():
+            self._file.write(chunk)
+            self._file.flush()
+        self._hash.update(chunk)
+        self.size += len(chunk)
+
+    def finish(self) -> None:
+        """Put it on the disk for good; nothing may be written after that."""
+        if not self._file.closed:
+            with space_needed(), self._file:
+                os.fsync(self._file.fileno())
+
+    def discard(self) -> None:
+        """Forget it, also after it was kept."""
+        with suppress(OSError):  # closing tries once more to write what did not fit
+            self._file.close()
+        self.path.unlink(missing_ok=True)
+        with self._turn:
+            self._is_gone = True
+            taken, self._taken = self._taken, 0
+            self._take(-taken)
+
+
+class Blobs:
+    """The blobs below one folder, and the place for what is on its way in.
+
+    Which blobs there are is read at the start and known from then on.  Any thread may ask and change.
+    """
+
+    def __init__(
+        self, root: Path, clock: Callable[[], datetime], new_token: Callable[[], str], room: Room | None = None
+    ) -> None:
+        self._folders = {algorithm: root / "blobs" / algorithm for algorithm in ALGORITHMS}
+        self._incoming = root / "incoming"
+        self._new_token = new_token
+        self._room = room or Room()
+        shutil.rmtree(self._incoming, ignore_errors=True)
+        for folder in self._folders.values():
+            make_folder(folder)
+        make_folder(self._incoming)
+        self._sizes = dict(self._found())
+        self._octets = sum(self._sizes.values())
+        self._arriving = 0
+        self._counting = threading.Lock()
+        self._promises = Promises(root / "promised", clock)
+        self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged)
+
+    def close(self) -> None:
+        """End what is being hashed."""
+        self._verified.close()
+
+    def path(self, digest: str) -> Path:
+        """Where a blob is, or would be; raises Invalid for what is no digest."""
+        if not DIGEST.match(digest):
+            raise Invalid(f"not a sha256 or sha512 digest: {digest[:140]!r}")
+        algorithm, _, name = digest.partition(":")
+        return self._folders[algorithm] / name
+
+    def stage(self) -> Staged:
+        """A new, empty blob without a name; raises Full when the registry is."""
+        self._room.refuse_beyond(self.usage().taken, 0)
+        with space_needed():
+            return Staged(self._incoming / self._new_token(), self._take)
+
+    def keep(self, staged: Staged, algorithm: str = "sha256", *, promised: bool = False) -> str:
+        """Give a finished blob its name, for good; returns its digest.  One that is here already stays as it is.
+
+        One that is `promised` stays for an hour.
+        """
+        digest = staged.digest_by(algorithm)
+        path = self.path(digest)
+        with self._promises.turn:
+            if promised:
+                self._promises.make(digest)
+            is_here = self._is_here(digest, path)
+        if is_here:
+            staged.discard()
+            return digest
+        staged.finish()
+        with self._promises.turn:
+            staged.path.replace(path)
+            self._count(digest, staged.size)
+            self._verified.note(digest, path)
+        sync_folder(path.parent)
+        return digest
+
+    def add(self, content: bytes, algorithm: str = "sha256", beside: Sequence[tuple[Path, bytes]] = ()) -> str:
+        """Keep a small blob, and write files that refer to it; returns its digest.
+
+        All come to the disk together, which takes less time, and appear in this order.
+        """
+        digest = f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+        path = self.path(digest)
+        places: dict[Path, Path] = {}
+        with ExitStack() as staging, space_needed():
+            if not self._is_here(digest, path):
+                places[path] = staging.enter_context(self._written(content, self._take))
+            names: dict[bytes, Path] = {}
+            for place, text in beside:
+                make_folder(place.parent)
+                if text in names:  # one file with two names: to put it on the disk takes once the time
+                    places[place] = staging.enter_context(self._second_name(names[text]))
+                else:
+                    places[place] = names[text] = staging.enter_context(self._written(text))
+            with self._promises.turn:
+                for place, staged in places.items():
+                    staged.replace(place)
+                    if place == path:
+                        self._count(digest, len(content))
+                        self._verified.note(digest, path)
+        # To sync one puts the names of all on the disk where the file system has a journal.
+        for folder in dict.fromkeys(place.parent for place in places):
+            sync_folder(folder)
+        return digest
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Write a small file anywhere below the root so that it is there wholly, or as it was before.
+
+        It may take of what is reserved: to delete something can need it.
+        """
+        with self._written(content) as staged, space_needed():
+            make_folder(path.parent)
+            staged.replace(path)
+            sync_folder(path.parent)
+
+    @contextmanager
+    def _written(self, content: bytes, take: Callable[[int], None] = _no_matter) -> Iterator[Path]:
+        """A file without a name, complete and on the disk; gone afterwards unless it was given one."""
+        with space_needed():
+            staged = Staged(self._incoming / self._new_token(), take)
+        try:
+            staged.write(content)
+            staged.finish()
+            yield staged.path
+        finally:
+            staged.discard()
+
+    @contextmanager
+    def _second_name(self, file: Path) -> Iterator[Path]:
+        """Another name for a file, likewise."""
+        name = self._incoming / self._new_token()
+        name.hardlink_to(file)
+        try:
+            yield name
+        finally:
+            name.unlink(missing_ok=True)
+
+    def ready(self, digest: str) -> Path | None:
+        """A blob's file if it is known to hold what its digest says, None if it has to be hashed; raises NotFound."""
+        path = self.path(digest)
+        try:
+            return path if self._verified.holds(digest, path) else None
+        except FileNotFoundError:
+            raise self._lost(digest) from None
+
+    def is_unchanged(self, digest: str) -> bool:
+        """Whether a blob's file is there and as it was when it was hashed last, however long ago."""
+        algorithm, _, name = digest.partition(":")
+        return self._verified.is_unchanged(digest, f"{self._folders[algorithm]}/{name}")
+
+    def seen(self) -> Collection[str]:
+        """The digests of the blobs whose files are there now."""
+        found: set[str] = set()
+        for algorithm, folder in self._folders.items():
+            with os.scandir(folder) as entries:
+                found.update(f"{algorithm}:{entry.name}" for entry in entries)
+        return found
+
+    def is_small(self, digest: str) -> bool:
+        """Whether to hash a blob takes no time worth mentioning."""
+        return self._sizes.get(digest, 0) <= SMALL
+
+    def check(self, digest: str) -> "Future[bool]":
+        """Have a blob hashed, by threads of their own: see `Verified.check`; then `outcome` says what came of it."""
+        return self._verified.check(digest, self.path(digest))
+
+    def outcome(self, digest: str, *, whole: bool) -> Path:
+        """The file of a blob that was hashed and found whole; raises Unavailable for a damaged one, which is dropped by then."""
+        if whole:
+            return self.path(digest)
+        raise Unavailable(f"{digest} was damaged on the disk and is dropped: push or load its image again")
+
+    def verified(self, digest: str) -> Path:
+        """A blob's file, known to hold what its digest says.
+
+        Raises NotFound.  A damaged one is dropped, so that it can be pushed again, and raises Unavailable.
+        """
+        path = self.ready(digest)
+        if path is not None:
+            return path
+        try:
+            if self.is_small(digest):
+                whole = self._verified.check_here(digest, self.path(digest))
+            else:
+                whole = self.check(digest).result()
+        except FileNotFoundError:
+            raise self._lost(digest) from None
+        return self.outcome(digest, whole=whole)
+
+    def read(self, digest: str) -> bytes:
+        """A small blob's bytes; raises as `verified` does."""
+        return self.verified(digest).read_bytes()
+
+    def promise(self, digest: str) -> None:
+        """A client is told that the blob is here: it stays for an hour; raises NotFound when it is not."""
+        with self._promises.turn:
+            path = self.path(digest)
+            if path.is_symlink() or not path.is_file():
+                raise self._lost(digest)
+            self._promises.make(digest)
+
+    def is_promised(self, digest: str) -> bool:
+        """Whether a client was told of the blob within an hour."""
+        return self._promises.hold(digest)
+
+    def remove(self, digest: str) -> None:
+        """Forget a blob; who is reading it reads on."""
+        with self._promises.turn:
+            self._discard(digest)
+
+    def put_aside(self, digest: str) -> Path | None:
+        """Take a blob's name away unless it is promised; returns the file, which is still to be removed.
+
+        That takes a while for a large one, and may be done when nobody waits.
+        """
+        with self._promises.turn:
+            if self._promises.hold(digest):
+                return None
+            aside = self._incoming / self._new_token()
+            with suppress(FileNotFoundError):
+                self.path(digest).rename(aside)
+            self._forget(digest)
+            return aside
+
+    def size(self, digest: str) -> int | None:
+        """The bytes of a blob, None when it is not here.  It may be damaged."""
+        return self._sizes.get(digest)
+
+    def is_older(self, digest: str, moment: float) -> bool:
+        """Whether a blob came before a moment by the clock of the disk, in seconds since 1970, or about then."""
+        try:
+            return self.path(digest).stat().st_mtime < moment + 1
+        except FileNotFoundError:
+            return False
+
+    def usage(self) -> Usage:
+        """What all of it takes."""
+        with self._counting:
+            return Usage(blobs=len(self._sizes), octets=self._octets, incoming=self._arriving)
+
+    def room(self) -> ImageRoom:
+        """The same for people, with what may still come."""
+        usage, room = self.usage(), self._room
+        return ImageRoom(
+            blobs=Amount(number=usage.blobs, octets=usage.octets),
+            incoming=usage.incoming,
+            free=room.left(usage.taken),
+            reserve=room.reserve,
+            most=room.most,
+        )
+
+    def is_full(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._room.is_full(self.usage().taken)
+
+    def __iter__(self) -> Iterator[str]:
+        """The digests of all blobs."""
+        return iter(list(self._sizes))
+
+    def _found(self) -> Iterator[tuple[str, int]]:
+        """All blobs with their sizes; what else lies in their folders is none."""
+        for algorithm, folder in self._folders.items():
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    digest = f"{algorithm}:{entry.name}"
+                    if entry.is_symlink():
+                        _log.warning(
+                            "link in the registry passed over: %s", entry.path, extra={"action": "registry.passed_over"}
+                        )
+                    elif DIGEST.match(digest) and entry.is_file(follow_symlinks=False):
+                        yield intern(digest), entry.stat(follow_symlinks=False).st_size
+
+    def _is_here(self, digest: str, path: Path) -> bool:
+        try:
+            return self._verified.holds(digest, path)
+        except FileNotFoundError:
+            return False
+
+    def _take(self, count: int) -> None:
+        with self._counting:
+            if count > 0:
+                self._room.refuse_beyond(self._octets + self._arriving, count)
+            self._arriving += count
+
+    def _count(self, digest: str, size: int) -> None:
+        with self._counting:
+            self._octets += size - self._sizes.get(digest, 0)
+            self._sizes[intern(digest)] = size
+
+    def _forget(self, digest: str) -> None:
+        self._verified.forget(digest)
+        with self._counting:
+            self._octets -= self._sizes.pop(digest, 0)
+
+    def _discard(self, digest: str) -> None:
+        self.path(digest).unlink(missing_ok=True)
+        self._forget(digest)
+
+    def _lost(self, digest: str) -> NotFound:
+        """A blob is not here; somebody else may have deleted its file."""
+        self._forget(digest)
+        return NotFound(f"no blob {digest}")
+
+    def _drop_damaged(self, digest: str) -> None:
+        self._discard(digest)
+        _log.error("blob deleted, which was damaged on the disk: %s", digest, extra={"action": "registry.damaged"})
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder with its parents, for good."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_folder(path.parent)

@@ -1,0 +1,1 @@
+"""Other registries, from which the appliance fetches what it lacks."""

@@ -1,0 +1,1 @@
+"""Sprig's functions on texts: strings, expressions, encodings, URLs, paths, JSON."""

@@ -1,0 +1,1 @@
+"""Versions and constraints on them, as Sprig's semver functions have them."""

@@ -4,7 +4,7 @@ import io
 import tarfile
 from pathlib import Path
 
-from tinkbox.model.system_image import FRAME, About, BlockMap, Config, Firmware, RawDisk, Source
+from tinkbox.model.images.system_image import FRAME, About, BlockMap, Config, Firmware, RawDisk, Source
 from tinkbox.wire.system_images import (
     digest_of,
     encode_block_map,

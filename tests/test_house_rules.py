@@ -16,8 +16,8 @@ from tinkbox.engine.documents.kubernetes import take, take_hardware
 from tinkbox.engine.rules import transitions as engine_states
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.model import reasons, template
+from tinkbox.model.documents.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.model.hardware import hardware_from_document, parse_hardware
-from tinkbox.model.kubernetes import SHAPES, UNHEEDED, paths
 from tinkbox.model.reasons import Giver, Reason
 from tinkbox.settings import load, reference
 from tinkbox.worker import transitions as worker_states
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = sorted((ROOT / "tinkbox").rglob("*.py"))
 # Where the reasons are named that each of them gives.
 GIVERS = {
-    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py", "model/disk_choice.py"),
+    Giver.WORKER: ("worker", "runtime", "model/breakpoint.py", "model/disks/choice.py"),
     Giver.HOST: ("hosting", "runtime"),
     Giver.APPLIANCE: ("engine", "model"),
 }
@@ -193,7 +193,9 @@ async def test_the_services_in_the_docs_are_accepted() -> None:
 @pytest.mark.parametrize("kind", SHAPES)
 def test_every_field_of_a_kubernetes_document_is_documented(kind: str) -> None:
     known, shown = set(paths(SHAPES[kind])), documented(kind)
-    assert set(shown) == known, f"docs/templates.md and tinkbox.model.kubernetes differ: {sorted(set(shown) ^ known)}"
+    assert set(shown) == known, (
+        f"docs/templates.md and tinkbox.model.documents.kubernetes differ: {sorted(set(shown) ^ known)}"
+    )
     for field, told in shown.items():
         unheeded = [each for name, each in UNHEEDED[kind].items() if re.match(rf"{re.escape(name)}(?![A-Za-z])", field)]
         expected = [f"{'left out' if each.leaves_out else 'not honoured'}: {each.text}" for each in unheeded]

@@ -56,7 +56,7 @@ from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, tried
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
-from tinkbox.model.image import ALGORITHMS
+from tinkbox.model.images.references import ALGORITHMS
 from tinkbox.model.limits import (
     ANSWER_BYTES,
     BODY_BYTES,

@@ -54,8 +54,8 @@ from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.image import MAX_REPOSITORY, parse_reference
-from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.images.needs import ImageNeed
+from tinkbox.model.images.references import MAX_REPOSITORY, parse_reference
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import (
     ADDRESS_PROBES,

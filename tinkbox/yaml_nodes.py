@@ -17,8 +17,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from tinkbox.goyaml.nodes import Events
+from tinkbox.model.documents.json_text import MAX_DEPTH
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import shortened
 

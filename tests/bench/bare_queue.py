@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.wire.messages.worker import Offer, decode_hello, decode_report, encode
 

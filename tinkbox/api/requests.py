@@ -14,8 +14,8 @@ from aiohttp import hdrs, web
 
 from tinkbox.door.bodies import body_of
 from tinkbox.model.devices import device_value
+from tinkbox.model.documents.json_text import TooManyValues, read_document, read_large
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.json_text import TooManyValues, read_document, read_large
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import LabelChange, parse_change, parse_labels
 from tinkbox.model.spelling import meant

@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from tinkbox.model.system_image import Architecture, Compression, DataSource, Firmware, Format, Growth
+from tinkbox.model.images.system_image import Architecture, Compression, DataSource, Firmware, Format, Growth
 
 WORD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,30})\}")
 

@@ -12,7 +12,7 @@ from tinkbox.catalogue.entries import Entry
 from tinkbox.catalogue.openpgp import load_keys, signer_of
 from tinkbox.catalogue.resolving import Found
 from tinkbox.model.errors import Invalid, Refusal
-from tinkbox.model.system_image import SOURCE_DIGEST, About, Source, Verified
+from tinkbox.model.images.system_image import SOURCE_DIGEST, About, Source, Verified
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,8 @@ from yaml.nodes import MappingNode, Node
 
 from tinkbox.catalogue.entries import WORD, Entry, Fixed, Listing, Resolver, Signature, Signed, Stream, Sums, filled
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import TAG
-from tinkbox.model.sizes import parse_size
-from tinkbox.model.spelling import meant
-from tinkbox.model.system_image import (
+from tinkbox.model.images.references import TAG
+from tinkbox.model.images.system_image import (
     ID,
     MAX_ID,
     MAX_WORDS,
@@ -27,6 +25,8 @@ from tinkbox.model.system_image import (
     Format,
     Growth,
 )
+from tinkbox.model.sizes import parse_size
+from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import NodeReader, compose, path
 

@@ -18,8 +18,8 @@ from tinkbox.catalogue.openpgp import MAX_SIGNATURE, load_keys, signed_document,
 from tinkbox.catalogue.sums import UNNAMED, newest, order, parse_sums
 from tinkbox.catalogue.transport import Web
 from tinkbox.model.errors import Invalid, NotFound, Refusal, Unavailable
-from tinkbox.model.image import TAG
-from tinkbox.model.system_image import SOURCE_DIGEST, Verified
+from tinkbox.model.images.references import TAG
+from tinkbox.model.images.system_image import SOURCE_DIGEST, Verified
 
 MAX_SUMS: Final = 4 << 20
 MAX_URL: Final = 2048

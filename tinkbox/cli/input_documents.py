@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import TwoValues, read_document
 from tinkbox.model.errors import Invalid, NotFound, TooLarge
-from tinkbox.model.json_text import TwoValues, read_document
 
 STANDARD_INPUT: Final = Path("-")  # what `input_file` makes of -; a file of that name is ./-
 _GZIP = b"\x1f\x8b"

@@ -99,7 +99,7 @@ async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToCha
 
 async def _image(operator: "Operator", key: str, _: ToChange) -> Document:
     """The names that go with that of an image, where `image delete` says so: all of a system image, and all of a digest."""
-    from tinkbox.model.image import as_typed, parse_reference
+    from tinkbox.model.images.references import as_typed, parse_reference
 
     reference = parse_reference(key)
     name = as_typed(reference.kept_as)

@@ -12,7 +12,7 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
 from tinkbox.wire.messages import disks, journal

@@ -7,11 +7,11 @@ from dataclasses import replace
 from tinkbox.hosting import Place
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
+from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.image import Sources, parse_reference
+from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import HostFolder, Resources
-from tinkbox.model.volumes import parse_volume
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService

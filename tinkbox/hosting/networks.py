@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from tinkbox.hosting import Place
-from tinkbox.model.namespaces import MACHINE
+from tinkbox.model.actions.namespaces import MACHINE
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed
 from tinkbox.runtime.hosting import Network, ServiceRuntime

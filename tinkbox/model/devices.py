@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
 
 Devices = Mapping[str, Any]
 ANNOTATION: Final = "tinkbox.internal/parameters"

@@ -21,10 +21,10 @@ from ipaddress import (
 )
 from typing import Any, Final, TypeVar
 
+from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1, is_v1alpha2, notes_on_v1alpha2, told_of_v1alpha2
+from tinkbox.model.documents.json_text import read_document
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, INTERFACE, identity
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware_v1alpha2 import as_v1alpha1, is_v1alpha2, notes_on_v1alpha2, told_of_v1alpha2
-from tinkbox.model.json_text import read_document
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, INTERFACE, identity
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.netboot import (

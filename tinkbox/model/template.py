@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Problem
 from tinkbox.model.metadata import Metadata

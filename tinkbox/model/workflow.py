@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.devices import Devices
 from tinkbox.model.labels import Labels
 from tinkbox.model.reasons import NO_REASON, AnyReason

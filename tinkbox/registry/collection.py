@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tinkbox.model.image_room import Amount, Collected
+from tinkbox.model.images.room import Amount, Collected
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Link, Repositories

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tinkbox.model.errors import Conflict, Invalid, Problem
-from tinkbox.model.image import as_typed, parse_reference
-from tinkbox.model.image_needs import ImageNeed, told
+from tinkbox.model.images.needs import ImageNeed, told
+from tinkbox.model.images.references import as_typed, parse_reference
 
 
 def refuse_needed(

@@ -16,7 +16,7 @@ from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.model.image import ALGORITHMS, DIGEST, TAG
+from tinkbox.model.images.references import ALGORITHMS, DIGEST, TAG
 from tinkbox.registry.blobs.uploads import Upload
 from tinkbox.registry.errors import (
     ANONYMOUS,

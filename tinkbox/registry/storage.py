@@ -20,12 +20,12 @@ from datetime import datetime
 from pathlib import Path
 
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
-from tinkbox.model.image import DIGEST, Reference, as_typed, parse_reference
-from tinkbox.model.image_needs import ImageNeed
-from tinkbox.model.image_room import Collected, ImageRoom
+from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
+from tinkbox.model.images.needs import ImageNeed
+from tinkbox.model.images.references import DIGEST, Reference, as_typed, parse_reference
+from tinkbox.model.images.room import Collected, ImageRoom
+from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.model.limits import Limits
-from tinkbox.model.listed_images import ImageDescriptor, ImageLine, SystemImageLine
-from tinkbox.model.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.registry.archives.reading import Archive, Target, unpack
 from tinkbox.registry.blobs.blobs import PIECE, Blobs, Staged, make_folder
 from tinkbox.registry.blobs.room import Room

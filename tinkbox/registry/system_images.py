@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable
 
 from tinkbox.model.errors import Invalid, NotFound, Refusal
-from tinkbox.model.image import REPOSITORY, parse_reference
-from tinkbox.model.listed_images import SystemImageLine
-from tinkbox.model.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
+from tinkbox.model.images.listed_images import SystemImageLine
+from tinkbox.model.images.references import REPOSITORY, parse_reference
+from tinkbox.model.images.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.manifests import Manifest, parse_manifest
 from tinkbox.registry.manifests.repositories import Link, Repositories

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tinkbox.model.namespaces import MACHINE
+from tinkbox.model.actions.namespaces import MACHINE
 from tinkbox.model.reasons import AnyReason
 from tinkbox.model.services import HealthCheck, Resources
 

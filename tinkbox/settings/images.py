@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import StandIns, check_stand_in
+from tinkbox.model.images.references import StandIns, check_stand_in
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 

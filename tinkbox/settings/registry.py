@@ -6,8 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image import REPOSITORY, parse_reference
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.references import REPOSITORY, parse_reference
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.model.documents.json_text import MAX_DEPTH
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.text import counted
 from tinkbox.yaml_nodes import MAX_VALUES, compose, line_of, not_yaml, path
 

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
-from tinkbox.model.disks import Remembered
+from tinkbox.model.disks.disks import Remembered
 from tinkbox.store.formats.disks import contents_of, contents_text
 
 # Of one machine; one that says it has more loses the oldest.

@@ -4,8 +4,8 @@ import re
 import sqlite3
 from collections.abc import Mapping
 
-from tinkbox.model.action import SYSTEM_IMAGE
-from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.actions.action import SYSTEM_IMAGE
+from tinkbox.model.images.needs import ImageNeed
 
 _NAMED = "workflow_id = ? AND json_extract(definition, '$.image') = ?"
 _NEEDED = """

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tinkbox.model.kept_documents import KeptDocument, KeptKey, KeptKind
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
 
 
 class KeptDocumentTable:

@@ -9,8 +9,8 @@ from typing import Final, Protocol
 import zstandard
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.images.system_image import Compression
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import Compression
 
 PIECE: Final = 1 << 20
 CHUNK: Final = 64 << 10

@@ -14,8 +14,8 @@ from typing import Final
 import zstandard
 
 from tinkbox.model.errors import TooLarge
+from tinkbox.model.images.system_image import FRAME, BlockMap, Frame, RawDisk
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import FRAME, BlockMap, Frame, RawDisk
 
 Piece = bytes | int
 LEVEL: Final = 3

@@ -11,9 +11,8 @@ from typing import BinaryIO, Final
 from uuid import UUID, uuid5
 
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
-from tinkbox.model.image import TAG
-from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import (
+from tinkbox.model.images.references import TAG
+from tinkbox.model.images.system_image import (
     FRAME,
     ID,
     LATEST,
@@ -34,6 +33,7 @@ from tinkbox.model.system_image import (
     Stage,
     SystemImage,
 )
+from tinkbox.model.sizes import show_size
 from tinkbox.model.text import one_line
 from tinkbox.system_images.frames import Frames, Piece, too_large
 from tinkbox.system_images.layout import Layout

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from tinkbox.confinement.giving_up import CONFINED, REFUSED, confine
 from tinkbox.model.errors import Invalid
-from tinkbox.model.system_image import Compression, Format
+from tinkbox.model.images.system_image import Compression, Format
 from tinkbox.system_images.decompression import decompressed
 from tinkbox.system_images.found import encode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece, Qcow2

@@ -15,7 +15,7 @@ from uuid import UUID
 from tinkbox.confinement.giving_up import CONFINED, REFUSED
 from tinkbox.confinement.programs import folder, program
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.system_image import Compression, Format
+from tinkbox.model.images.system_image import Compression, Format
 from tinkbox.model.text import one_line
 from tinkbox.system_images.found import MAX_TOLD, Found, decode_found
 from tinkbox.system_images.qcow2 import PIECE, Piece

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.images.system_image import Compression, Firmware, Format
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import Compression, Firmware, Format
 from tinkbox.wire.disk.partition_table import BIOS_BOOT, EFI_SYSTEM
 from tinkbox.wire.disk.partitions import contents
 

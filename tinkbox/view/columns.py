@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from tinkbox.model.action_progress import in_words
+from tinkbox.model.actions.progress import in_words
 from tinkbox.model.breakpoint import Verb
 from tinkbox.model.cells import cells
 from tinkbox.model.workflow import State

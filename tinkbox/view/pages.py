@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from tinkbox.model.action_progress import in_words
+from tinkbox.model.actions.progress import in_words
 from tinkbox.model.cells import cells
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image import SHA256, TAG
-from tinkbox.model.json_text import read_json
-from tinkbox.model.system_image import (
+from tinkbox.model.images.references import SHA256, TAG
+from tinkbox.model.images.system_image import (
     ARTIFACT_TYPE,
     BLOCK_MAP_TYPE,
     CONFIG_TYPE,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import Runtime
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed

@@ -33,7 +33,7 @@ from tests.integration.actions.system_images import (
     raw_image,
     registry,
 )
-from tinkbox.model.system_image import About, Architecture, Source
+from tinkbox.model.images.system_image import About, Architecture, Source
 from tinkbox.system_images import pack
 
 ACTIONS = Path(__file__).parents[3] / "examples" / "actions"

@@ -19,7 +19,7 @@ from tinkbox.engine.documents.kubernetes import read_all
 from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.engine.templates import templates
 from tinkbox.engine.templates.validation import Verdicts
-from tinkbox.model.kubernetes import identity
+from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.leases import Subnet
 
 MAC = "52:54:00:12:34:56"

@@ -14,7 +14,7 @@ from tinkbox.engine.rollouts import planning
 from tinkbox.engine.rollouts.planning import Plan
 from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.turns import SLICE
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware

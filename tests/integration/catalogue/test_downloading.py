@@ -17,7 +17,7 @@ from tests.integration.catalogue.test_resolving import DIGEST, UNVERIFIED
 from tinkbox.catalogue.downloading import SPARE, Arrived, Order, alone, forget
 from tinkbox.catalogue.fetching import Choices, given
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
-from tinkbox.model.system_image import Verified
+from tinkbox.model.images.system_image import Verified
 
 PATH = f"/{NAME}"
 SIZE = len(IMAGE)

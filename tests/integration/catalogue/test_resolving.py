@@ -14,7 +14,7 @@ from tests.integration.catalogue.mirror import File, certificate_for, signer
 from tinkbox.catalogue import resolving
 from tinkbox.catalogue.fetching import Choices
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
-from tinkbox.model.system_image import Verified
+from tinkbox.model.images.system_image import Verified
 
 DIGEST = f"sha256:{hashlib.sha256(IMAGE).hexdigest()}"
 UNVERIFIED = Choices(unverified=True)

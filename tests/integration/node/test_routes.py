@@ -15,11 +15,11 @@ from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.flows import THROUGH
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.workflows.breakpoints import Change
-from tinkbox.model.action_progress import Progress
-from tinkbox.model.action_progress import Told as ToldProgress
+from tinkbox.model.actions.progress import Progress
+from tinkbox.model.actions.progress import Told as ToldProgress
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
-from tinkbox.model.disks import Content, Disk, Refused
+from tinkbox.model.disks.disks import Content, Disk, Refused
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.handed_in import HandedIn

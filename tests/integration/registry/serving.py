@@ -22,9 +22,9 @@ from tinkbox.api.tokens import People
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified
 from tinkbox.model.limits import DECLARED, Limits
-from tinkbox.model.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.mirrors.upstreams import Upstreams

@@ -21,7 +21,7 @@ from tests.integration.registry.serving import (
     tar,
 )
 from tinkbox.model.errors import Conflict, Invalid
-from tinkbox.model.system_image import BlockMap, Frame, Verified
+from tinkbox.model.images.system_image import BlockMap, Frame, Verified
 from tinkbox.registry.manifests.manifests import OCI_MANIFEST
 from tinkbox.wire.system_images import encode_block_map, index_text, manifest_text
 

@@ -23,8 +23,8 @@ from tests.integration.registry.serving import (
     until,
 )
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.image_needs import ImageNeed
-from tinkbox.model.image_room import Amount
+from tinkbox.model.images.needs import ImageNeed
+from tinkbox.model.images.room import Amount
 from tinkbox.registry import collection
 from tinkbox.registry.manifests import manifests, parsed_manifests
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX

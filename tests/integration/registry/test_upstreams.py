@@ -25,7 +25,7 @@ from tests.integration.registry.serving import (
     serving,
     until,
 )
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX

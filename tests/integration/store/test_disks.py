@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.integration.store.objects import NOW
-from tinkbox.model.disks import Content, Remembered
+from tinkbox.model.disks.disks import Content, Remembered
 from tinkbox.model.hardware import parse_hardware
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.disks import MAX_DISKS

@@ -13,8 +13,8 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.discovery import Standing, Stranger
 from tinkbox.model.disk_usage import EarlyDeletion, Stored
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.hardware import Hardware, Interface, MacAddress
-from tinkbox.model.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.labels import LabelKind
 from tinkbox.model.rollout import Member, OnFailure, Place, Rollout
 from tinkbox.model.sightings import Line, Sighting

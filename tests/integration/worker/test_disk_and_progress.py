@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.cli.serving import serving
 from tests.integration.worker.machine import Lab, until
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.worker.host.chosen_disk import find_disk
 
 WAIT = "while [ ! -e /marks/{0} ]; do /bin/busybox sleep 0.02; done\n"

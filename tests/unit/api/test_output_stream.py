@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from tinkbox.api.output_stream import output_of_actions, stream_text
 from tinkbox.engine.workflows.workflows import Output
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow
 from tinkbox.store.output import Piece
 from tinkbox.store.workflows import Attempt

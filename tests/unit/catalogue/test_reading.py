@@ -10,7 +10,7 @@ from tinkbox.catalogue.layers import built_in
 from tinkbox.catalogue.openpgp import load_keys
 from tinkbox.catalogue.reading import read_catalogue
 from tinkbox.model.errors import Invalid
-from tinkbox.model.system_image import Architecture, Compression, DataSource, Firmware, Format, Growth
+from tinkbox.model.images.system_image import Architecture, Compression, DataSource, Firmware, Format, Growth
 
 KEY = "0123456789ABCDEF0123456789ABCDEF01234567"
 ENTRY = """

@@ -15,10 +15,10 @@ from tests.integration.node.services import WANTED, FakeServices
 from tests.workers import door_of, opening
 from tinkbox.client.node import NodeDoor, SessionOver
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb
-from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, TooMany, Unavailable
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry, Seen

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus, Standing
 from tinkbox.model.workflow import DONE, ActionStatus, Outcome, PlannedAction, State, Step, Workflow
 

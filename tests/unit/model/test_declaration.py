@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tinkbox.model.declaration import RETIRED_ANNOTATION, declared_retirement, with_retirement
+from tinkbox.model.documents.kubernetes import DISABLED_ANNOTATION
 from tinkbox.model.errors import Invalid
-from tinkbox.model.kubernetes import DISABLED_ANNOTATION
 
 
 def annotated(**annotations: object) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import (
     DEFAULT_LEASE_SECONDS,
@@ -27,7 +28,6 @@ from tinkbox.model.hardware import (
     primary,
     worker_of,
 )
-from tinkbox.model.kubernetes import identity
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
 

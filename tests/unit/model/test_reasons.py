@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import AnyReason, Giver, Reason, ReasonText, hint, known, markdown
 from tinkbox.model.services import Standing
 from tinkbox.model.workflow import Outcome, Workflow

@@ -1,5 +1,5 @@
 from tinkbox.model import shells
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.workflow import PlannedAction
 
 ACTION = PlannedAction(index=1, task="disk", worker="m1", address="m", spec=Action(name="wipe", image="i", timeout=5))

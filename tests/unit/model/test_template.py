@@ -1,6 +1,6 @@
 """How a task's volumes and environment reach its actions."""
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.template import Task, merged_environment, merged_volumes
 
 

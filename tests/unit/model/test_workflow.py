@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State, Workflow, progress
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -3,7 +3,7 @@
 import pytest
 
 from tinkbox.model.errors import Conflict
-from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.images.needs import ImageNeed
 from tinkbox.registry.needs import refuse_needed
 
 DIGEST = f"sha256:{'1' * 64}"

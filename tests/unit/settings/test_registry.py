@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.configured import loaded, problems_of
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
 from tinkbox.settings.registry import MAX_MIRRORS
 
 

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.system_image import Compression
+from tinkbox.model.images.system_image import Compression
 from tinkbox.system_images.decompression import PIECE, decompressed
 
 PLAIN = random.Random(3).randbytes(200_000) + bytes(2 * PIECE)

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from tinkbox.model.errors import TooLarge
-from tinkbox.model.system_image import FRAME, BlockMap
+from tinkbox.model.images.system_image import FRAME, BlockMap
 from tinkbox.system_images.frames import Frames, Piece
 
 NOISE = random.Random(5).randbytes(1 << 20)

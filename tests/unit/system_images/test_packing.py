@@ -19,7 +19,7 @@ import zstandard
 from tests.system_disks import SIZE, convert, raw_disk
 from tests.unit.system_images.qcow2_files import Qcow2File
 from tinkbox.model.errors import Invalid, NotFound, Refusal, TooLarge, Unavailable
-from tinkbox.model.system_image import (
+from tinkbox.model.images.system_image import (
     About,
     Compression,
     Firmware,

@@ -20,7 +20,7 @@ from tests.everybodys_checkout import BEFORE, PYTHON
 from tests.file_systems import check, debugfs, run
 from tests.root_tars import KERNEL, VERSION, entry, system, tar
 from tinkbox.model.errors import Invalid, Refusal, TooLarge
-from tinkbox.model.system_image import About, Architecture, Compression, Firmware, Format, Source, SystemImage
+from tinkbox.model.images.system_image import About, Architecture, Compression, Firmware, Format, Source, SystemImage
 from tinkbox.system_images import pack
 from tinkbox.wire.disk.bootable_disk import Loaders
 

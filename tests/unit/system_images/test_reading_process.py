@@ -14,7 +14,7 @@ import pytest
 from tests.everybodys_checkout import BEFORE, PYTHON
 from tinkbox.confinement.giving_up import CONFINED
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.system_image import Compression, Format
+from tinkbox.model.images.system_image import Compression, Format
 from tinkbox.system_images import reading_process
 from tinkbox.system_images.reading import (
     CPU_SECONDS,

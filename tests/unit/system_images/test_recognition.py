@@ -12,7 +12,7 @@ import pytest
 
 from tests.system_disks import boot_sector
 from tinkbox.model.errors import Invalid
-from tinkbox.model.system_image import Compression, Firmware, Format
+from tinkbox.model.images.system_image import Compression, Firmware, Format
 from tinkbox.system_images.recognition import (
     START,
     compression_of,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.system_image import (
+from tinkbox.model.images.system_image import (
     ARTIFACT_TYPE,
     FRAME,
     About,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.workflow import PlannedAction
 from tinkbox.runtime import ContainerSpec
 from tinkbox.wire.messages.worker import Credential, Offer

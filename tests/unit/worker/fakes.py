@@ -10,7 +10,7 @@ from itertools import count
 
 from tests.unit.worker.fake_helper import FakeHelper
 from tests.unit.worker.programs import Program
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.journal import Standing
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, ImageCommand, nobody_listens

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Killed, lives_until_finished
 from tests.unit.worker.programs import Program
-from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import Offer

@@ -6,7 +6,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.workers import opening
 from tinkbox.client.node import NodeDoor
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.errors import NotFound
 from tinkbox.wire.messages.journal import Answer
 from tinkbox.wire.messages.progress import Telling

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.worker.actions import ACTION, IMAGE, OFFER, machine, with_spec
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime, Faults, Finished
 from tests.unit.worker.programs import Program
-from tinkbox.model.disks import Content, Disk, Refused
+from tinkbox.model.disks.disks import Content, Disk, Refused
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Report

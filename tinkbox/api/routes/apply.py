@@ -26,8 +26,8 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.declaration import RETIRED_KEY
+from tinkbox.model.documents.kept_documents import KeptKind
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.kept_documents import KeptKind
 from tinkbox.model.labels import parse_selector
 from tinkbox.wire.messages.json_fields import flag, mapping, texts
 

@@ -14,8 +14,8 @@ from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.requests import key_of, read_options, takes
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.model.access import Right
-from tinkbox.model.agent_attributes import agent_attributes
 from tinkbox.model.discovery import Standing, Stranger
+from tinkbox.model.documents.agent_attributes import agent_attributes
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.wire.messages.json_fields import flag, mapping, text

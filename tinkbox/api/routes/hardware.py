@@ -29,7 +29,7 @@ from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
-from tinkbox.model.disk_selection import parse_path
+from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of, parse_hardware

@@ -45,7 +45,7 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
-from tinkbox.model.disk_selection import parse_path
+from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.hardware import MacAddress, address_of, called, mac_of
 from tinkbox.model.labels import LabelChange, parse_labels

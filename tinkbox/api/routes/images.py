@@ -16,8 +16,8 @@ from tinkbox.door.bodies import chunks_of
 from tinkbox.door.file_answers import FileAnswer
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image_room import Amount, Collected, ImageRoom
-from tinkbox.model.listed_images import ImageDescriptor, ImageLine, SystemImageLine
+from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
+from tinkbox.model.images.room import Amount, Collected, ImageRoom
 from tinkbox.wire.messages.json_fields import flag, texts
 
 

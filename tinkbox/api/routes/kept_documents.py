@@ -13,7 +13,7 @@ from tinkbox.api.long_answers import in_turn
 from tinkbox.api.requests import key_of, takes
 from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.model.access import Right
-from tinkbox.model.kept_documents import KeptDocument, KeptKind
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 
 
 class ForgottenDocument(NamedIdentity):

@@ -28,7 +28,7 @@ from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Hold, Verb, verdicts
 from tinkbox.model.devices import as_text
 from tinkbox.model.errors import Invalid

@@ -55,7 +55,7 @@ from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.devices import Devices, as_text
 from tinkbox.model.key_kinds import ToChange

@@ -12,8 +12,8 @@ from tinkbox.cli.flags import add_format, add_selector, carry_out
 from tinkbox.cli.output.formats import Document, json_of, show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.documents.kept_documents import KeptKind
 from tinkbox.model.errors import NotFound, Refusal
-from tinkbox.model.kept_documents import KeptKind
 from tinkbox.model.text import counted
 
 FORMATS: Final = ("yaml", "json")

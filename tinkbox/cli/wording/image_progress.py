@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
+from tinkbox.model.images.system_image import Progress, Stage
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import Progress, Stage
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.downloading import Arrived

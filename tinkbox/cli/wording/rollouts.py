@@ -7,7 +7,7 @@ from typing import Final
 
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment
-from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.cells import cells
 from tinkbox.model.rollout import (
     FAILURES,

@@ -42,12 +42,12 @@ from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.devices import addresses
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
+from tinkbox.model.documents.rule_sets import read_rule_sets
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
 from tinkbox.model.hardware import Hardware, MacAddress, called, worker_of
-from tinkbox.model.kept_documents import KeptDocument, KeptKey, KeptKind
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.notes import Retirement
-from tinkbox.model.rule_sets import read_rule_sets
 from tinkbox.model.text import counted, natural
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord

@@ -24,9 +24,9 @@ from tinkbox.engine.applying.reading import (
 from tinkbox.engine.machines.machines import claims
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
 from tinkbox.model.devices import canonical
+from tinkbox.model.documents.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, namespace_of
-from tinkbox.model.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord

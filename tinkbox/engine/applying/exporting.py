@@ -13,10 +13,10 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.hardware import called
-from tinkbox.model.kept_documents import KeptDocument, KeptKind
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted

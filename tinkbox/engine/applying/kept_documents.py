@@ -6,8 +6,8 @@ from typing import Any, Final
 from tinkbox.engine.lookup import only
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.disk_usage import Stored
+from tinkbox.model.documents.kept_documents import MAX_KEPT_BYTES, MAX_KEPT_NUMBER, ROW_BYTES, KeptDocument, json_bytes
 from tinkbox.model.errors import Problem
-from tinkbox.model.kept_documents import MAX_KEPT_BYTES, MAX_KEPT_NUMBER, ROW_BYTES, KeptDocument, json_bytes
 from tinkbox.store.database import Store, Tables
 
 _WAY_OUT: Final = (

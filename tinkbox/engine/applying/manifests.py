@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, DeclaredWorkflow, with_retirement
 from tinkbox.model.devices import ANNOTATION, without_texts
+from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, GROUP, OBJECT_META, OWN_ANNOTATIONS, VERSION
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.hardware_v1alpha2 import is_v1alpha2
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, OBJECT_META, OWN_ANNOTATIONS, VERSION
 from tinkbox.model.labels import Labels
 from tinkbox.model.rollout import LABEL
 

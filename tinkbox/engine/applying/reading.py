@@ -13,13 +13,13 @@ from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Everything, Objec
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import declared_retirement, with_retirement
+from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
+from tinkbox.model.documents.kept_documents import KEPT, KeptDocument, KeptKey
+from tinkbox.model.documents.rule_sets import read_rule_sets
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
-from tinkbox.model.hardware_v1alpha2 import as_v1alpha1
-from tinkbox.model.kept_documents import KEPT, KeptDocument, KeptKey
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
-from tinkbox.model.rule_sets import read_rule_sets
 
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
 # Of what is read without a problem, where something may turn out to be in the way; the line of every field takes more

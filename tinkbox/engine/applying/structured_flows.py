@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from tinkbox.engine.templates.rendering import rendering_data
 from tinkbox.model.declaration import STRUCTURED
+from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
+from tinkbox.model.documents.kept_documents import KeptKey, KeptKind
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.hardware_v1alpha2 import is_v1alpha2
-from tinkbox.model.kept_documents import KeptKey, KeptKind
 
 MOST_NAMED: Final = 5  # tasks of a workflow
 

@@ -20,18 +20,18 @@ from tinkbox.engine.templates.structured_tasks import Entry, composed
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.workflows import Workflows
-from tinkbox.model.agent_attributes import agent_attributes
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.card_firmware import Need, need
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.devices import Devices
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
+from tinkbox.model.documents.agent_attributes import agent_attributes
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION_2
+from tinkbox.model.documents.rule_sets import LABEL, PREFIX, RuleSet
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.hardware import Hardware, Interface, MacAddress, mac_of
 from tinkbox.model.inventory import Inventory, summary
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION_2
 from tinkbox.model.labels import NO_LABELS, Labels
-from tinkbox.model.rule_sets import LABEL, PREFIX, RuleSet
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 from tinkbox.wire.messages.inventory import Accepted, Told

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tinkbox.model.kept_documents import KeptKind
-from tinkbox.model.rule_sets import RuleSet, best_rule_set, read_rule_sets
+from tinkbox.model.documents.kept_documents import KeptKind
+from tinkbox.model.documents.rule_sets import RuleSet, best_rule_set, read_rule_sets
 from tinkbox.store.database import Store, Tables
 
 _KINDS: Final = (KeptKind.RULE_SET, KeptKind.POLICY)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.model.actions.volumes import Volume, parse_volume
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import parse_reference
+from tinkbox.model.images.references import parse_reference
 from tinkbox.model.template import MAX_NAME, OTHER_WORDS
-from tinkbox.model.volumes import Volume, parse_volume
 from tinkbox.yaml_nodes import NodeReader, is_null, path
 
 

@@ -10,14 +10,14 @@ from tinkbox.engine.documents.container_definitions import ContainerReader
 from tinkbox.engine.documents.metadata_definitions import MetadataReader
 from tinkbox.engine.documents.plan_size import PlanSize
 from tinkbox.engine.documents.service_definitions import ServiceReader
-from tinkbox.model.action import DEFAULT_ACTION_SECONDS, Action, Until
+from tinkbox.model.actions.action import DEFAULT_ACTION_SECONDS, Action, Until
+from tinkbox.model.actions.namespaces import MACHINE, check_network, check_pid
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, MAX_HOLD_SECONDS, ON_EXPIRY, Breakpoints, Verb
-from tinkbox.model.disk_selection import parse_selection
-from tinkbox.model.disks import MAX_DISKS
+from tinkbox.model.disks.disks import MAX_DISKS
+from tinkbox.model.disks.selection import parse_selection
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.names import check_name
-from tinkbox.model.namespaces import MACHINE, check_network, check_pid
 from tinkbox.model.services import Service
 from tinkbox.model.spelling import is_misspelt, nearest
 from tinkbox.model.template import (

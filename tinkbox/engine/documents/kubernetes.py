@@ -16,10 +16,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.devices import ANNOTATION, Devices, annotated
-from tinkbox.model.errors import Invalid, Problem, TooLarge
-from tinkbox.model.hardware import Hardware, given_hardware
-from tinkbox.model.json_text import MAX_DEPTH, next_of_stream, read_stream
-from tinkbox.model.kubernetes import (
+from tinkbox.model.documents.json_text import MAX_DEPTH, next_of_stream, read_stream
+from tinkbox.model.documents.kubernetes import (
     DEFAULT_NAMESPACE,
     DISABLED_ANNOTATION,
     FORMER_KINDS,
@@ -34,6 +32,8 @@ from tinkbox.model.kubernetes import (
     kinds_of,
     versions_of,
 )
+from tinkbox.model.errors import Invalid, Problem, TooLarge
+from tinkbox.model.hardware import Hardware, given_hardware
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.spelling import meant, nearest

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.errors import Problem
 from tinkbox.model.services import Service
 from tinkbox.model.sizes import show_size

@@ -11,8 +11,8 @@ from yaml.constructor import SafeConstructor
 from yaml.error import YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.model.documents.json_text import MAX_DEPTH
 from tinkbox.model.errors import Problem
-from tinkbox.model.json_text import MAX_DEPTH
 from tinkbox.model.text import quoted
 from tinkbox.yaml_nodes import MAX_VALUES, line_of, not_yaml, path
 

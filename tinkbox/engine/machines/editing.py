@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any, Final
 
 from tinkbox.engine.machines.hardware_document import Reservation, check_name
+from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import (
     ID_ANNOTATION,
@@ -18,7 +19,6 @@ from tinkbox.model.hardware import (
     is_of_card,
     primary,
 )
-from tinkbox.model.hardware_v1alpha2 import is_v1alpha2
 from tinkbox.model.labels import LabelChange
 
 KIND: Final = "Hardware"

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
+from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, MacAddress, called, names_of
-from tinkbox.model.kubernetes import identity
 
 
 class References:

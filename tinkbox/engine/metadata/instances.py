@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
+from tinkbox.model.documents.hardware_v1alpha2 import has_placeholders, is_v1alpha2
+from tinkbox.model.documents.machine_views import object_view
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.hardware_v1alpha2 import has_placeholders, is_v1alpha2
-from tinkbox.model.machine_views import object_view
 from tinkbox.model.metadata import MAX_KEY, MAX_KEYS, MAX_USER_DATA, Defaults, Instance, Metadata
 from tinkbox.model.text import counted
 

@@ -23,7 +23,7 @@ from tinkbox.engine.workflows.image_digests import DigestOf, believed, pin
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED, find_workflow
 from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.image import pinned
+from tinkbox.model.images.references import pinned
 from tinkbox.model.keys import meant
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State, Workflow

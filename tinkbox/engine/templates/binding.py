@@ -6,14 +6,14 @@ What is refused here is refused when a workflow is created, and told when a temp
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, is_mac
-from tinkbox.model.image import StandIns
+from tinkbox.model.images.references import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources, Service
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
-from tinkbox.model.volumes import parse_volume
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
 from tinkbox.store.database import Tables
 from tinkbox.wire.routing.labels import Labels, read_labels

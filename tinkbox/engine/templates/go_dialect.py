@@ -7,8 +7,8 @@ from typing import Any
 from tinkbox import goyaml
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
+from tinkbox.model.documents.machine_views import go_views
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.machine_views import go_views
 from tinkbox.model.template import MAX_TEXT
 from tinkbox.sprig import REFUSED
 from tinkbox.sprig.all_functions import NAMES as SPRIG

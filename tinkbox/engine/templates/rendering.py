@@ -29,10 +29,10 @@ from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.model.devices import Devices
+from tinkbox.model.documents.machine_views import decoded, object_view, struct_view
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels
-from tinkbox.model.machine_views import decoded, object_view, struct_view
 from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
 

@@ -17,8 +17,8 @@ from tinkbox.engine.templates.go_dialect import GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.model.documents.machine_views import decoded
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.machine_views import decoded
 
 MAX_TEXTS: Final = 1_000  # with placeholders, in one document
 _BETWEEN: Final = "\x1f"  # between texts that are filled together; what has one itself is refused

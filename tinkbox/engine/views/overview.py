@@ -10,7 +10,7 @@ from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.hardware import address_of, hostname_of, mac_of, name_of

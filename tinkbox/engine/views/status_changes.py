@@ -18,7 +18,7 @@ from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.disk_usage import DiskUsage, Stored
 from tinkbox.model.errors import Refusal

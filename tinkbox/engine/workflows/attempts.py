@@ -27,9 +27,9 @@ from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
 from tinkbox.model import history
 from tinkbox.model.breakpoint import Armed, Hold
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
-from tinkbox.model.image import pinned
+from tinkbox.model.images.references import pinned
 from tinkbox.model.journal import Standing
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from tinkbox.model import history
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.image import parse_reference
+from tinkbox.model.images.references import parse_reference
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Tables

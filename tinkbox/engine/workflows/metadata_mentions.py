@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.text import machines_named, shortened

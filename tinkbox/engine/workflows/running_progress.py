@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinkbox.engine.workflows.attempts import fence, owned, refuse_late
-from tinkbox.model.action_progress import Progress, Sample, Told, paced, with_sample
+from tinkbox.model.actions.progress import Progress, Sample, Told, paced, with_sample
 from tinkbox.model.workflow import ActionStatus, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.progress import Telling

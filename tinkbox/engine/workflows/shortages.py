@@ -9,7 +9,7 @@ from typing import Final
 
 from tinkbox.engine.workflows.image_digests import DigestOf, missing_image, missing_images, unpinned
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gap_lines, gaps, mentions
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Service

@@ -6,7 +6,7 @@ Both work on the writer's tables, within the use-case of the attempt.
 from collections.abc import Sequence
 from datetime import datetime
 
-from tinkbox.model.disks import Disk, Refused, begun, ended, foreign, refusal
+from tinkbox.model.disks.disks import Disk, Refused, begun, ended, foreign, refusal
 from tinkbox.model.errors import Conflict
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.database import Tables

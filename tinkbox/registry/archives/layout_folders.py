@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tinkbox.folder_sync import sync_folder
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
-from tinkbox.model.image import ALGORITHMS, DIGEST
-from tinkbox.model.json_text import read_json
+from tinkbox.model.images.references import ALGORITHMS, DIGEST
 from tinkbox.registry.archives.layouts import REF_NAME
 from tinkbox.registry.archives.writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, blob_name, index_entry
 from tinkbox.registry.blobs.blobs import PIECE

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import SHA256, TAG, parse_reference
-from tinkbox.model.json_text import read_json
+from tinkbox.model.images.references import SHA256, TAG, parse_reference
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import (
     DOCKER_CONFIG,

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.model.json_text import read_json
 from tinkbox.registry.archives.layouts import CONTAINERD_NAME, REF_NAME, hub_name
 from tinkbox.registry.manifests.image_trees import ImageTree, refuse_other
 from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, MANIFESTS, OCI_INDEX, Manifest

@@ -22,8 +22,8 @@ from typing import Final
 
 from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
-from tinkbox.model.image import ALGORITHMS, DIGEST
-from tinkbox.model.image_room import Amount, ImageRoom
+from tinkbox.model.images.references import ALGORITHMS, DIGEST
+from tinkbox.model.images.room import Amount, ImageRoom
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified

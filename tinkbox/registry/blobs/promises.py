@@ -11,7 +11,7 @@ from pathlib import Path
 from sys import intern
 from typing import Final
 
-from tinkbox.model.image import DIGEST
+from tinkbox.model.images.references import DIGEST
 from tinkbox.registry.blobs.journal import Journal, Row
 
 PROMISED_FOR: Final = timedelta(hours=1)

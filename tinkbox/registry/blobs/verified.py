@@ -19,7 +19,7 @@ from sys import intern
 from typing import Final
 
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.image import DIGEST
+from tinkbox.model.images.references import DIGEST
 from tinkbox.registry.blobs.journal import Journal, Row
 
 VERIFIED_FOR: Final = timedelta(days=1)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from tinkbox.model.errors import Conflict
-from tinkbox.model.system_image import ARTIFACT_TYPE
+from tinkbox.model.images.system_image import ARTIFACT_TYPE
 from tinkbox.registry.manifests.manifests import Manifest
 
 

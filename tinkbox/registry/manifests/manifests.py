@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import DIGEST
-from tinkbox.model.json_text import read_json
+from tinkbox.model.images.references import DIGEST
 
 MAX_NESTING = 8  # an index of images needs one level, an index of indexes two
 MAX_MANIFEST = 4 * 1024 * 1024  # OCI distribution-spec: registries should take at least this much

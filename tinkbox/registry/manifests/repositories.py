@@ -19,7 +19,7 @@ from pathlib import Path
 from sys import intern
 
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
-from tinkbox.model.image import DIGEST, REPOSITORY, TAG, as_typed
+from tinkbox.model.images.references import DIGEST, REPOSITORY, TAG, as_typed
 
 MAX_NAME = 255
 File = tuple[Path, bytes]

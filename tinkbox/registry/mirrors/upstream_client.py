@@ -19,9 +19,9 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import aiohttp
 
 from tinkbox import __version__
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import NotFound
-from tinkbox.model.image_mirrors import Mirror
-from tinkbox.model.json_text import read_json
+from tinkbox.model.images.mirrors import Mirror
 from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST
 from tinkbox.registry.mirrors.via import Via, via_header

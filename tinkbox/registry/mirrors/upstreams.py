@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Full, Invalid, NotFound, Refusal, TooMany, Unavailable
-from tinkbox.model.image import official
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.references import official
 from tinkbox.registry.blobs.uploads import MAX_BLOB
 from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import Descriptor, Manifest, parse_manifest

@@ -1,6 +1,6 @@
 """Actions as planned, how their attempts ended, and what a person changed for one."""
 
-from tinkbox.model.action import Action, Until
+from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.json_text import read, write

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tinkbox.model.disks import Content
+from tinkbox.model.disks.disks import Content
 from tinkbox.store.formats.json_text import read, write
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tinkbox.model.disks import Content
+from tinkbox.model.disks.disks import Content
 from tinkbox.wire.disk.signatures import Read, file_systems
 
 MAX_PARTITIONS: Final = 128

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from tinkbox.model.disks import Content
+from tinkbox.model.disks.disks import Content
 
 Read = Callable[[int, int], bytes]
 MAX_LABEL: Final = 64

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
 from tinkbox.wire.machine_lists.csv_lists import rows
 from tinkbox.wire.machine_lists.listing import Gathered, Network, Unread, own_note, shown, whole_mac, within
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
 from tinkbox.wire.machine_lists.listing import Gathered, Network, own_note, within
 
 PHYSICAL: Final = "physical"

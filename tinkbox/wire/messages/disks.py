@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tinkbox.model.disks import MAX_DISKS, Content, Disk, Refused
+from tinkbox.model.disks.disks import MAX_DISKS, Content, Disk, Refused
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import ReasonText
 from tinkbox.wire.messages.json_fields import fields_of, number, read_object, text, write

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import DIGEST
+from tinkbox.model.images.references import DIGEST
 from tinkbox.model.reasons import MAX_REASON, ReasonText
 from tinkbox.model.services import (
     TOLD_RESTARTS,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_json
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -8,7 +8,7 @@ Nothing is lost by losing one, and an appliance that answers 404 knows of no pro
 
 from dataclasses import dataclass
 
-from tinkbox.model.action_progress import MAX_UNIT, Told
+from tinkbox.model.actions.progress import MAX_UNIT, Told
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.messages.json_fields import number, read_object, text, write
 

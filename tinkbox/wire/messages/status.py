@@ -11,7 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Labels

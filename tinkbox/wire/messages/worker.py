@@ -24,11 +24,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from tinkbox.model.action import Action, Until
+from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
-from tinkbox.model.disks import Disk
+from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import DIGEST
+from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.reasons import MAX_REASON, ReasonText
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address
 from typing import Any, Final
 
+from tinkbox.model.documents.machine_views import object_view
 from tinkbox.model.hardware import Hardware, Interface, primary
-from tinkbox.model.machine_views import object_view
 
 _MODES: Final = {
     1: "active-backup",

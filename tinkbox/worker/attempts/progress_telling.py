@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tinkbox.client.node import SessionOver
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.errors import Conflict, NotFound, Refusal
 from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Offer

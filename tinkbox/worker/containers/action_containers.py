@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tinkbox.client.node import SessionOver
+from tinkbox.model.actions.namespaces import BRIDGES, MACHINE, joins
+from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.breakpoint import Armed, Override
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.image import Sources, parse_reference
-from tinkbox.model.namespaces import BRIDGES, MACHINE, joins
+from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
-from tinkbox.model.volumes import parse_volume
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import outcome as verdict

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinkbox.model.action_progress import Told as ToldProgress
-from tinkbox.model.action_progress import read_progress
+from tinkbox.model.actions.progress import Told as ToldProgress
+from tinkbox.model.actions.progress import read_progress
+from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.reasons import MAX_REASON
-from tinkbox.model.volumes import parse_volume
 from tinkbox.worker.files.writable_file import make_writable
 from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 

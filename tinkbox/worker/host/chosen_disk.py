@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.disk_choice import choose, listed
-from tinkbox.model.disk_selection import Selection, parse_selection
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.choice import choose, listed
+from tinkbox.model.disks.disks import Refused
+from tinkbox.model.disks.selection import Selection, parse_selection
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import Reason
 from tinkbox.worker.host.disk_candidates import DEV, SYS, candidates

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.disk_choice import Candidate, Outside
+from tinkbox.model.disks.choice import Candidate, Outside
 from tinkbox.worker.host.disk_names import Names, links_of
 from tinkbox.worker.host.sys_files import clean, entries, number, octets, text
 

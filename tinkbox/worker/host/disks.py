@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.disks import Disk, Refused
+from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.wire.disk.partitions import contents
 from tinkbox.wire.messages.disks import MAX_CONTENTS

@@ -11,9 +11,9 @@ from tinkbox.engine.applying import kept_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, parse_asked
 from tinkbox.model.disk_usage import Share, Stored
+from tinkbox.model.documents.kept_documents import MAX_KEPT, ROW_BYTES, KeptKind, json_bytes
+from tinkbox.model.documents.kubernetes import UNHEEDED
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.kept_documents import MAX_KEPT, ROW_BYTES, KeptKind, json_bytes
-from tinkbox.model.kubernetes import UNHEEDED
 
 BMC = "bmc.tinkerbell.org/v1alpha1"
 MACHINE = f"""\

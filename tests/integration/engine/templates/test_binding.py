@@ -10,7 +10,7 @@ from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.templates.binding import Names, bind, bind_services
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import StandIns
+from tinkbox.model.images.references import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources
 from tinkbox.model.workflow import PlannedAction, State
 

@@ -14,7 +14,7 @@ from tinkbox.api.routes.breakpoints import breakpoints_document
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import status_changes
 from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_ONCE
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.errors import Unavailable

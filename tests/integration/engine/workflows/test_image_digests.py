@@ -5,7 +5,7 @@ import pytest
 from tests.integration.engine.appliance import HELLO, Appliance
 from tests.integration.engine.serving import Host
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.image_needs import ImageNeed
+from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Offer, Pulled

@@ -4,7 +4,7 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance
 from tinkbox.engine.workflows.running_progress import FORGOTTEN_AFTER
-from tinkbox.model.action_progress import Progress, Told
+from tinkbox.model.actions.progress import Progress, Told
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.workflow import ActionStatus, State

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.integration.engine.appliance import Appliance
-from tinkbox.model.disks import Content, Disk, Refused
+from tinkbox.model.disks.disks import Content, Disk, Refused
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State

@@ -12,8 +12,8 @@ from tinkbox.api.routes.services import service_document
 from tinkbox.api.routes.workflow_data import data_document, version_documents
 from tinkbox.api.routes.workflows import attempt_documents, state_document, workflow_document
 from tinkbox.engine.workflows.breakpoints import Standing
-from tinkbox.model.action import Action
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.action import Action
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus
 from tinkbox.model.services import Standing as Stands

@@ -10,7 +10,7 @@ from tinkbox.api.routes.events import event_document
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
 from tinkbox.model import history, shells
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State
 

@@ -4,7 +4,7 @@ import pytest
 
 from tinkbox.catalogue.downloading import Arrived
 from tinkbox.cli.wording.image_progress import downloading, packing
-from tinkbox.model.system_image import Progress, Stage
+from tinkbox.model.images.system_image import Progress, Stage
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.engine.template_texts import MAC, SMALL
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Service
 

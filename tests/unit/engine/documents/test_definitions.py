@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.engine.template_texts import MAC
 from tests.unit.engine.template_texts import SMALL as TEMPLATE
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.template import Definition, Task

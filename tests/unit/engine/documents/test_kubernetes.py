@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tinkbox.engine.documents.kubernetes import has_objects, read_all, take, take_hardware
+from tinkbox.model.documents.kubernetes import OBJECT_META, identity
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.kubernetes import OBJECT_META, identity
 from tinkbox.yaml_nodes import NodeReader, compose
 
 HARDWARE = """\

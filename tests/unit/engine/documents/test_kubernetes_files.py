@@ -16,8 +16,8 @@ from tinkbox.engine.documents.kubernetes import (
     take_hardware,
 )
 from tinkbox.model.applying import MAX_DOCUMENT
+from tinkbox.model.documents.kubernetes import versions_of
 from tinkbox.model.errors import Invalid
-from tinkbox.model.kubernetes import versions_of
 
 MACHINE = (
     "apiVersion: tinkerbell.org/v1alpha1\nkind: Hardware\nmetadata: {name: a}\nspec: {interfaces: [{dhcp: {mac: x}}]}\n"

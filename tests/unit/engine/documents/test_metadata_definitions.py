@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.engine.template_texts import MAC
 from tinkbox.engine.documents.definitions import read_definition
-from tinkbox.model.action import Until
+from tinkbox.model.actions.action import Until
 from tinkbox.model.errors import Invalid
 from tinkbox.model.metadata import MAX_USER_DATA, Metadata
 

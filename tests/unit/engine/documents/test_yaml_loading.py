@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tinkbox.engine.documents.user_data import odd, unfit
-from tinkbox.model.json_text import MAX_DEPTH
+from tinkbox.model.documents.json_text import MAX_DEPTH
 
 HEAD = "#cloud-config\n"
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from tinkbox.model.image_mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror
 from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import MAX_MANIFEST
 from tinkbox.registry.mirrors.upstream_client import MAX_TOLD, UpstreamClient

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Breakpoints, Override, Verb, Verdict
-from tinkbox.model.disks import Content
+from tinkbox.model.disks.disks import Content
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Device, Disk, Inventory
 from tinkbox.model.services import (

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.unit.wire.disk_images import DISK_ID, Image
-from tinkbox.model.disks import Content
+from tinkbox.model.disks.disks import Content
 from tinkbox.wire.disk.partitions import MAX_LOGICAL, contents
 
 

@@ -3,7 +3,7 @@ from dataclasses import asdict
 
 import pytest
 
-from tinkbox.model.disks import Content, Disk, Refused
+from tinkbox.model.disks.disks import Content, Disk, Refused
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.messages.disks import (
     MAX_CONTENTS,

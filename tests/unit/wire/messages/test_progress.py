@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.messages.progress import Telling, decode_telling, encode
 

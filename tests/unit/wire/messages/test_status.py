@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tinkbox.model.action_progress import Progress
+from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase

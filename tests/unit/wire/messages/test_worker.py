@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.model.action import Action, Until
+from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
-from tinkbox.model.disks import Disk
+from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import MAX_REASON
 from tinkbox.model.workflow import Outcome, PlannedAction, State

@@ -12,7 +12,7 @@ from tests.unit.worker.actions import IMAGE, OFFER, bound, machine
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.client.node import SessionOver
-from tinkbox.model.action_progress import Told
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
 from tinkbox.model.workflow import State
 from tinkbox.runtime import ContainerSpec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.image import parse_reference
+from tinkbox.model.images.references import parse_reference
 from tinkbox.worker.containers.salvage import copy_of, limit
 
 MEMORY = "MemTotal:       24684144 kB\nMemFree:         100 kB\nMemAvailable:     {} kB\nBuffers:           300 kB\n"

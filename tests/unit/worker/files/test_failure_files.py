@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.model.action_progress import Told as ToldProgress
+from tinkbox.model.actions.progress import Told as ToldProgress
 from tinkbox.model.reasons import MAX_REASON
 from tinkbox.wire.messages.worker import MAX_MESSAGE
 from tinkbox.worker.files.failure_files import MAX_SAID, PLACES, Told, Words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.action import Action
+from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages.worker import Offer

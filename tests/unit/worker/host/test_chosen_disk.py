@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.host.disk_trees import Tree
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
 from tinkbox.model.reasons import Reason
 from tinkbox.worker.host.chosen_disk import STILL_APPEARING, all_there, device_of, find_disk
 from tinkbox.worker.host.disks import look_at

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.host.disk_trees import PCI, Tree
-from tinkbox.model.disk_choice import Candidate, Outside
+from tinkbox.model.disks.choice import Candidate, Outside
 from tinkbox.worker.host.disk_candidates import candidates
 
 GB = 10**9

@@ -7,7 +7,7 @@ from tinkbox.model.errors import Invalid
 
 def disk(text: str) -> str:
     """An argument that is the path of a disk."""
-    from tinkbox.model.disk_selection import parse_path
+    from tinkbox.model.disks.selection import parse_path
 
     try:
         return parse_path(text)

@@ -16,8 +16,8 @@ from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
 from tinkbox.cli.output.tables import Fit
 from tinkbox.model.errors import NotFound, Refusal, Unavailable
+from tinkbox.model.images.system_image import Verified
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import Verified
 from tinkbox.model.text import counted
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tinkbox.cli.nouns.image.show import PROOFS
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
+from tinkbox.model.images.system_image import LATEST
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import LATEST
 from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:

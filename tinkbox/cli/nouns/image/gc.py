@@ -5,7 +5,7 @@ import argparse
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_format, add_verb
 from tinkbox.cli.output.formats import json_of, show_notes, yaml_of
-from tinkbox.model.image_room import Amount
+from tinkbox.model.images.room import Amount
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:

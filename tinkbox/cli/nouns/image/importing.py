@@ -17,7 +17,7 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 if TYPE_CHECKING:
     from tinkbox.cli.output.formats import Document
     from tinkbox.client.operator import Operator
-    from tinkbox.model.system_image import About
+    from tinkbox.model.images.system_image import About
 
 SCRATCH = "/var/tmp"  # noqa: S108  a folder of its own is made there; /tmp may be memory
 # One for all commands that pack images: each removes what another one left.
@@ -26,8 +26,8 @@ _ARCHIVE = "image.tar"
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    from tinkbox.model.images.system_image import USUAL_MAX_DISK, Architecture, DataSource, Growth
     from tinkbox.model.sizes import show_size
-    from tinkbox.model.system_image import USUAL_MAX_DISK, Architecture, DataSource, Growth
 
     verb = add_verb(
         verbs,
@@ -113,7 +113,7 @@ def import_image(chosen: argparse.Namespace) -> None:
 
 
 def _about(chosen: argparse.Namespace, version: str) -> "About":
-    from tinkbox.model.system_image import About, Architecture, DataSource, Growth, Source, Verified
+    from tinkbox.model.images.system_image import About, Architecture, DataSource, Growth, Source, Verified
 
     source = DataSource(chosen.data_source)
     grows = source in (DataSource.NOCLOUD, DataSource.EC2)

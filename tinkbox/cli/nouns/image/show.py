@@ -9,9 +9,9 @@ from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, show
 from tinkbox.cli.output.printable import moment
 from tinkbox.model.errors import NotFound
+from tinkbox.model.images.system_image import LATEST, Compression, Format, Verified
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
-from tinkbox.model.system_image import LATEST, Compression, Format, Verified
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator

@@ -105,7 +105,7 @@ def packed(path: Path) -> Iterator[bytes]:
     The appliance does without a library for zstd, and reads what else there is by itself.  Raises NotFound for a file that
     cannot be read, Invalid for one that is damaged, without its name.
     """
-    from tinkbox.model.system_image import Compression
+    from tinkbox.model.images.system_image import Compression
     from tinkbox.system_images.decompression import PIECE, decompressed
     from tinkbox.system_images.recognition import compression_of
 

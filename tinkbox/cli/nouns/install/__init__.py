@@ -69,7 +69,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 def _selector(text: str) -> str:
     """An argument that chooses a disk."""
-    from tinkbox.model.disk_selection import parse_selection
+    from tinkbox.model.disks.selection import parse_selection
 
     try:
         return parse_selection(text).text

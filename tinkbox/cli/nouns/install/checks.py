@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.wording.machines import shown_by
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
+from tinkbox.model.images.system_image import LATEST
 from tinkbox.model.spelling import meant
-from tinkbox.model.system_image import LATEST
 
 if TYPE_CHECKING:
     from tinkbox.catalogue.entries import Entry

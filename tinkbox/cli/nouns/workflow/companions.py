@@ -10,7 +10,7 @@ from tinkbox.cli.called_as import called_as
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment, now
 from tinkbox.cli.output.progress_line import ProgressLine
-from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.breakpoint import VERDICTS, Kind
 from tinkbox.model.errors import NotFound
 from tinkbox.wire.messages.named_machines import machine_name

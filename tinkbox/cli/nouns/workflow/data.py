@@ -13,8 +13,8 @@ from tinkbox.cli.flags import Verbs, add_listing, add_shown_keys, add_verb
 from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import TABLES, Column, Document, json_of, names_one, short, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.text import counted
 

@@ -13,7 +13,7 @@ from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import decided_fields, held_fields
-from tinkbox.model.action_progress import Progress, in_words
+from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tinkbox.gotemplate.types.structs import NIL_SLICE, NilPointer, Struct
 from tinkbox.gotemplate.types.typed_values import NilStrings, Strings
-from tinkbox.model.hardware_v1alpha2 import as_v1alpha1
-from tinkbox.model.kubernetes import GROUP, INTERFACE, METADATA, VERSION
+from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
+from tinkbox.model.documents.kubernetes import GROUP, INTERFACE, METADATA, VERSION
 
 # Go's spelling where it is not the JSON name with capitals.
 _GO_NAMES: Mapping[str, str] = {

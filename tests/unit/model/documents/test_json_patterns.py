@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tinkbox.model.documents.json_patterns import MAX_DEPTH, MAX_PATTERN, MAX_VALUES, parse_pattern
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_patterns import MAX_DEPTH, MAX_PATTERN, MAX_VALUES, parse_pattern
 
 MACHINE: dict[str, Any] = {
     "cpu": {"totalThreads": 8},

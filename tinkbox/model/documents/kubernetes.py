@@ -178,7 +178,7 @@ WORKFLOW: Mapping[str, Any] = {
     },
     "status": None,
 }
-# The rules are patterns of JSON (`tinkbox.model.json_patterns`).
+# The rules are patterns of JSON (`tinkbox.model.documents.json_patterns`).
 WORKFLOW_RULE_SET: Mapping[str, Any] = {
     **_HEAD,
     "spec": {

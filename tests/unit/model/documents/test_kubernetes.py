@@ -1,6 +1,6 @@
 """The fields of Tinkerbell's Kubernetes documents."""
 
-from tinkbox.model.kubernetes import SHAPES, UNHEEDED, identity, paths
+from tinkbox.model.documents.kubernetes import SHAPES, UNHEEDED, identity, paths
 
 
 def test_a_machine_of_the_same_name_is_the_same_machine() -> None:

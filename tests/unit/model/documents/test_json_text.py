@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tinkbox.model.json_text import read_document, read_json, read_kept, read_large
+from tinkbox.model.documents.json_text import read_document, read_json, read_kept, read_large
 
 
 def test_json_is_read_from_text_and_from_its_bytes() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tinkbox.model.disks import (
+from tinkbox.model.disks.disks import (
     Content,
     Disk,
     Refused,

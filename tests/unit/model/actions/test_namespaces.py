@@ -1,7 +1,7 @@
 import pytest
 
+from tinkbox.model.actions.namespaces import check_network, check_pid, joins
 from tinkbox.model.errors import Invalid
-from tinkbox.model.namespaces import check_network, check_pid, joins
 
 
 @pytest.mark.parametrize("network", ["", "host", "none", "bridge", "default", "container:a.b-c_1", "my-network"])

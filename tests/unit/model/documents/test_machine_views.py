@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tinkbox.gotemplate.types.structs import NilSlice, Struct
-from tinkbox.model.machine_views import go_name, go_views, object_view, struct_view
+from tinkbox.model.documents.machine_views import go_name, go_views, object_view, struct_view
 
 OF_2020: dict[str, Any] = {
     "id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94",

@@ -8,11 +8,11 @@ import pytest
 from tinkbox.engine.documents.kubernetes import read_all, take_hardware
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.metadata.instances import ssh_keys_of, user_data_of
+from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
+from tinkbox.model.documents.kubernetes import UNHEEDED
+from tinkbox.model.documents.machine_views import object_view
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware, identity
-from tinkbox.model.hardware_v1alpha2 import as_v1alpha1
-from tinkbox.model.kubernetes import UNHEEDED
-from tinkbox.model.machine_views import object_view
 
 MACHINE = """\
 apiVersion: tinkerbell.org/v1alpha2

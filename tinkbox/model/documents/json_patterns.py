@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.json_text import read_document
 from tinkbox.model.spelling import meant
 
 MAX_PATTERN: Final = 64 * 1024  # letters of one pattern

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tinkbox.model.documents.kubernetes import GROUP, VERSION, VERSION_2
 from tinkbox.model.errors import Problem
-from tinkbox.model.kubernetes import GROUP, VERSION, VERSION_2
 
 API: Final = f"{GROUP}/{VERSION_2}"
 _PLACE: Final = re.compile(r"spec\.interfaces(?:\[(\d+)\])?")

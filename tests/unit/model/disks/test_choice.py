@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tinkbox.model.disk_choice import LISTED, Candidate, Outside, choose, shown_size
-from tinkbox.model.disk_selection import parse_selection
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.choice import LISTED, Candidate, Outside, choose, shown_size
+from tinkbox.model.disks.disks import Refused
+from tinkbox.model.disks.selection import parse_selection
 from tinkbox.model.reasons import Reason
 
 GB = 10**9

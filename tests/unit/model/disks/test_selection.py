@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.model.disk_selection import Key, Pick, Size, Text, parse_disk_size, parse_selection
+from tinkbox.model.disks.selection import Key, Pick, Size, Text, parse_disk_size, parse_selection
 from tinkbox.model.errors import Invalid
 
 GB, GIB = 10**9, 1 << 30

@@ -65,7 +65,7 @@ def json_bytes(manifest: Mapping[str, Any]) -> int:
 
 
 KeptKey = tuple[KeptKind, str, str]
-# The shapes of `tinkbox.model.kubernetes` that are kept.
+# The shapes of `tinkbox.model.documents.kubernetes` that are kept.
 KEPT: Final[Mapping[str, KeptKind]] = {
     "WorkflowRuleSet": KeptKind.RULE_SET,
     "Policy": KeptKind.POLICY,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.model.action_progress import (
+from tinkbox.model.actions.progress import (
     MAX_COUNT,
     WINDOW,
     Progress,

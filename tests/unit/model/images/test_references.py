@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.image import REPOSITORY, Sources, StandIns, as_typed, check_stand_in, official, parse_reference
+from tinkbox.model.images.references import (
+    REPOSITORY,
+    Sources,
+    StandIns,
+    as_typed,
+    check_stand_in,
+    official,
+    parse_reference,
+)
 
 DIGEST = "sha256:" + "a" * 64
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tinkbox.model.actions.volumes import Volume, parse_volume
 from tinkbox.model.errors import Invalid
-from tinkbox.model.volumes import Volume, parse_volume
 
 TAKEN = {
     "/data": ("", "/data", ""),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.agent_attributes import agent_attributes, size
+from tinkbox.model.documents.agent_attributes import agent_attributes, size
 from tinkbox.model.inventory import Card, Device, Disk, Inventory
 
 

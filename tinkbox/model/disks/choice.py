@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tinkbox.model.disk_selection import Key, Pick, Selection, Text, folded
-from tinkbox.model.disks import Refused
+from tinkbox.model.disks.disks import Refused
+from tinkbox.model.disks.selection import Key, Pick, Selection, Text, folded
 from tinkbox.model.reasons import Reason
 from tinkbox.model.text import counted
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tinkbox.model.documents.json_patterns import Pattern, parse_pattern, pattern_of
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.json_patterns import Pattern, parse_pattern, pattern_of
-from tinkbox.model.kept_documents import KeptDocument, KeptKind
-from tinkbox.model.kubernetes import DEFAULT_NAMESPACE
 
 MAX_RULES: Final = 1_000  # of one document
 # What Tinkerbell gives the workflows that it makes so.

@@ -290,7 +290,8 @@ def _operator_door(settings: Settings) -> str:
     """Where people are to ask, for one who asked at the machines' door."""
     return (
         f"this is the machines' door. The operator door is http://{settings.operator.listen} on the appliance: set "
-        "TINKBOX_SERVER to it, and TINKBOX_TOKEN to your token. On the appliance itself the commands need neither"
+        "TINKBOX_SERVER to it, and TINKBOX_TOKEN to your token (for `tinkbox image copy` --to and TINKBOX_TO_TOKEN). On the "
+        "appliance itself the commands need neither"
     )
 
 

@@ -54,8 +54,7 @@ from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.images.needs import ImageNeed
-from tinkbox.model.images.references import MAX_REPOSITORY, parse_reference
+from tinkbox.model.images.needs import ImageNeed, stood_in
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.limits import (
     ADDRESS_PROBES,
@@ -84,6 +83,7 @@ from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
 from tinkbox.registry.blobs.room import Room as RegistryRoom
+from tinkbox.registry.image_lookup import ImageLookup
 from tinkbox.registry.mirrors.upstreams import Upstreams
 from tinkbox.registry.own_names import OwnNames
 from tinkbox.registry.push_tokens import PushTokens
@@ -127,6 +127,9 @@ class Appliance:
             is_own=lambda host: self._own_names.has(host),
         )
         self._upstreams = Upstreams(self._images, settings.registry.asked, time.monotonic)
+        self._lookup = ImageLookup(
+            self._images, self._upstreams, lambda host: self._own_names.has(host), offline=settings.registry.offline
+        )
         self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)
@@ -144,8 +147,9 @@ class Appliance:
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
-            seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._digest_of, gather=self._gather,
-            limits=limits, free=self.free, answers=self._answers, sent=self._sent, appliance_only=self._appliance_only,
+            seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
+            gather=self._gather, limits=limits, free=self.free, answers=self._answers, sent=self._sent,
+            appliance_only=self._lookup.appliance_only,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
@@ -251,7 +255,7 @@ class Appliance:
         return OperatorDoor(
             machines=self.engine.machines,
             additions=self.engine.additions,
-            notes_on_machine=self.engine.notes_on_machine,
+            remarks_on_machine=self.engine.remarks_on_machine,
             machine_changes=self.engine.machine_changes,
             imports=self.engine.imports,
             departures=self.engine.departures,
@@ -378,26 +382,6 @@ class Appliance:
         """Have what the services of a workflow wrote handed over."""
         return await self._host.gather(workflow_id)
 
-    def _digest_of(self, image: str) -> str | None:
-        """The digest of an image by its name, empty when only our registry is asked, and has none; None: another tells."""
-        reference = parse_reference(image)
-        if reference.digest:
-            return reference.digest
-        kept = reference.kept_as
-        if not reference.host or self._own_names.has(reference.host):
-            kept = self._upstreams.answering(reference.repository, reference.selector)
-            if not self._upstreams.is_mirrored(kept):
-                return self._images.digest(kept, reference.selector)
-        found = self._upstreams.digest(kept, reference.selector) if len(kept) <= MAX_REPOSITORY else ""
-        return found or ("" if self._settings.registry.offline else None)
-
-    def _appliance_only(self, image: str) -> bool:
-        """Whether nobody asks the host in an image's name: we do, or it is not to be asked."""
-        reference = parse_reference(image)
-        if not reference.host or self._own_names.has(reference.host):
-            return False
-        return self._settings.registry.offline or self._upstreams.is_mirrored(reference.kept_as)
-
     async def _needed_images(self) -> list[ImageNeed]:
         """The images that unfinished workflows need, and those that templates name by their digests."""
         needed, systems, templates = await self._store.read(
@@ -411,12 +395,12 @@ class Appliance:
         for image, workflow in systems.items():
             if workflow in of_workflows:
                 needed.append(replace(of_workflows[workflow], digest="", image=image))
-        found = templates
-        for each in needed:
+        found = [*templates]
+        for each in (*needed, *stood_in(templates, self._settings.images.stand_ins.meant)):
             digest: str | None = each.digest
             if not digest:
                 with suppress(Invalid):  # a URL, or something else of that name
-                    digest = self._digest_of(each.image)
+                    digest = self._lookup.digest(each.image)
             if digest:
                 found.append(replace(each, digest=digest))
         return found

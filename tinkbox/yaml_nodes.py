@@ -471,11 +471,12 @@ class NodeReader:
         return text == "true" if text else absent
 
     def number(self, node: Node, key: str, what: str, most: int) -> int:
-        """A whole number from 0 to `most`; `what` names it in the problem."""
+        """A whole number from 0 to `most`; `what` names it in the problem, where it is more than a number."""
         text = self.scalar(node, key)
         number = go_number(text) if text else 0
         if number is None or number != int(number) or not 0 <= number <= most:
-            self.refuse(node, key, f"expected {what} as a whole number, at most {most}, not {text[:40]!r}")
+            wanted = f"{what} as a whole number" if what else "a whole number"
+            self.refuse(node, key, f"expected {wanted}, at most {most}, not {text[:40]!r}")
             return 0
         return int(number)
 

@@ -13,6 +13,7 @@ from aiohttp import web
 
 T = TypeVar("T")
 JSON: Final = "application/json"
+OCTETS: Final = "application/octet-stream"
 
 
 class Json(web.Response, Generic[T]):
@@ -23,10 +24,11 @@ class Json(web.Response, Generic[T]):
 class Media:
     """An answer that is no JSON: it has one of these media types, as its request wants it.
 
-    Without any it is a WebSocket.
+    Without any it is a WebSocket.  Of one `in_parts` a part is sent where `Range` asks for it.
     """
 
     types: tuple[str, ...] = ()
+    in_parts: bool = False
 
 
 WEB_SOCKET: Final = Media()

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware
@@ -27,10 +27,21 @@ class NamedIdentity(Identity):
     name: str
 
 
+class CreationResult(NamedIdentity):
+    """What became of a document that was to be created, in the words of `apply`: `unchanged` was there with the same content."""
+
+    outcome: Literal["created", "unchanged"]
+
+
 class TextNote(TypedDict):
     """What is told but not refused, of no line."""
 
     text: str
+
+
+def creation_result(key: str, name: str, *, is_new: bool) -> CreationResult:
+    """`key` is the id of what is there now."""
+    return {"id": key, "name": name, "outcome": "created" if is_new else "unchanged"}
 
 
 def time(moment: datetime | None) -> Time | None:

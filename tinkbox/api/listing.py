@@ -11,7 +11,8 @@ from aiohttp import web
 
 from tinkbox.api.answers import Json
 from tinkbox.api.long_answers import json_list
-from tinkbox.api.requests import number
+from tinkbox.api.parameters import LIMIT, Parameter
+from tinkbox.api.requests import Names, expect, names_of, number
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Invalid
@@ -28,9 +29,9 @@ R = TypeVar("R")
 # Names of a query, with what each reads of an entry.
 Reads = Mapping[str, Callable[[T], R]]
 Filters = Reads[Mapping[str, Any], Collection[str]]
-# Filters that know certain words only.
-Words = Mapping[str, type[StrEnum]]
-NO_WORDS: Final[Words] = {}
+
+
+SINCE: Final = Parameter("since", about="how long ago, such as 2h, or a time in ISO 8601 with its zone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Query:
 
     def words(self, name: str, known: type[E]) -> tuple[E, ...]:
         """Values of an enumeration, in whatever case they are written; raises Invalid."""
+        expect(self.request, name, known)
         by_folded = {each.casefold(): each for each in known}
         wanted = self.texts(name)
         for each in wanted:
@@ -70,7 +72,7 @@ class Query:
 
     def since(self, now: datetime) -> datetime | None:
         """`since`: how long ago, such as 2h, or a time in ISO 8601 with its zone."""
-        text = self.text("since")
+        text = self.text(SINCE.name)
         if not text:
             return None
         try:
@@ -90,11 +92,26 @@ class Query:
 
     def limit(self) -> int:
         """0: all."""
-        return number(self.request, "limit")
+        return number(self.request, LIMIT.name)
 
-    def order(self, fields: Sequence[str], default: Order) -> Order:
+    @property
+    def names(self) -> Names:
+        """What its route declares."""
+        return names_of(self.request.match_info.handler)
+
+    def fields(self) -> Sequence[str]:
+        """What a list can be sorted by."""
+        return [each for each in self.names.kind("sort") if not each.startswith("-")]
+
+    def refuse_unknown_words(self) -> None:
+        """Raises Invalid for what is none of the words of a filter that only knows some."""
+        for each in self.names.several:
+            if isinstance(each.kind, type) and issubclass(each.kind, StrEnum):
+                self.words(each.name, each.kind)
+
+    def order(self, default: Order) -> Order:
         """`sort`: a field, with a dash before it the largest first."""
-        text = self.text("sort")
+        text, fields = self.text("sort"), self.fields()
         if not text:
             return default
         field = text.removeprefix("-")
@@ -108,15 +125,13 @@ async def listed(
     documents: Iterable[D],
     *,
     filters: Filters,
-    sorts: Sequence[str],
-    words: Words = NO_WORDS,
     labels: bool = False,
 ) -> Json[list[D]]:
     """A list that is made in memory, as the query wants it (`selected`); with `labels` those that it selects by these."""
     query = Query(request)
     selector = query.selector() if labels else ALL
     found = [each for each in documents if selector.matches(each.get("labels", {}))]
-    shown, total = await selected(query, found, filters, {field: _sorted_by(field) for field in sorts}, words)
+    shown, total = await selected(query, found, filters, {field: _sorted_by(field) for field in query.fields()})
     return await json_list(shown, lambda each: each, {HEADER: str(total)})
 
 
@@ -125,15 +140,13 @@ async def selected(
     entries: Iterable[T],
     filters: Reads[T, Collection[str]],
     sorts: Reads[T, Any],
-    words: Words = NO_WORDS,
 ) -> tuple[list[T], int]:
     """The entries that a query wants, in its order and as many as it wants, and how many there are without its limit.
 
     One of the texts that each of the `filters` reads must be among those that are wanted of it.  What is not there for one
-    of `sorts` to read stands behind everything.  Raises Invalid for what is none of the `words` of a filter.
+    of `sorts` to read stands behind everything.  Raises Invalid for a word that a filter does not know.
     """
-    for name, known in words.items():
-        query.words(name, known)
+    query.refuse_unknown_words()
     wanted = {name: asked for name in filters if (asked := {each.casefold() for each in query.texts(name)})}
     found = list(entries)
     if wanted:
@@ -142,7 +155,7 @@ async def selected(
             return all(asked & {text.casefold() for text in filters[name](entry)} for name, asked in wanted.items())
 
         found = list(compress(found, await in_slices(fits, found)))
-    order = query.order(list(sorts), Order(""))
+    order = query.order(Order(""))
     if order.field:
         values = list(zip(await in_slices(sorts[order.field], found), found, strict=True))
         there = sorted(

@@ -5,7 +5,6 @@ most frequent are.
 Rule 2: what can go down is a gauge; what is called `…_total` counts from the start of the process.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
@@ -15,7 +14,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.limits import Standing as Taken
-from tinkbox.model.reasons import Reason, known
+from tinkbox.model.reasons import Reason, is_reason, known
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.store.counts import Standing
@@ -23,7 +22,6 @@ from tinkbox.store.counts import Standing
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_REASONS = 100
 OTHER = "Other"
-REASON = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 WORKFLOW_STATES = (
     State.PENDING, State.RUNNING, State.STOPPING, State.SUCCESS, State.FAILED, State.TIMEOUT, State.CANCELED,
 )  # fmt: skip
@@ -140,7 +138,7 @@ def _most_frequent(standings: Sequence[Standing]) -> set[str]:
     """The reasons that a label may name: ours, and the most frequent of the actions' own; none at all is one of them."""
     found: dict[str, int] = {}
     for each in standings:
-        if REASON.fullmatch(each.reason) and known(each.reason) is None:
+        if is_reason(each.reason) and known(each.reason) is None:
             found[each.reason] = found.get(each.reason, 0) + each.number
     return {"", *Reason, *sorted(found, key=lambda reason: (-found[reason], reason))[:MAX_REASONS]}
 

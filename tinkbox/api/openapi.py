@@ -13,11 +13,14 @@ from aiohttp import hdrs, web
 
 from tinkbox import __version__
 from tinkbox.api.access import TICKET, alternatives
-from tinkbox.api.answers import JSON, Json, Media
+from tinkbox.api.answers import JSON, OCTETS, Json, Media
+from tinkbox.api.parameters import LIMIT, Parameter
 from tinkbox.api.reference import about, noun
 from tinkbox.api.requests import Names, names_of
-from tinkbox.api.schemas import Schema, Schemas, object_of
-from tinkbox.door.problems import PROBLEM, STATUS, ProblemDocument, type_of
+from tinkbox.api.schemas import Schema, Schemas
+from tinkbox.door.problems import PROBLEM, ProblemDocument, type_of
+from tinkbox.wire.list_total import HEADER
+from tinkbox.wire.refusal_statuses import STATUS
 
 OPENAPI: Final = "3.1.0"
 RESPONSES: Final = "#/components/responses/"
@@ -30,6 +33,9 @@ _SCHEMES: Final[Schema] = {
     BEARER: {"type": "http", "scheme": "bearer", "description": "a token, over TCP; the unix socket needs none"},
     TICKET: {"type": "apiKey", "in": "query", "name": TICKET, "description": "what opening a shell answered, once"},
 }
+_TEXT: Final[Schema] = {"type": "string"}
+_BINARY: Final[Schema] = {"type": "string", "format": "binary"}
+_TOTAL: Final = "how many entries there are without `limit`"
 _KEY: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -59,11 +65,13 @@ def _operation(route: web.RouteDef, schemas: Schemas) -> Schema:
         "summary": about(route),
         "tags": [noun(route.path)],
         "security": _security(route.handler),
-        "parameters": [*map(_of_path, _KEY.findall(route.path)), *_of_query(names)],
+        "parameters": [*map(_of_path, _KEY.findall(route.path)), *_of_query(names, schemas), *_of_headers(route)],
     }
     if names.body != () and route.method != hdrs.METH_GET:
-        operation["requestBody"] = {"content": _taken(names, schemas)}
+        operation["requestBody"] = {"content": _taken(names, schemas), "required": not names.optional}
     refusals = {str(status): {"$ref": RESPONSES + kind.__name__} for kind, status in STATUS.items()}
+    if _in_parts(route):
+        refusals[str(int(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE))] = {"$ref": f"{RESPONSES}Other"}
     operation["responses"] = {**_success(route, schemas), **refusals, "default": {"$ref": f"{RESPONSES}Other"}}
     return operation
 
@@ -80,21 +88,45 @@ def _of_path(name: str) -> Schema:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _of_query(names: Names) -> list[Schema]:
-    once = [{"name": each, "in": "query", "schema": {"type": "string"}} for each in names.once]
+def _of_query(names: Names, schemas: Schemas) -> list[Schema]:
+    once = [{**_named(each), "schema": _value(each, schemas)} for each in names.once]
     several = [
-        {"name": each, "in": "query", "explode": True, "schema": {"type": "array", "items": {"type": "string"}}}
+        {**_named(each), "explode": True, "schema": {"type": "array", "items": _value(each, schemas)}}
         for each in names.several
     ]
     return [*once, *several]
 
 
+def _named(parameter: Parameter) -> Schema:
+    told: Schema = {"name": parameter.name, "in": "query"}
+    if parameter.about:
+        told["description"] = parameter.about
+    return {**told, "required": True} if parameter.required else told
+
+
+def _value(parameter: Parameter, schemas: Schemas) -> Schema:
+    if isinstance(parameter.kind, tuple):
+        return {"type": "string", "enum": list(parameter.kind)}
+    schema = schemas.of(parameter.kind)
+    return {**schema, "minimum": 0} if parameter.kind is int else schema
+
+
+def _in_parts(route: web.RouteDef) -> bool:
+    told = answer_of(route)
+    return isinstance(told, Media) and told.in_parts
+
+
+def _of_headers(route: web.RouteDef) -> list[Schema]:
+    if not _in_parts(route):
+        return []
+    wanted = "a part of it, such as bytes=0-1023"
+    return [{"name": hdrs.RANGE, "in": "header", "description": wanted, "schema": {"type": "string"}}]
+
+
 def _taken(names: Names, schemas: Schemas) -> Schema:
     if names.body is None:
-        return {"*/*": {}}  # what people wrote or packed, which has rules of its own
-    if names.wish is not None:
-        return {JSON: {"schema": {**schemas.of(names.wish), "unevaluatedProperties": False}}}
-    return {JSON: {"schema": {**object_of({name: {} for name in names.body}, ()), "additionalProperties": False}}}
+        return {OCTETS: {"schema": _BINARY}}  # what people wrote or packed, which has rules of its own
+    return {JSON: {"schema": {**schemas.of(names.wish), "unevaluatedProperties": False}}}
 
 
 def _success(route: web.RouteDef, schemas: Schemas) -> Schema:
@@ -102,9 +134,16 @@ def _success(route: web.RouteDef, schemas: Schemas) -> Schema:
     if isinstance(told, Media):
         if not told.types:
             return {str(int(HTTPStatus.SWITCHING_PROTOCOLS)): {"description": "a WebSocket"}}
-        return {"200": {"description": about(route), "content": {each: {} for each in told.types}}}
+        content = {each: {"schema": _BINARY if each == OCTETS else _TEXT} for each in told.types}
+        part: Schema = (
+            {"206": {"description": "the part that was asked for", "content": content}} if told.in_parts else {}
+        )
+        return {"200": {"description": about(route), "content": content}, **part}
     status = "200" if route.method == hdrs.METH_GET else "2XX"
-    return {status: {"description": about(route), "content": {JSON: {"schema": schemas.of(told)}}}}
+    answer: Schema = {"description": about(route), "content": {JSON: {"schema": schemas.of(told)}}}
+    if LIMIT in names_of(route.handler).once:
+        answer["headers"] = {HEADER: {"description": _TOTAL, "schema": {"type": "integer"}}}
+    return {status: answer}
 
 
 def answer_of(route: web.RouteDef) -> Any:
@@ -121,16 +160,16 @@ def answer_of(route: web.RouteDef) -> Any:
 
 def _refusals(schemas: Schemas) -> Schema:
     """Every refusal by its name, with the `type` that programs tell it by."""
-    whole = schemas.of(ProblemDocument)
-    refusals = {
-        kind.__name__: _refusal(
-            HTTPStatus(status).phrase,
-            {"allOf": [whole, {"properties": {"type": {"const": type_of(status)}, "status": {"const": status}}}]},
-        )
+    # Programs that make clients do not narrow a schema that others have as well: the description tells what is constant.
+    content = {PROBLEM: {"schema": schemas.of(ProblemDocument)}}
+    refusals: Schema = {
+        kind.__name__: {
+            "description": f"{HTTPStatus(status).phrase}: `type` is `{type_of(status)}`",
+            "content": content,
+        }
         for kind, status in STATUS.items()
     }
-    return {**refusals, "Other": _refusal("What HTTP itself refuses, and what tinkbox fails at", whole)}
-
-
-def _refusal(what: str, schema: Schema) -> Schema:
-    return {"description": what, "content": {PROBLEM: {"schema": schema}}}
+    return {
+        **refusals,
+        "Other": {"description": "What HTTP itself refuses, and what tinkbox fails at", "content": content},
+    }

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from aiohttp import web
 
@@ -19,6 +19,7 @@ from tinkbox.api.access import caller
 from tinkbox.api.answers import Media
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, says_yes
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.errors import NotFound
@@ -62,6 +63,8 @@ class Said:
     place: str
 
 
+FOLLOW: Final = Parameter("follow", bool)
+
 # Given how far the reader is in each run; raises NotFound when what printed is deleted.
 Source = Callable[[Mapping[str, int]], Awaitable[Look]]
 # Waits until something may have changed, at most so many seconds.
@@ -100,7 +103,7 @@ async def answer(request: web.Request, source: Source, changed: Changed, followe
 
     Raises TooMany for who follows too much already.
     """
-    follow = says_yes(request, "follow")
+    follow = says_yes(request, FOLLOW.name)
     with followers.place(request, caller(request).name) if follow else nullcontext():
         return await _answered(request, source, changed, follow=follow)
 

@@ -5,13 +5,15 @@ filter would select everything, a misspelt `dry_run` would be none.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypedDict, TypeVar
 
 from aiohttp import hdrs, web
 
+from tinkbox.api.parameters import Parameter, parameter
 from tinkbox.door.bodies import body_of
 from tinkbox.model.devices import device_value
 from tinkbox.model.documents.json_text import TooManyValues, read_document, read_large
@@ -26,6 +28,7 @@ MAX_DOCUMENT: Final = 4 * 1024 * 1024
 MAX_DIGITS: Final = 18
 YES: Final = ("1", "true", "yes", "on")
 NO: Final = ("0", "false", "no", "off")
+TO_CHANGE: Final = Parameter("to_change", ToChange)
 _TAKEN: Final = "taken_names"
 H = TypeVar("H", bound=Callable[..., Any])
 
@@ -44,29 +47,40 @@ class Names:
     """What a route may be asked: names of its query, given `once` or `several` times, and those of its JSON body.
 
     `body` is None where a body is what people wrote or packed, which has rules of its own.  `wish` is the TypedDict that
-    declares the names of a body, where their types are declared as well.
+    declares the names of a body, where their types are declared as well.  A body that is `optional` may be left out.
     """
 
-    once: tuple[str, ...] = ()
-    several: tuple[str, ...] = ()
+    once: tuple[Parameter, ...] = ()
+    several: tuple[Parameter, ...] = ()
     body: tuple[str, ...] | None = ()
     wish: type | None = None
+    optional: bool = False
 
     @property
     def query(self) -> tuple[str, ...]:
-        return (*self.once, *self.several)
+        return tuple(each.name for each in (*self.once, *self.several))
+
+    def kind(self, name: str) -> Any:
+        """What a name of the query takes; raises LookupError for one that is not declared."""
+        return {each.name: each.kind for each in (*self.once, *self.several)}[name]
 
 
-def takes(*once: str, several: Collection[str] = (), body: Collection[str] | type | None = ()) -> Callable[[H], H]:
-    """Declare what a handler may be asked (`Names`), a body by its names or by a TypedDict.
+def takes(
+    *once: str | Parameter,
+    several: Collection[str | Parameter] = (),
+    body: type | tuple[()] | None = (),
+    optional: bool = False,
+) -> Callable[[H], H]:
+    """Declare what a handler may be asked (`Names`), a JSON body by its TypedDict.
 
     One without this takes neither a query nor a body.
     """
     wish = body if isinstance(body, type) else None
-    known = None if body is None else tuple(body.__annotations__ if isinstance(body, type) else body)
+    known = tuple(body.__annotations__) if isinstance(body, type) else body
 
     def declared(handler: H) -> H:
-        setattr(handler, _TAKEN, Names(once=once, several=tuple(several), body=known, wish=wish))
+        given, lists = tuple(map(parameter, once)), tuple(map(parameter, several))
+        setattr(handler, _TAKEN, Names(once=given, several=lists, body=known, wish=wish, optional=optional))
         return handler
 
     return declared
@@ -82,11 +96,18 @@ async def refuse_unknown_names(request: web.Request) -> None:
     """Raises Invalid for a name of the query that its route does not declare, and for a body where none is read."""
     names = names_of(request.match_info.handler)
     known_only(request.query, names.query)
-    for name in names.once:
+    for name in (each.name for each in names.once):
         if (times := len(request.query.getall(name, ()))) > 1:
             raise Invalid(f"{name} is given {times} times: give it once")
     if names.body == () and request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
         await read_options(request)
+
+
+def expect(request: web.Request, name: str, kind: Any) -> None:
+    """Raises TypeError where a name of the query is read as another kind of value than its route declares and describes."""
+    declared = names_of(request.match_info.handler).kind(name)
+    if declared != kind:
+        raise TypeError(f"{request.method} {request.path} declares {name} as {declared!r}, and reads it as {kind!r}")
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -97,7 +118,10 @@ async def read_object(request: web.Request) -> dict[str, Any]:
 
 
 async def read_options(request: web.Request) -> dict[str, Any]:
-    """The same of a route that may be asked without a body."""
+    """The same of a route that may be asked without a body; raises TypeError for one that does not declare it."""
+    names = names_of(request.match_info.handler)
+    if names.body != () and not names.optional:
+        raise TypeError(f"{request.method} {request.path} reads an optional body, and declares one that is required")
     return await read_object(request) if request.can_read_body else {}
 
 
@@ -109,27 +133,33 @@ def declared_only(request: web.Request, document: dict[str, Any]) -> dict[str, A
 
 def object_of(body: bytes) -> dict[str, Any]:
     """The JSON object that a body is; raises Invalid."""
-    try:
+    with _json_refused():
         document = read_document(body)
         # JSON can spell what is no text: half of a surrogate pair.
         json.dumps(document, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Invalid("invalid json: half of a character (\\ud800 to \\udfff alone) is no text") from None
-    except ValueError as error:
-        raise Invalid(f"invalid json: {error}") from None
-    if not isinstance(document, dict):
-        raise Invalid("invalid json: expected an object")
-    return document
+    return _object(document)
 
 
 def large_object_of(body: bytes, values: int) -> dict[str, Any]:
     """As `object_of`, of a large body with few values, in a thread: other threads have their turn meanwhile.  Raises TooLarge."""
-    try:
+    with _json_refused():
         document = read_large(body, values)
+    return _object(document)
+
+
+@contextmanager
+def _json_refused() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise Invalid("invalid json: half of a character (\\ud800 to \\udfff alone) is no text") from None
     except TooManyValues as error:
         raise TooLarge(f"invalid json: {error}") from None
     except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
+
+
+def _object(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Invalid("invalid json: expected an object")
     return document
@@ -174,6 +204,7 @@ def key_of(request: web.Request) -> str:
 
 def says_yes(request: web.Request, name: str) -> bool:
     """Whether the query says yes to this, in any case of letters; False when it is not there.  Raises Invalid for what is neither yes nor no."""
+    expect(request, name, bool)
     given = request.query.get(name, NO[0])
     if given.lower() not in (*YES, *NO):
         raise Invalid(f"{name} is one of {', '.join((*YES, *NO))}, not {quoted(given)}")
@@ -182,15 +213,17 @@ def says_yes(request: web.Request, name: str) -> bool:
 
 def to_change(request: web.Request) -> ToChange:
     """What a key is looked up for; raises Invalid."""
-    given = request.query.get("to_change", ToChange.NO)
+    expect(request, TO_CHANGE.name, ToChange)
+    given = request.query.get(TO_CHANGE.name, ToChange.NO)
     try:
         return ToChange(given)
     except ValueError:
-        raise Invalid(f"to_change is one of {', '.join(ToChange)}, not {quoted(given)}") from None
+        raise Invalid(f"{TO_CHANGE.name} is one of {', '.join(ToChange)}, not {quoted(given)}") from None
 
 
 def number(request: web.Request, name: str) -> int:
     """A whole number in the query, 0 when it is not there; raises Invalid."""
+    expect(request, name, int)
     given = request.query.get(name, "0")
     if not is_number(given):
         raise Invalid(f"{name} is a whole number such as 3, not {given[:40]!r}")

@@ -42,6 +42,10 @@ _PLAIN: Final[Mapping[object, Schema]] = {
 }
 
 
+_TEXT: Final[Schema] = {"type": "string"}
+_NULL: Final[Schema] = {"type": "null"}
+
+
 class Schemas:
     """Makes schemas of types; `named` are those that others refer to."""
 
@@ -118,10 +122,28 @@ def _either(several: list[Schema]) -> Schema:
     different = [each for place, each in enumerate(several) if each not in several[:place]]
     if {} in different:
         return {}
-    if all(set(each) == {"type"} for each in different):
-        named = [each["type"] for each in different]
-        return {"type": named if len(named) > 1 else named[0]}
-    return {"anyOf": different}
+    different = _with_one_text(different)
+    if {"type": "number"} in different:
+        different = [each for each in different if each != {"type": "integer"}]  # which is a number as well
+    if len(different) == 1:
+        return different[0]
+    # Programs that make clients know a list of types for what may be null, and for nothing else.
+    if len(different) == 2 and _NULL in different and all(set(each) == {"type"} for each in different):
+        return {"type": [each["type"] for each in different]}
+    forms = {each.get("type", "object") for each in different}
+    # Two objects may have a value in common.
+    return {"oneOf" if len(forms) == len(different) else "anyOf": different}
+
+
+def _with_one_text(several: list[Schema]) -> list[Schema]:
+    """The same with the words of all texts together, or with any text where one of them is that."""
+    texts = [each for each in several if each.get("type") == "string" and set(each) <= {"type", "enum"}]
+    if len(texts) < 2:
+        return several
+    whole = (
+        _one_of([word for each in texts for word in each["enum"]]) if all("enum" in each for each in texts) else _TEXT
+    )
+    return [whole, *(each for each in several if each not in texts)]
 
 
 def _unwritable(kind: object) -> TypeError:

@@ -22,11 +22,10 @@ def ask(chosen: argparse.Namespace, question: "Callable[[Operator], Awaitable[T]
 
 def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator], Awaitable[T]]") -> T:
     """As `ask`, for what follows, uploads, waits or does several things at once."""
-    import asyncio
-
+    from tinkbox.cli.interruptions.ended_conversations import run_until_ended
     from tinkbox.client.operator.lasting_connection import LastingConnection
 
-    return asyncio.run(_asked(chosen, LastingConnection, conversation))
+    return run_until_ended(_asked(chosen, LastingConnection, conversation))
 
 
 def other_appliance(server: str, token: str, flag: str) -> "Operator":

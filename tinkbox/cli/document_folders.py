@@ -4,6 +4,7 @@ A folder may come from a stranger: links that lead out of it are refused, and so
 """
 
 import os
+import re
 import stat
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -24,6 +25,7 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 # It tells kustomize which of the files beside it belong together.
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _MAX_FOLDERS: Final = 64  # within each other
+_SCHEME: Final = re.compile(r"\Ahttps?:/(?!/)")
 _MARK: Final = BOM_UTF8.decode()
 _UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -74,10 +76,18 @@ def read_sources(sources: Sequence[str], *, recursive: bool) -> Sources:
 
 
 def _each_once(paths: Sequence[Path | None]) -> Iterator[Path | None]:
-    """Each file once, however often it is named; a link is left out where what it leads to is there too."""
-    real = {each: "" if each is None else (_real(each) or each.absolute()) for each in paths}
+    """Each file once, however often it is named, and by how many names; a link is left out where what it leads to is there too."""
+    real = {each: "" if each is None else (_same_file(each) or _real(each) or each.absolute()) for each in paths}
     called = {where: path for path, where in reversed(real.items()) if path is None or not _is(path.is_symlink)}
     return (each for each, where in real.items() if called.setdefault(where, each) == each)
+
+
+def _same_file(path: Path) -> tuple[int, int] | None:
+    """What a file of several names (hard links) has in common under each; None: it has one name, or is none."""
+    with suppress(OSError):
+        found = path.stat()
+        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) and found.st_nlink > 1 else None
+    return None
 
 
 def named_paths(paths: Sequence[Path]) -> str:
@@ -222,9 +232,14 @@ def _refuse_no_file(path: Path) -> None:
             raise NotFound(
                 f"cannot read {path}: it is a link to {path.readlink()}, and there is no such file"
             ) from None
-        raise NotFound(f"cannot read {path}: {error.strerror}{_habit(str(path))}") from None
+        raise NotFound(f"cannot read {_as_typed(path)}: {error.strerror}{_habit(str(path))}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise Invalid(f"cannot read {path}: it is no file")
+
+
+def _as_typed(path: Path) -> str:
+    """A path as it was, where it is a URL, of whose slashes a path has one alone."""
+    return _SCHEME.sub(r"\g<0>/", str(path))
 
 
 def _habit(path: str) -> str:

@@ -241,7 +241,7 @@ def add_require_images(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--require-images",
         action="store_true",
-        help="refuse what needs an image that is missing in the appliance's registry (default: tell it)",
+        help="refuse what needs an image that is missing or damaged (default: tell it)",
     )
 
 

@@ -2,30 +2,8 @@
 
 import json
 
-from tinkbox.model.errors import (
-    Conflict,
-    Denied,
-    Forbidden,
-    Full,
-    Invalid,
-    NotFound,
-    Problem,
-    Refusal,
-    TooLarge,
-    TooMany,
-    Unavailable,
-)
-
-BY_STATUS: dict[int, type[Refusal]] = {
-    401: Denied,
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    413: TooLarge,
-    429: TooMany,
-    503: Unavailable,
-    507: Full,
-}
+from tinkbox.model.errors import Invalid, Problem, Unavailable
+from tinkbox.wire.refusal_statuses import BY_STATUS
 
 
 class Unreachable(Unavailable):

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import aiohttp
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.client.refusals import BY_STATUS
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
+from tinkbox.wire.refusal_statuses import BY_STATUS
 
 HEARTBEAT = 15.0
 CLOSE_SECONDS = 5.0

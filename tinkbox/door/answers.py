@@ -98,20 +98,29 @@ def unread(request: web.Request, size: int) -> Iterator[None]:
 class OneAnswer:
     """The bytes that one answer has, made part by part; `instead` is how its client asks for less."""
 
-    def __init__(self, request: web.Request, instead: str) -> None:
+    def __init__(self, request: web.Request, instead: str = "") -> None:
         answers = request.app.get(_ANSWERS)
         self._limit = answers.ledger.limit if answers is not None else ANSWER_BYTES
         self._instead = instead
         self._octets = 0
 
+    @property
+    def most(self) -> str:
+        """How many bytes it may have, and which setting says so."""
+        return f"{self._limit.shown(self._limit.each)} ({self._limit.key} in tinkbox.yaml)"
+
+    def has_room(self, part: bytes) -> bool:
+        """Whether there is room for a part that may be left out, which is counted then."""
+        if self._octets + len(part) > self._limit.each:
+            return False
+        self._octets += len(part)
+        return True
+
     def take(self, part: bytes) -> bytes:
         """The part, once it is counted; raises TooLarge as soon as all have more than one host may leave unread."""
         self._octets += len(part)
         if self._octets > self._limit.each:
-            raise TooLarge(
-                f"this is more than one answer may have, {self._limit.shown(self._limit.each)} ({self._limit.key} in tinkbox.yaml): "
-                f"{self._instead}"
-            )
+            raise TooLarge(f"this is more than one answer may have, {self.most}: {self._instead}")
         return part
 
 

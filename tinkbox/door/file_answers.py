@@ -5,21 +5,29 @@ import io
 import math
 import os
 import re
+from http import HTTPStatus
 from typing import Final
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
-_ONE_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-0*[1-9]\d{0,17})\Z", re.ASCII | re.IGNORECASE)
+from tinkbox.door.problems import PROBLEM, kind_of, problem_text
+
+_ONE_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-0*([1-9]\d{0,17}|0))\Z", re.ASCII | re.IGNORECASE)
+_NO_BYTES: Final = re.compile(r"bytes=-0+\Z", re.IGNORECASE)
 # How the kernel ends a connection by itself: nothing was taken for too long, or no way leads there any more.
 _VANISHED: Final = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+_BEHIND: Final = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+_REFUSAL: Final = problem_text(
+    _BEHIND, kind_of(_BEHIND), "the Range begins behind the end; Content-Range tells the size"
+).encode()
 
 
 class FileAnswer(web.FileResponse):
     """A file, or the one range of it that is asked for.  A client that takes no more of it ends it as one that hangs up.
 
     A Range that is malformed, or asks for several, is ignored (RFC 9110 §14.2), and so is one of another file than If-Range
-    has (§13.1.5).
+    has (§13.1.5).  One behind the end, or of the last 0 bytes (§14.1.2), is refused with a problem document (§15.5.17).
     """
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
@@ -43,8 +51,20 @@ class FileAnswer(web.FileResponse):
         headers = request.headers.copy()
         if not _wants_a_range(request, st):
             headers.popall(hdrs.RANGE, None)
+        elif _NO_BYTES.match(headers[hdrs.RANGE]):
+            headers[hdrs.RANGE] = f"bytes={st.st_size}-"  # the library takes it for the whole file
         headers.popall(hdrs.IF_RANGE, None)
         return await super()._prepare_open_file(request.clone(headers=headers), fobj, st, file_encoding)
+
+    async def _prepare_headers(self) -> None:
+        if self.status == _BEHIND:
+            self.content_type = PROBLEM
+            self.content_length = len(_REFUSAL)
+        await super()._prepare_headers()
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """End it, with why its range is refused where it is."""
+        await super().write_eof(_REFUSAL if self.status == _BEHIND else data)
 
 
 def entity_tag(file: os.stat_result) -> str:

@@ -9,37 +9,14 @@ from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from aiohttp import web
 
-from tinkbox.model.errors import (
-    Conflict,
-    Denied,
-    Forbidden,
-    Full,
-    Invalid,
-    NotFound,
-    Problem,
-    Refusal,
-    TooLarge,
-    TooMany,
-    Unavailable,
-)
+from tinkbox.model.errors import Denied, Invalid, Problem, Refusal, TooMany
+from tinkbox.wire.refusal_statuses import BY_STATUS, STATUS
 
 
 def _kind(refusal: type[Refusal]) -> str:
     return refusal.__name__.lower()
 
 
-STATUS: Mapping[type[Refusal], int] = {
-    Invalid: 422,
-    NotFound: 404,
-    Conflict: 409,
-    TooLarge: 413,
-    Denied: 401,
-    Forbidden: 403,
-    Unavailable: 503,
-    Full: 507,
-    TooMany: 429,
-}
-_KINDS: Mapping[int, str] = {status: _kind(refusal) for refusal, status in STATUS.items()}
 PROBLEM: Final = "application/problem+json"
 # What must be said with a status (RFC 9110 §15.5.6: the methods that a path has).
 _TOLD: Final = ("Allow",)
@@ -100,7 +77,9 @@ def type_of(status: int) -> str:
 
 def kind_of(status: int) -> str:
     """The type of a problem that only has a status; who refuses does not matter: a path is as little found as a machine."""
-    return _KINDS.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "-")
+    if (refusal := BY_STATUS.get(status)) is not None:
+        return _kind(refusal)
+    return HTTPStatus(status).phrase.lower().replace(" ", "-")
 
 
 def advice(refusal: Refusal) -> Mapping[str, str]:

@@ -5,8 +5,9 @@ from collections import Counter
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from tinkbox.door.problems import STATUS, Handler
+from tinkbox.door.problems import Handler
 from tinkbox.model.errors import Refusal
+from tinkbox.wire.refusal_statuses import STATUS
 
 
 class Traffic:

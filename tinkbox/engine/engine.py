@@ -59,7 +59,9 @@ from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
 from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.disk_usage import Stored
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.errors import Remarks
+from tinkbox.model.hardware import Hardware, MacAddress
+from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.model.retention import Retention
@@ -106,7 +108,7 @@ class Surroundings:
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
-    empty when the appliance's registry has none, None when it is of another; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
+    empty when the appliance's registry has none, None when it is of another; `standing_of` tells where one comes from; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
     `sent` is how many bytes went out on the provisioning interfaces.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.
@@ -121,6 +123,7 @@ class Surroundings:
     attached: Callable[[str], bool]
     gather: Callable[[str], Awaitable[bool]]
     digest_of: DigestOf
+    standing_of: StandingOf
     limits: Limits
     free: Callable[[], int]
     answers: Answers = _nobody
@@ -149,7 +152,7 @@ class Engine:
             tpm_rule=settings.tpm_rule,
         )  # fmt: skip
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
-        self.notes_on_machine = partial(notes_on, addressing=addressing)
+        self.remarks_on_machine = remarks_on_machine = partial(_remarks_on, addressing)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
         rehearsals = Rehearsals()
@@ -168,12 +171,13 @@ class Engine:
         renderings = Turns(around.limits.of(RENDERINGS))
         self.templates = Templates(store, wakeups, clock, new_id, renderings, rehearsals, settings.names)
         self.workflows = Workflows(
-            store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of
+            store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of,
+            around.standing_of,
         )  # fmt: skip
         gap = ByAddress(settings.metadata, settings.own, settings.url).gap
-        self.shortages = Shortages(around.digest_of, gap, settings.names.domain)
+        self.shortages = Shortages(around.standing_of, gap, settings.names.domain)
         self.rollouts = Rollouts(
-            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.digest_of, gap
+            store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.standing_of, gap
         )  # fmt: skip
         self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
         self.departures = Departures(store, machines, self.workflows, clock)
@@ -186,8 +190,7 @@ class Engine:
             new_id,
             renderings,
             rehearsals,
-            check_texts,
-            self.notes_on_machine,
+            remarks_on_machine,
             self.shortages,
             discovers=settings.discovers,
         )
@@ -247,7 +250,7 @@ class Engine:
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
         self.names = SuggestedNames(store, machines.known, self.templates, self.services)
         self.workflow_plans = WorkflowPlans(
-            store, machines.known, self.workflows, settings.names, around.digest_of, self.shortages
+            store, machines.known, self.workflows, settings.names, around.standing_of, self.shortages
         )
         self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
         self.status_changes = StatusChanges(
@@ -293,3 +296,8 @@ class Engine:
             return self.discovery.credential(plan.interface.mac, server, registry, address)
         ticket = self.machines.sessions.ticket(Kind.BOOT, worker, address)
         return Credential(server=server, registry=registry, worker=worker, token=ticket)
+
+
+def _remarks_on(addressing: Addressing, machine: Hardware) -> Remarks:
+    """What there is to say of a machine's document, its addresses, and its texts for cloud-init; raises Invalid."""
+    return machine.remarks + Remarks(notes=tuple(notes_on(machine, addressing))) + check_texts(machine)

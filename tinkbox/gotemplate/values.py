@@ -1,8 +1,8 @@
 """Go's view on Python values, in one place for those who write functions for templates.
 
-The parts: kinds.py (kinds, truth, bytes of strings), formatting.py (fmt.Sprint and its relatives),
-directives.py (fmt.Sprintf), quoting.py (strconv.Quote), typed_values.py and structs.py (values of other types than the
-plain ones), functions.py (what a function takes), errors.py (GoError). A function refuses to build a string of more than MAX_TEXT characters.
+The parts: types/ (kinds, truth, bytes of strings; structs and other values of types of their own), printing/ (fmt.Sprint,
+fmt.Sprintf, strconv.Quote), execution/functions.py (what a function takes), errors.py (GoError). A function refuses to build
+a string of more than MAX_TEXT characters.
 """
 
 from tinkbox.gotemplate.errors import GoError

@@ -9,27 +9,21 @@ from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import HostFolder, Resources
+from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
+from tinkbox.runtime.container_image import ContainerImage
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.wire.messages.hosting import WantedService
 from tinkbox.wire.routing.labels import read_labels
 
-DATA = "/workflow"
 # To begin as root, take a port below 1024, own files and become somebody else; not to make devices or raw packets.
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID")
 LOG_BYTES = 128 * 1024 * 1024
 # A machine's worker takes what carries these for a container of an action.
 _NOT_TAKEN = frozenset({"tinkbox.worker", "tinkbox.attempt", "tinkbox.role"})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-
-class RegistryAway(Unavailable):
-    """The appliance's own registry does not answer now."""
-
-    reason = Reason.REGISTRY_UNREACHABLE
 
 
 class StartRefused(Unavailable):
@@ -50,35 +44,20 @@ class ServiceContainer:
         self._wanted = wanted
         self._folder = folder
         self.service = wanted.service
-        image = parse_reference(wanted.service.spec.image)
-        self._sources = Sources.of(image, place.registry, appliance_only=wanted.appliance_only)
-        self._at = 0  # which of them it comes from
+        name = wanted.service.spec.image
+        self._image = ContainerImage(name, place.registry, appliance_only=wanted.appliance_only)
 
     @property
     def image(self) -> str:
         """The image's full name where it comes from: the appliance, or the host in its name."""
-        return self._sources.names[self._at].pulled
+        return self._image.name
 
     async def pull(self) -> str:
         """Fetch its image; returns the digest, empty when it is not known.  Raises RegistryAway, or ContainerFailed."""
-        self._at = 0
-        while (digest := await self._pulled()) is None:
-            self._at += 1
-        if digest and not self._sources.names[0].digest:
-            self._sources = self._sources.pinned(digest)
-        return self._sources.names[0].digest
-
-    async def _pulled(self) -> str | None:
-        """The same from where it comes from; None: that has it not, and the next is to be asked."""
-        ours = self._sources.names[self._at].host == self._place.registry
-        try:
-            return await self._runtime.pull(self.image)
-        except ContainerFailed as error:
-            if error.reason == Reason.REGISTRY_UNREACHABLE and ours:
-                raise RegistryAway(str(error)) from None
-            if error.reason == Reason.IMAGE_NOT_FOUND and self._at + 1 < len(self._sources.names):
-                return None
-            raise
+        digest = await self._image.pull(self._runtime)
+        if digest and not self._image.digest:
+            self._image.pin(digest)
+        return self._image.digest
 
     async def found(self) -> Container | None:
         """It, if it was made."""
@@ -172,7 +151,10 @@ class ServiceContainer:
             command=service.spec.command,
             environment={**service.spec.environment, **own},
             binds=service.spec.volumes if place.volumes is None else (),
-            mounts={**{target: folder.path for target, folder in volumes.items()}, DATA: str(self._folder.workflow)},
+            mounts={
+                **{target: folder.path for target, folder in volumes.items()},
+                DATA_FOLDER: str(self._folder.workflow),
+            },
             read_only=frozenset(target for target, folder in volumes.items() if folder.read_only),
             network=await self._networks.of(wanted.workflow_id),
             hosts=wanted.hosts,

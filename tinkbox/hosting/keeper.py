@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from tinkbox.hosting import HostLink, Pace, Place, restarts
-from tinkbox.hosting.containers import RegistryAway, ServiceContainer, StartRefused, found_container
+from tinkbox.hosting.containers import ServiceContainer, StartRefused, found_container
 from tinkbox.hosting.ephemeral_data import DataKeeper
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
@@ -18,6 +18,7 @@ from tinkbox.model.limits import Ledger
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
+from tinkbox.runtime.container_image import RegistryAway
 from tinkbox.runtime.hosting import Look, ServiceRuntime
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier

@@ -8,7 +8,6 @@ Rule 3: one that is unhealthy is not restarted: what it is worth then is for its
 """
 
 import json
-import signal
 from dataclasses import asdict, dataclass, replace
 
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
@@ -23,6 +22,7 @@ from tinkbox.model.services import (
     RestartPolicy,
     Standing,
 )
+from tinkbox.runtime.exit_codes import signal_of
 from tinkbox.runtime.hosting import Health, Look
 from tinkbox.wire.messages.hosting import standing_from_document
 from tinkbox.wire.messages.json_fields import number, read_object, text
@@ -113,7 +113,7 @@ def ended(
 
     `alone` is what `ServiceRuntime.ended_alone` says.
     """
-    name = _signal(look.exit_code)
+    name = signal_of(look.exit_code)
     standing = replace(
         note.standing, exit_code=look.exit_code, signal=name, tail=tail, address="", reason=NO_REASON, message=""
     )
@@ -163,7 +163,7 @@ def stopped(note: Note, look: Look | None) -> Note:
         return note
     standing = _quiet(note.standing, Phase.STOPPED)
     if look is not None and look.ended_at:
-        standing = replace(standing, exit_code=look.exit_code, signal=_signal(look.exit_code))
+        standing = replace(standing, exit_code=look.exit_code, signal=signal_of(look.exit_code))
     return replace(note, standing=standing)
 
 
@@ -179,15 +179,6 @@ def _after(restarts: int) -> str:
     if not restarts:
         return ""
     return ", after 1 restart" if restarts == 1 else f", after {restarts} restarts in a row"
-
-
-def _signal(code: int) -> str:
-    """What ended a process, by the exit code that Docker has for it; empty when it ended by itself."""
-    number = code - 128
-    if number not in range(1, signal.NSIG):
-        return ""
-    known = {each.value: each.name for each in signal.Signals}
-    return known.get(number, f"signal {number}")
 
 
 def _quiet(standing: Standing, phase: Phase) -> Standing:

@@ -25,6 +25,24 @@ class Problem:
         return f"{', '.join(where)}: {self.text}" if where else self.text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What there is to say of a document that is taken: what is `ignored` of it, for it is wrong, and other `notes`.
+
+    Who is strict refuses what is ignored.
+    """
+
+    ignored: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+    def __add__(self, other: "Remarks") -> "Remarks":
+        return Remarks(ignored=(*self.ignored, *other.ignored), notes=(*self.notes, *other.notes))
+
+    @property
+    def all(self) -> tuple[Problem, ...]:
+        return (*self.ignored, *self.notes)
+
+
 class Refusal(Exception):
     """Base of all refusals; `str()` is one line that says what, where and the way out."""
 

@@ -19,16 +19,18 @@ from ipaddress import (
     NetmaskValueError,
     ip_address,
 )
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1, is_v1alpha2, notes_on_v1alpha2, told_of_v1alpha2
 from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, INTERFACE, identity
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.netboot import (
     BY_THE_APPLIANCE,
+    MAX_URL_BYTES,
     PROGRAMS,
     Netboot,
     OwnOsie,
@@ -174,8 +176,7 @@ class Hardware:
 
     `interfaces` are those with a MAC, and may be empty: such a machine cannot boot by the network, but a worker that somebody
     starts on it works.  `without_mac` are the others.  `name` and `agent_id` are those of a `kind: Hardware`, else empty.
-    `labels` are what people gave it, whatever its document says.  `notes` tell what of a document that
-    was given is not honoured.
+    `labels` are what people gave it, whatever its document says.  `remarks` are about a document that was given.
     """
 
     id: str
@@ -185,7 +186,7 @@ class Hardware:
     name: str = ""
     agent_id: str = ""
     labels: Labels = field(default_factory=dict)
-    notes: tuple[Problem, ...] = field(default=(), compare=False)
+    remarks: Remarks = field(default=Remarks(), compare=False)
 
     @property
     def addresses(self) -> list[IPv4Address]:
@@ -324,7 +325,7 @@ def _read(document: Mapping[str, Any], found: "_Findings") -> Hardware:
         interfaces=interfaces,
         without_mac=without_mac,
         document=dict(document),
-        notes=tuple(found.notes),
+        remarks=found.remarks,
     )
 
 
@@ -355,16 +356,20 @@ def _from_object(document: Mapping[str, Any], found: "_Findings") -> Hardware:
     if not isinstance(name, str) or not name:
         raise Invalid("hardware without a name", [Problem(text=_why_no_name(name), key="metadata.name")])
     annotations = metadata.get("annotations")
-    if found.takes_notes and isinstance(annotations, dict) and DISABLED_ANNOTATION in annotations:
-        found.notes.append(Problem(key="metadata.annotations", text=_DISABLED))
+    if isinstance(annotations, dict) and DISABLED_ANNOTATION in annotations:
+        found.note(Problem(key="metadata.annotations", text=_DISABLED))
     spec = as_v1alpha1(document).get("spec")
     agent_id = spec.get("agentID") if isinstance(spec, dict) else None
     try:
         interfaces, without_mac = _interfaces(_Reader(spec, "spec", found), f"hardware {name}", _object_interface)
     except Invalid as refusal:
         raise Invalid(str(refusal), [told_of_v1alpha2(each, document) for each in refusal.problems]) from None
-    notes = [told_of_v1alpha2(each, document) for each in found.notes]
-    notes += notes_on_v1alpha2(document) if is_v1alpha2(document) else ()
+    ignored, notes = (
+        tuple(told_of_v1alpha2(each, document) for each in told)
+        for told in (found.remarks.ignored, found.remarks.notes)
+    )
+    if is_v1alpha2(document) and found.given:
+        notes = (*notes, *notes_on_v1alpha2(document))
     return Hardware(
         id=kept_id(document) or identity(str(metadata.get("namespace") or ""), name),
         interfaces=interfaces,
@@ -372,7 +377,7 @@ def _from_object(document: Mapping[str, Any], found: "_Findings") -> Hardware:
         document=dict(document),
         name=name,
         agent_id=agent_id if isinstance(agent_id, str) else "",
-        notes=tuple(notes),
+        remarks=Remarks(ignored=ignored, notes=notes),
     )
 
 
@@ -395,17 +400,9 @@ def _interfaces(
 ) -> tuple[tuple[Interface, ...], tuple[WithoutMac, ...]]:
     """Those with a MAC, and those without; raises Invalid with all that was found wrong."""
     read_ones = [read(entry, place) for place, entry in enumerate(holder.inner_list("interfaces"))]
-    read_ones = list(_each_mac_once(read_ones, holder))
+    read_ones = list(_each_address_once(_each_mac_once(read_ones, holder), holder))
     interfaces = tuple(each for each in read_ones if isinstance(each, Interface))
     without_mac = tuple(each for each in read_ones if isinstance(each, WithoutMac))
-    addresses = set[IPv4Address]()
-    for each in read_ones:
-        if each.address is None:
-            continue
-        if each.address in addresses:
-            text = f"{each.address} is reserved for two of its interfaces: leave it to one of them"
-            holder.refuse("interfaces", text)
-        addresses.add(each.address)
     if holder.found.problems:
         raise Invalid(f"{what} has {counted(len(holder.found.problems), 'problem')}", holder.found.problems)
     if not interfaces:
@@ -424,9 +421,27 @@ def _each_mac_once(interfaces: Iterable[Interface | WithoutMac], holder: "_Reade
             yield each
             continue
         text = f"an earlier interface has {each.mac} too, and that one counts: this one counts as one without a MAC"
-        holder.note(f"interfaces[{each.place}].dhcp.mac", text)
+        holder.ignore(f"interfaces[{each.place}].dhcp.mac", text)
         address = each.address if each.address != counting.address else None
         yield WithoutMac(hostname=each.hostname, address=address)
+
+
+def _each_address_once(
+    interfaces: Iterable[Interface | WithoutMac], holder: "_Reader"
+) -> Iterator[Interface | WithoutMac]:
+    """The same, of which one with the IPv4 address of an earlier one has none: an address leads to one card."""
+    taken = set[IPv4Address]()
+    for place, each in enumerate(interfaces):
+        if each.address is None or each.address not in taken:
+            taken |= {each.address} if each.address else set()
+            yield each
+            continue
+        text = f"an earlier interface has {each.address} too, and that one is given it: this one counts as one without an address"
+        holder.ignore(f"interfaces[{place}].dhcp.ip.address", text)
+        if isinstance(each, Interface):
+            yield replace(each, address=None, netmask=None, gateway=None)
+        else:
+            yield replace(each, address=None)
 
 
 _NO_MACS: Final = (
@@ -436,7 +451,7 @@ _NO_MACS: Final = (
 
 
 class _Findings:
-    """What is wrong in a document, and what of it is not honoured.
+    """What is wrong in a document, and what there is to say of it otherwise.
 
     Of a `given` one more is refused than of a stored one, of which nothing is told: it was when it was given.
     """
@@ -444,11 +459,25 @@ class _Findings:
     def __init__(self, *, given: bool) -> None:
         self.given = given
         self.problems: list[Problem] = []
-        self.notes: list[Problem] = []
+        self._ignored: list[Problem] = []
+        self._notes: list[Problem] = []
 
     @property
-    def takes_notes(self) -> bool:
-        return self.given and len(self.notes) < _MOST_NOTES
+    def is_full(self) -> bool:
+        """Whether no more is told of the document."""
+        return not self.given or len(self._ignored) + len(self._notes) >= _MOST_NOTES
+
+    def ignore(self, problem: Problem) -> None:
+        if not self.is_full:
+            self._ignored.append(problem)
+
+    def note(self, problem: Problem) -> None:
+        if not self.is_full:
+            self._notes.append(problem)
+
+    @property
+    def remarks(self) -> Remarks:
+        return Remarks(ignored=tuple(self._ignored), notes=tuple(self._notes))
 
 
 class _Reader:
@@ -462,19 +491,25 @@ class _Reader:
             self.refuse("", "expected an object")
 
     def refuse(self, name: str, text: str) -> None:
-        self.found.problems.append(Problem(text=text, key=f"{self._key}.{name}" if name else self._key))
+        self.found.problems.append(self._problem(name, text))
+
+    def ignore(self, name: str, text: str) -> None:
+        """Tell what is wrong and left out, or replaced."""
+        self.found.ignore(self._problem(name, text))
 
     def note(self, name: str, text: str) -> None:
-        if self.found.takes_notes:
-            self.found.notes.append(Problem(text=text, key=f"{self._key}.{name}" if name else self._key))
+        self.found.note(self._problem(name, text))
+
+    def _problem(self, name: str, text: str) -> Problem:
+        return Problem(text=text, key=f"{self._key}.{name}" if name else self._key)
 
     def note_unknown(self, known: Collection[str]) -> None:
         """Tell of keys that nothing reads, and which one was probably meant."""
         for name in (each for each in self._entry if each not in known):
-            if not self.found.takes_notes:
+            if self.found.is_full:
                 return
             shown = shortened(name, 60)
-            self.note(shown, f"unknown key {shown} is ignored; {meant(name, known)}")
+            self.ignore(shown, f"unknown key {shown} is ignored; {meant(name, known)}")
 
     def inner(self, name: str) -> "_Reader":
         return _Reader(self._entry.get(name), f"{self._key}.{name}" if self._key else name, self.found)
@@ -536,7 +571,7 @@ class _Reader:
             self.refuse(name, f"expected seconds between 1 and {MAX_LEASE_SECONDS}, not {value!r}")
             return default
         if not 0 < value <= MAX_LEASE_SECONDS:
-            self.note(name, f"expected seconds between 1 and {MAX_LEASE_SECONDS}: {default} are given instead")
+            self.ignore(name, f"expected seconds between 1 and {MAX_LEASE_SECONDS}: {default} are given instead")
             return default
         return value
 
@@ -552,7 +587,7 @@ class _Reader:
             return None
         if is_of_card(found):
             return found
-        self.note(name, f"{found} is the address of no network card: this interface counts as one without a MAC")
+        self.ignore(name, f"{found} is the address of no network card: this interface counts as one without a MAC")
         return None
 
     def address(self, name: str) -> IPv4Address | IPv6Address | None:
@@ -597,7 +632,7 @@ class _Reader:
             try:
                 server = ip_address(value)
             except ValueError:
-                self.note(name, f"{quoted(value)} is no IP address, which a name server needs: left out")
+                self.ignore(name, f"{quoted(value)} is no IP address, which a name server needs: left out")
                 continue
             found.append(server)
             if isinstance(server, IPv6Address):
@@ -612,7 +647,7 @@ class _Reader:
             except ValueError:
                 server = value
             if isinstance(server, str) and not is_host_name(server):
-                self.note(name, f"{quoted(value)} is neither an address nor a name of a host: left out")
+                self.ignore(name, f"{quoted(value)} is neither an address nor a name of a host: left out")
                 continue
             found.append(server)
             if not isinstance(server, IPv4Address):
@@ -628,7 +663,7 @@ class _Reader:
             self.refuse(name, f"invalid ip: {wrong[0]!r}")
             return []
         if len(values) > MAX_ADDRESSES:
-            self.note(name, f"{len(values)} servers: only the first {MAX_ADDRESSES} are used")
+            self.ignore(name, f"{len(values)} servers: only the first {MAX_ADDRESSES} are used")
         return values[:MAX_ADDRESSES]
 
     def hostname(self, name: str) -> str:
@@ -653,7 +688,7 @@ class _Reader:
         if self.found.given and _PATH.search(value):
             self.refuse(name, f"{spelled(value)} is no architecture: {_ARCHITECTURES}")
         else:
-            self.note(
+            self.ignore(
                 name, f"{quoted(value)} is no architecture, so {DEFAULT_ARCHITECTURE} stands for it: {_ARCHITECTURES}"
             )
         return ""
@@ -669,7 +704,7 @@ class _Reader:
         if isinstance(value, str | int) and not isinstance(value, bool) and _VLANS.match(str(value)):
             if str(value).isdigit() and int(value) <= MAX_VLAN:
                 return int(value) or None
-            self.note(name, f"expected one VLAN between 0 and {MAX_VLAN}, so {value} is left out")
+            self.ignore(name, f"expected one VLAN between 0 and {MAX_VLAN}, so {value} is left out")
             return None
         self.refuse(name, f"expected a VLAN between 0 and {MAX_VLAN}, not {value!r}")
         return None
@@ -677,7 +712,7 @@ class _Reader:
     def routes(self, name: str) -> tuple[Route, ...]:
         entries = self.inner_list(name)
         if len(entries) > MAX_ROUTES:
-            self.note(name, f"{len(entries)} routes: only the first {MAX_ROUTES} are used")
+            self.ignore(name, f"{len(entries)} routes: only the first {MAX_ROUTES} are used")
         return tuple(route for each in entries[:MAX_ROUTES] if (route := each.route()) is not None)
 
     def route(self) -> Route | None:
@@ -737,7 +772,7 @@ def _with_netboot(
         script=script,
         script_url=script_url,
         osie=_own_osie(osie, read.architecture, is_object=is_object),
-        kernel_parameters=osie.checked("kernelParams", kernel_parameters_of, ()) if is_object else (),
+        kernel_parameters=_kernel_parameters(osie) if is_object else (),
         program=_program(ipxe) if is_object else "",
         server_name=server_name,
         file=file,
@@ -752,7 +787,7 @@ def _own_script(ipxe: _Reader) -> tuple[str, str]:
     """The commands, and the URL, of which one at most is something."""
     script, url = ipxe.checked("contents", script_of, ""), ipxe.checked("url", url_of, "")
     if script and url:
-        ipxe.note("contents", "url is given too, and the script of the url is booted")
+        ipxe.ignore("contents", "url is given too, and the script of the url is booted")
     if "${" in url:
         ipxe.note("url", "iPXE's settings are not put into a url: have `chain` and the url in contents")
     return ("" if url else script), url
@@ -775,10 +810,19 @@ def _own_osie(osie: _Reader, architecture: str, *, is_object: bool) -> OwnOsie |
     return None
 
 
+def _kernel_parameters(osie: _Reader) -> tuple[str, ...]:
+    none: tuple[tuple[str, ...], ...] = ()
+    found = osie.checked("kernelParams", kernel_parameters_of, none)
+    for words in (each for each in found if len(each) > 1):
+        text = f"{quoted(' '.join(words))} has a blank in it: the kernel is given {len(words)} words"
+        osie.note("kernelParams", text)
+    return tuple(chain.from_iterable(found))
+
+
 def _program(ipxe: _Reader) -> str:
     name = ipxe.checked("binary", option_of, "")
     if name and name not in PROGRAMS:
-        ipxe.note("binary", f"there is no {quoted(name)} here: the firmware decides; known are {', '.join(PROGRAMS)}")
+        ipxe.ignore("binary", f"there is no {quoted(name)} here: the firmware decides; known are {', '.join(PROGRAMS)}")
     return PROGRAMS.get(name, "")
 
 
@@ -792,8 +836,8 @@ def _note_what_follows(found: Netboot, dhcp: _Reader, ipxe: _Reader, osie: _Read
     if found.has_script:
         ipxe.note("url" if found.script_url else "contents", _SCRIPTED)
     if found.osie is not None:
-        text = f"it boots {found.osie.kernel} by iPXE only; tinkbox's worker has to be in {found.osie.initramfs}"
-        osie.note("", text)
+        kernel, initramfs = (quoted(each, MAX_URL_BYTES) for each in (found.osie.kernel, found.osie.initramfs))
+        osie.note("", f"it boots {kernel} by iPXE only; tinkbox's worker has to be in {initramfs}")
 
 
 _SCRIPTED: Final = (
@@ -856,7 +900,7 @@ def _addressing(below_ip: _Reader) -> _Reserved:
     if netmask is not None and not is_netmask(netmask):
         below_ip.refuse("netmask", f"invalid netmask: {netmask}")
     if isinstance(gateway, IPv6Address):
-        below_ip.note("gateway", f"{gateway} is of IPv6, and there is no address of it: left out")
+        below_ip.ignore("gateway", f"{gateway} is of IPv6, and there is no address of it: left out")
         gateway = None
     return _Reserved(address=address, netmask=netmask, gateway=gateway)
 
@@ -864,10 +908,10 @@ def _addressing(below_ip: _Reader) -> _Reserved:
 def _addressing6(below_ip: _Reader, address: IPv6Address, gateway: IPv4Address | IPv6Address | None) -> _Reserved:
     length = below_ip.prefix6("netmask")
     if isinstance(gateway, IPv4Address):
-        below_ip.note("gateway", f"{gateway} is of IPv4, and the address is of IPv6: left out")
+        below_ip.ignore("gateway", f"{gateway} is of IPv4, and the address is of IPv6: left out")
         gateway = None
     if length is None:
-        below_ip.note("address", f"{address} has no prefix (netmask, such as 64): left out")
+        below_ip.ignore("address", f"{address} has no prefix (netmask, such as 64): left out")
         return _Reserved()
     below_ip.note(
         "address", f"{address}: DHCP gives IPv4 addresses only, so this one is told to the installed system alone"

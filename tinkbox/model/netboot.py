@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
-from tinkbox.model.text import quoted
+from tinkbox.model.text import can_be_shown, spelled
 
 MAX_SCRIPT_BYTES: Final = 64 * 1024
 MAX_URL_BYTES: Final = 1024
@@ -87,8 +88,8 @@ def script_of(value: Any) -> str:
 
 def url_of(value: Any) -> str:
     """A URL from which iPXE can load; raises Invalid for another one."""
-    if not isinstance(value, str) or not value.isprintable() or not _URL.match(value):
-        raise Invalid(f"expected a URL of http, https or tftp, not {quoted(str(value), 80)}")
+    if not isinstance(value, str) or not can_be_shown(value) or not _URL.match(value):
+        raise Invalid(f"expected a URL of http, https or tftp, not {spelled(str(value), 80)}")
     if len(value.encode(errors="replace")) > MAX_URL_BYTES:
         raise Invalid(f"expected a URL of at most {MAX_URL_BYTES} bytes")
     return value
@@ -96,7 +97,7 @@ def url_of(value: Any) -> str:
 
 def path_of(value: Any) -> str:
     """The name of a file below a URL; raises Invalid for what is none."""
-    if not isinstance(value, str) or not value.isprintable() or len(value.encode(errors="replace")) > MAX_OPTION_BYTES:
+    if not isinstance(value, str) or not can_be_shown(value) or len(value.encode(errors="replace")) > MAX_OPTION_BYTES:
         raise Invalid(f"expected the name of a file, of at most {MAX_OPTION_BYTES} bytes")
     return value.strip("/ ")
 
@@ -108,13 +109,14 @@ def option_of(value: Any) -> str:
     return value.strip()
 
 
-def kernel_parameters_of(value: Any) -> tuple[str, ...]:
-    """Words for a kernel's command line; raises Invalid for one that a boot loader could take for something else."""
+def kernel_parameters_of(value: Any) -> tuple[tuple[str, ...], ...]:
+    """Words for a kernel's command line, those of each text of a list; raises Invalid for one that a boot loader could take for something else."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise Invalid("expected a list of words for the kernel, like console=ttyS1,115200")
-    words = tuple(word for each in value for word in each.split())
+    several = tuple(tuple(each.split()) for each in value)
+    words = tuple(chain.from_iterable(several))
     if wrong := next((each for each in words if not _KERNEL_WORD.match(each)), ""):
-        raise Invalid(f"{quoted(wrong, 80)} has what a boot loader takes for its own, such as $ ' \\ & | #")
+        raise Invalid(f"{spelled(wrong, 80)} has what a boot loader takes for its own, such as $ ' \\ & | #")
     if (size := len(" ".join(words))) > MAX_KERNEL_BYTES:
         raise Invalid(f"{size} bytes: at most {MAX_KERNEL_BYTES}, for the kernel takes 2048 with tinkbox's own")
-    return words
+    return several

@@ -12,6 +12,8 @@ import re
 from enum import Flag, StrEnum, auto
 from typing import TYPE_CHECKING, Final, NewType, Self, TypeAlias
 
+MAX_REASON: Final = 128  # characters of an action's own
+
 
 class Giver(Flag):
     """Who gives a reason; several may."""
@@ -371,11 +373,10 @@ class Reason(StrEnum):
         "InvalidReason",
         Giver.WORKER,
         "what is in `/dev/reason` is not one CamelCase word; the message says what it was",
-        "write one word to /dev/reason, a letter and then letters and digits, 128 at most, and the sentence to /dev/message",
+        f"write one word to /dev/reason, a letter and then letters and digits, {MAX_REASON} at most, and the sentence to /dev/message",
     )
 
 
-MAX_REASON: Final = 128  # characters
 _CAMEL_CASE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 

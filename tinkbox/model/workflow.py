@@ -5,13 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from tinkbox.model.actions.action import Action
 from tinkbox.model.devices import Devices
 from tinkbox.model.labels import Labels
 from tinkbox.model.reasons import NO_REASON, AnyReason
 from tinkbox.model.services import ServiceStatus
+
+# Where a container finds the ephemeral data of its workflow.
+DATA_FOLDER: Final = "/workflow"
 
 
 class State(StrEnum):

@@ -6,7 +6,7 @@ refers to cannot be read any more, and was here before it: older blobs stay unti
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 from tinkbox.model.images.room import Amount, Collected
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
-from tinkbox.registry.manifests.repositories import Link, Repositories
+from tinkbox.registry.manifests.repositories import Key, Link, Repositories
 
 EVERY: Final = 600.0
 # How many go in one turn, in which no image is stored or deleted.
@@ -29,6 +29,7 @@ class _Unneeded:
     free: list[str]
     promised: list[str]
     unknown: list[str]
+    untagged: list[str]  # which some of these images need alone
 
 
 class Collector:
@@ -42,30 +43,31 @@ class Collector:
 
     async def run(self) -> NoReturn:
         """Read all manifests, so that nobody waits for that later; then collect every so often, for ever."""
-        await self._warm_up()
+        await self.warm_up()
         while True:
             await asyncio.sleep(EVERY)
-            collected = await self.collect()
+            collected = await self.collect(())
             if collected.freed.number:
                 told = str(collected.freed)
                 _log.info("freed, since no image needs them: %s", told, extra={"action": "registry.collected"})
 
-    async def look(self) -> Collected:
-        """What would be collected now."""
-        await self._warm_up()
+    async def look(self, untagged: Collection[Key], gone: Collection[Key] = (), *, now: bool = False) -> Collected:
+        """What would be collected, were the manifests deleted that are `gone`; else as `collect`."""
         async with self._turn:
-            found = await asyncio.to_thread(self._unneeded)
+            found = await asyncio.to_thread(self._unneeded, untagged, gone, now=now)
         return self._summed(found, self._sum(found.free))
 
-    async def collect(self) -> Collected:
-        """Free what nothing needs, some at a time: between two steps it can be cancelled, and images be stored."""
-        await self._warm_up()
+    async def collect(self, untagged: Collection[Key], *, now: bool = False) -> Collected:
+        """Free what nothing needs, some at a time: between two steps it can be cancelled, and images be stored.
+
+        What the manifests `untagged` need alone is told.  `now`: though a client was told of it within the hour.
+        """
         number = octets = 0
         while True:
             async with self._turn:
                 before = self._blobs.usage()
-                found = await asyncio.to_thread(self._unneeded)
-                aside = await asyncio.to_thread(self._put_aside, found.free)
+                found = await asyncio.to_thread(self._unneeded, untagged, now=now)
+                aside = await asyncio.to_thread(self._put_aside, found.free, now=now)
                 after = self._blobs.usage()
             await asyncio.to_thread(_remove, aside)
             number += len(aside)
@@ -77,7 +79,7 @@ class Collector:
         """Free some now; the caller has the turn, and this blocks."""
         _remove(self._put_aside(self._unneeded().free))
 
-    async def _warm_up(self) -> None:
+    async def warm_up(self) -> None:
         """Read the manifests that were not read yet, while others have the turn."""
         for repository in self._repositories.names():
             links = list(self._repositories.links(repository).values())
@@ -90,35 +92,47 @@ class Collector:
         for each in links:
             self._parsed.of(repository, each)
 
-    def _put_aside(self, digests: list[str]) -> list[Path]:
-        found = (self._blobs.put_aside(each) for each in digests[:AT_ONCE])
+    def _put_aside(self, digests: list[str], *, now: bool = False) -> list[Path]:
+        found = (self._blobs.put_aside(each, though_promised=now) for each in digests[:AT_ONCE])
         return [each for each in found if each is not None]
 
-    def _unneeded(self) -> _Unneeded:
+    def _unneeded(self, untagged: Collection[Key] = (), gone: Collection[Key] = (), *, now: bool = False) -> _Unneeded:
         needed: set[str] = set()
+        needed_untagged: set[str] = set()
         unknown_before = 0.0
         for repository in self._repositories.names():
             for digest, link in self._repositories.links(repository).items():
-                needed.add(digest)
+                if (repository, digest) in gone:
+                    continue
+                needing = needed_untagged if (repository, digest) in untagged else needed
+                needing.add(digest)
                 parsed = self._parsed.of(repository, link)
                 if parsed is not None:
-                    needed.update(parsed.manifest.digests)
+                    needing.update(parsed.manifest.digests)
                 else:
                     unknown_before = max(unknown_before, self._repositories.linked_at(repository, digest))
-        found = _Unneeded(free=[], promised=[], unknown=[])
+        found = _Unneeded(free=[], promised=[], unknown=[], untagged=[])
         for digest in self._blobs:
             if digest in needed:
                 continue
-            if self._blobs.is_promised(digest):
+            if digest in needed_untagged:
+                found.untagged.append(digest)
+            elif self._blobs.is_promised(digest) and not now:
                 found.promised.append(digest)
             elif unknown_before and self._blobs.is_older(digest, unknown_before):
                 found.unknown.append(digest)
             else:
                 found.free.append(digest)
+        self._blobs.note_unneeded(found.promised)
         return found
 
     def _summed(self, found: _Unneeded, freed: Amount) -> Collected:
-        return Collected(freed=freed, promised=self._sum(found.promised), unknown=self._sum(found.unknown))
+        return Collected(
+            freed=freed,
+            promised=self._blobs.waiting(found.promised),
+            unknown=self._sum(found.unknown),
+            untagged=self._sum(found.untagged),
+        )
 
     def _sum(self, digests: Iterable[str]) -> Amount:
         sizes = [self._blobs.size(each) or 0 for each in digests]

@@ -31,6 +31,7 @@ from tinkbox.model.errors import (
     Unavailable,
 )
 from tinkbox.registry.manifests.repositories import is_repository
+from tinkbox.wire import refusal_statuses
 
 
 class UpstreamFailed(Unavailable):
@@ -41,18 +42,14 @@ class UpstreamFailed(Unavailable):
 
 
 ANONYMOUS = "anonymous"
+_WAY = "docker login, any user, the password is in DATA/operator.token"
+PUSHING = f"pushing needs the operator's token: {_WAY}"
 VERSION = {"Docker-Distribution-Api-Version": "registry/2.0"}
 STATUS: Mapping[type[Refusal], int] = {
+    **refusal_statuses.STATUS,  # of 507 docker shows the words of the status, "Insufficient Storage", others the message too
     Invalid: 400,
-    NotFound: 404,
     Conflict: 416,  # the only conflict of this protocol is a chunk that does not begin where the last one ended
-    TooLarge: 413,
-    Denied: 401,
-    Forbidden: 403,
-    Unavailable: 503,
     UpstreamFailed: 424,
-    Full: 507,  # docker shows the status, "Insufficient Storage", others the message too
-    TooMany: 429,
 }
 CODES: Mapping[type[Refusal], str] = {
     Invalid: "UNSUPPORTED",
@@ -66,6 +63,7 @@ CODES: Mapping[type[Refusal], str] = {
     Full: "UNKNOWN",
     TooMany: "TOOMANYREQUESTS",
 }
+_ASKING = ("GET", "HEAD", "DELETE")  # what there cannot be is not here; a push is told what is wrong
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")
 
 
@@ -83,7 +81,8 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         name = request.match_info.get("name")
         if name is not None and not is_repository(name):
-            return refused(404, "NAME_INVALID", "a repository's name is lower case words, parted by / . _ or -")
+            status = 404 if request.method in _ASKING else 400
+            return refused(status, "NAME_INVALID", "a repository's name is lower case words, parted by / . _ or -")
         try:
             response = await handler(request)
         except Refusal as refusal:
@@ -134,8 +133,7 @@ def operator_only(request: web.Request, bearer: Callable[[str], Caller | None], 
     known = bearer(given)
     if known is not None:
         return known
-    way = "docker login, any user, the password is in DATA/operator.token"
     if given in ("", ANONYMOUS):
-        raise Denied(f"pushing needs the operator's token: {way}")
+        raise Denied(PUSHING)
     refused.note(holder_of(request), "registry")
-    raise Denied(f"this token is not valid here: {way}")
+    raise Denied(f"this token is not valid here: {_WAY}")

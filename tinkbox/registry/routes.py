@@ -20,6 +20,7 @@ from tinkbox.model.images.references import ALGORITHMS, DIGEST, TAG
 from tinkbox.registry.blobs.uploads import Upload
 from tinkbox.registry.errors import (
     ANONYMOUS,
+    PUSHING,
     UpstreamFailed,
     answering,
     credential,
@@ -191,8 +192,11 @@ class _RegistryDoor:
             return _created(name, mount)
         upload = self._store.uploads.begin(name, holder_of(request))
         if "digest" in request.query:
-            async with upload.turn:
-                return await self._keep(upload, request)
+            try:
+                async with upload.turn:
+                    return await self._keep(upload, request)
+            finally:  # its client does not know it
+                self._store.uploads.end(upload)
         return _progress(upload, 202)
 
     async def progress(self, request: web.Request) -> web.Response:
@@ -224,6 +228,9 @@ class _RegistryDoor:
         return self._store.repository(request.match_info["name"])
 
     def _pusher(self, request: web.Request) -> Caller:
+        """Who pushes.  Who has a token already is not asked for another: `ctr` of containerd 1.6 would wait for ever."""
+        if credential(request) == ANONYMOUS:
+            raise Forbidden(f"the token is one to pull with, {PUSHING}")
         return operator_only(request, self._pushers.by_any_token, self._refused)
 
     async def _has(self, digest: str) -> bool:

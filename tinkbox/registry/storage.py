@@ -4,51 +4,70 @@ Nothing is deleted that the operator did not delete: a manifest whose tag moved 
 tag, and can be pulled and deleted by its digest, unless a workflow or a template needs it.  Blobs that no manifest refers to
 are collected (`collection`), except those that a client was told of (`promises`).
 
-A version of a system image, such as `debian-13:20261101`, means the same bytes for ever: only `latest` moves on.
+A version of a system image, such as `debian-13:20261101`, means the same bytes for ever: only `latest` moves on.  Under
+whichever tag one comes, it has that of its version as well.
 A repository has system images or others, never both: the name of an action cannot come to mean a disk.
 """
 
 import asyncio
-import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
+from typing import Final
 
+from tinkbox.engine.turns import in_thread
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.images.needs import ImageNeed
-from tinkbox.model.images.references import DIGEST, Reference, as_typed, parse_reference
-from tinkbox.model.images.room import Collected, ImageRoom
+from tinkbox.model.images.references import (
+    DIGEST,
+    Reference,
+    algorithm_of,
+    as_typed,
+    digest_of,
+    familiar,
+    official,
+    parse_reference,
+)
+from tinkbox.model.images.room import Amount, Collected, ImageRoom
 from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.model.limits import Limits
+from tinkbox.model.text import counted
+from tinkbox.registry.archives.layouts import Image
 from tinkbox.registry.archives.reading import Archive, Target, unpack
 from tinkbox.registry.blobs.blobs import PIECE, Blobs, Staged, make_folder
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.collection import Collector
+from tinkbox.registry.image_referrers import referrers_of, referring_to
 from tinkbox.registry.manifests.kinds import Kind, kind_of, refuse_mixed
-from tinkbox.registry.manifests.manifests import MANIFESTS, MAX_MANIFEST, Manifest, nested, parse_manifest, reachable
+from tinkbox.registry.manifests.manifests import (
+    MANIFESTS,
+    MAX_MANIFEST,
+    Manifest,
+    StoredManifest,
+    nested,
+    parse_manifest,
+    reachable,
+)
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
-from tinkbox.registry.manifests.referrers import Page, page_of, referrer
-from tinkbox.registry.manifests.repositories import Link, Repositories, is_repository
+from tinkbox.registry.manifests.referrers import Page, page_of
+from tinkbox.registry.manifests.repositories import Key, Link, Repositories, is_repository
 from tinkbox.registry.needs import only_the_tag, refuse_needed
-from tinkbox.registry.system_images import refuse_unfit, system_image, system_images
+from tinkbox.registry.system_images import fit_version, system_image, system_images
+from tinkbox.registry.untagged import Untagged, untagged
 
+MOST_LOOKED_AT: Final = 100  # manifests of one image, while others wait
+TAG_DAMAGED: Final = "the tag is damaged: push or load it again, or delete it"
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredManifest:
-    """A manifest as it was pushed."""
-
-    digest: str
-    media_type: str
-    content: bytes
+_Reader = Callable[[StoredManifest], Manifest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +122,30 @@ class ImageStore:
         finally:
             self._blobs.close()
 
-    async def collect(self, *, who: str, dry_run: bool = False) -> Collected:
-        """Free the blobs that no image needs, or tell what that would free."""
+    async def collect(self, *, who: str, dry_run: bool = False, now: bool = False, untagged: bool = False) -> Collected:
+        """Free the blobs that no image needs, or tell what that would free: with `untagged` also the images without a tag.
+
+        An image stays that a workflow or a template needs.  With `now` goes also what came, or what a client was told of,
+        within the hour: a push in progress has to send it again.
+        """
+        await self._collector.warm_up()
+        async with self._turn:
+            found = await asyncio.to_thread(self._untagged, await self._needs())
+            recent = {*found.recent} if not now else set()
+            going = {*found.manifests} - recent if untagged else set()
+            if not dry_run:
+                await asyncio.to_thread(self._unlink, going)
+        staying = {*found.manifests} - going
         if dry_run:
-            return await self._collector.look()
-        collected = await self._collector.collect()
-        _log.info("blobs freed by %s: %s", who, collected.freed, extra={"action": "registry.collected"})
+            collected = await self._collector.look(staying, going, now=now)
+        else:
+            collected = await self._collector.collect(staying, now=now)
+        images = len(going - {*found.listed})
+        left = Amount(number=len(staying - {*found.listed}), octets=collected.untagged.octets)
+        collected = replace(collected, images=images, untagged=left, recent=untagged)
+        if not dry_run:
+            told = f"{collected.freed}, with {counted(images, 'image')}" if images else str(collected.freed)
+            _log.info("blobs freed by %s: %s", who, told, extra={"action": "registry.collected"})
         return collected
 
     def room(self) -> ImageRoom:
@@ -135,12 +172,16 @@ class ImageStore:
         return await self.blob(digest)
 
     async def keep(self, upload: Upload, digest: str) -> None:
-        """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another."""
+        """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another: the upload stays."""
         try:
             self._blobs.path(digest)
-            await asyncio.to_thread(self._keep, upload, digest)
-        finally:
+            await asyncio.to_thread(self._keep_staged, upload.staged, digest)
+        except Invalid:
+            raise
+        except BaseException:
             self.uploads.end(upload)
+            raise
+        self.uploads.end(upload)
 
     async def take_in(self, digest: str, size: int, chunks: AsyncIterator[bytes]) -> None:
         """Keep a blob that comes from another registry, and stays for an hour.
@@ -210,7 +251,8 @@ class ImageStore:
         """
         if not DIGEST.match(digest):
             raise Invalid(f"not a sha256 or sha512 digest: {digest[:140]!r}")
-        return await asyncio.to_thread(self._referrers, repository, digest, artifact_type, last)
+        find = partial(referrers_of, self._repositories, self._parsed, repository, digest, artifact_type)
+        return page_of(await asyncio.to_thread(find), last)
 
     async def delete_blob(self, digest: str, *, who: str) -> None:
         """Delete a blob at once; raises NotFound, and Conflict where a manifest needs it."""
@@ -234,6 +276,48 @@ class ImageStore:
         except Unavailable:
             return True
         return True
+
+    def is_system(self, repository: str, selector: str) -> bool:
+        """Whether there is such a system image, a damaged one included."""
+        try:
+            parsed = self._parsed.of(repository, self._repositories.resolve(repository, selector))
+        except NotFound:
+            return False
+        except Unavailable:
+            return True
+        return parsed is None or parsed.manifest.artifact_type == ARTIFACT_TYPE
+
+    def damage(self, repository: str, selector: str) -> str:
+        """What `images` says is damaged of one that is here; empty: nothing.  Reads small files.
+
+        Of an index that lists more than MOST_LOOKED_AT images the others are not looked at.
+        """
+        try:
+            link = self._repositories.resolve(repository, selector)
+        except NotFound:
+            return ""
+        except Unavailable:
+            return TAG_DAMAGED
+        links, looked_at, manifests = self._repositories.links(repository), set[str](), dict[str, Manifest]()
+        pending = [link.digest]
+        while pending and len(looked_at) < MOST_LOOKED_AT:
+            digest = pending.pop()
+            if digest in links and digest not in looked_at:
+                looked_at.add(digest)
+                if (parsed := self._parsed.readable(repository, links[digest])) is not None:
+                    manifests[digest] = parsed.manifest
+                    pending.extend(parsed.manifest.members)
+        needed = {blob.digest for each in manifests.values() for blob in each.blobs}
+        here = {each for each in needed if self._blobs.path(each).exists()}
+        return _problem(link.digest, looked_at, manifests, here)
+
+    def named(self, digest: str) -> str:
+        """The first name by which a digest is here, by a tag if it has one; empty: it is not."""
+        for repository in self._repositories.names():
+            if self.has(repository, digest):
+                tags = [tag for tag, link in self._repositories.tags(repository).items() if link.digest == digest]
+                return f"{as_typed(repository)}:{tags[0]}" if tags else f"{as_typed(repository)}@{digest}"
+        return ""
 
     def by_hand(self, repository: str, tag: str) -> str:
         """The digest of what a person pushed or loaded under a tag, empty where nobody did; a mirror does not change it."""
@@ -282,15 +366,36 @@ class ImageStore:
         async with self._turn:
             return await asyncio.to_thread(system_image, self._repositories, self._blobs, reference)
 
-    async def load(self, stream: AsyncIterator[bytes], *, who: str, name: str = "") -> list[str]:
+    async def load(
+        self,
+        stream: AsyncIterator[bytes],
+        *,
+        who: str,
+        name: str = "",
+        tell: Callable[[Problem], None] = lambda _: None,
+    ) -> list[str]:
         """Store the images of an archive that `docker save` or skopeo wrote; returns their names.
 
-        With a `name` it has one image, which is stored under this one.  Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
+        Between two manifests or tags others have their turn, and it can be cancelled.  With a `name` it has one image, which is stored under this one.  `tell` hears of each tag that meant another image
+        before.  Raises Invalid in one line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of
         a version of a system image, or where a repository has images of another kind.
         """
-        async with unpack(stream, self._blobs.stage, self._target, name) as archive, self._turn:
-            names = await asyncio.to_thread(self._adopt, archive)
-        _log.info("images loaded by %s: %s", who, ", ".join(names), extra={"action": "registry.loaded"})
+        async with unpack(stream, self._blobs.stage, self._target, name) as archive:
+            before = {(each.repository, each.tag): self.digest(each.repository, each.tag) for each in archive.images}
+            read = cache(lambda each: parse_manifest(each.content, each.media_type))
+            images, here = await in_thread(self._in_turn, self._acceptable, archive, read)
+            names: list[str] = []
+            try:
+                for step in self._adopting(archive, images, here, read, names.append):
+                    await in_thread(self._in_turn, step)
+            finally:
+                if names:
+                    _log.info("images loaded by %s: %s", who, ", ".join(names), extra={"action": "registry.loaded"})
+            for (repository, tag), digest in before.items():
+                # The `latest` of a system image moves on, and the one before has its version.
+                if digest not in ("", self.digest(repository, tag)) and not self.is_system(repository, tag):
+                    named = as_typed(repository)
+                    tell(Problem(text=f"{named}:{tag} was another image before: {named}@{digest}"))
         return names
 
     async def described(self, reference: str) -> ImageDescriptor:
@@ -305,35 +410,41 @@ class ImageStore:
             size=len(found.content),
         )
 
+    async def referring(self, reference: str) -> list[ImageDescriptor]:
+        """What refers to an image, to what it lists, or to what does: by a tag where that says it, else by its digest.
+
+        Raises as `described`.
+        """
+        repository, selector = self._place(reference)
+        return await asyncio.to_thread(
+            referring_to, self._repositories, self._parsed, self._blobs, repository, selector
+        )
+
     async def absent(self, digests: Sequence[str]) -> list[str]:
         """Those blobs that are not here; the others stay for an hour.  Raises Invalid for what is no digest."""
         return await asyncio.to_thread(lambda: [each for each in digests if not self._is_promised(each)])
 
-    async def delete(self, reference: str, *, who: str) -> Sequence[Problem]:
+    async def delete(self, reference: str, *, who: str) -> Deleted:
         """Delete an image by its name: a tag (`latest` when none is given) or, with `@sha256:…`, a manifest.
 
-        Returns what a person is told besides, and raises as `delete_manifest`.
+        Raises as `delete_manifest`.
         """
         repository, selector = self._place(reference)
         return await self.delete_manifest(repository, selector, who=who)
 
-    async def delete_manifest(self, repository: str, selector: str, *, who: str) -> Sequence[Problem]:
+    async def delete_manifest(self, repository: str, selector: str, *, who: str) -> Deleted:
         """Delete a tag, or a manifest with all its tags, and what nothing else needs.
 
         Of an image with another tag, and of one that a template names by its digest, only the tag goes.  A system image goes
-        with all its names, whichever is given; `latest` then is the newest that is left.  Returns what a person is told
-        besides.  Raises NotFound, or Conflict where a workflow that is not over needs it, or a template what would go.
+        with all its names, whichever is given; `latest` then is the one that came last of those that are left.  Raises NotFound, or Conflict where a workflow that is not over needs it, or a template what would go.
         """
         async with self._turn:
-            notes = await asyncio.to_thread(self._delete, repository, selector, await self._needs())
-        _log.info("image deleted by %s: %s, %s", who, repository, selector, extra={"action": "registry.deleted"})
-        return notes
-
-    def _keep(self, upload: Upload, digest: str) -> None:
-        self._keep_staged(upload.staged, digest)
+            deleted = await asyncio.to_thread(self._delete, repository, selector, await self._needs())
+        _log.info("image deleted by %s: %s", who, deleted.name, extra={"action": "registry.deleted"})
+        return deleted
 
     def _keep_staged(self, staged: Staged, digest: str) -> None:
-        algorithm = digest.partition(":")[0]
+        algorithm = algorithm_of(digest)
         actual = staged.digest_by(algorithm)
         if actual != digest:
             raise Invalid(f"what was uploaded has the digest {actual}, not {digest}")
@@ -386,10 +497,10 @@ class ImageStore:
         nested(manifest.manifests, lambda listed: self._listed(repository, listed.digest))
         self._refuse_missing(manifest)
         if manifest.artifact_type == ARTIFACT_TYPE:
-            for tag in tags or ("",):
-                refuse_unfit(manifest, repository, tag, self._blobs.read)
-        algorithm = selector.partition(":")[0] if DIGEST.match(selector) else "sha256"
-        digest = f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+            versions = [fit_version(manifest, repository, tag, self._blobs.read) for tag in tags or ("",)]
+            tags = tuple(dict.fromkeys((*tags, *versions))) if tags else tags
+        algorithm = algorithm_of(selector) if DIGEST.match(selector) else "sha256"
+        digest = digest_of(content, algorithm)
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector[:140]}")
         if self._would_mix(repository, manifest):
@@ -399,7 +510,8 @@ class ImageStore:
         moment = self._clock().isoformat()
         link = Link(digest=digest, media_type=manifest.media_type, pushed_at=moment, fetched=fetched)
         self._repositories.put(repository, link, tags, lambda files: self._blobs.add(content, algorithm, files))
-        self._parsed.note(digest, manifest)
+        self._parsed.note(digest, manifest, len(content))
+        self._blobs.note_needed(manifest.digests)
         self._kinds[repository].add(kind_of(manifest))
         return digest
 
@@ -440,15 +552,6 @@ class ImageStore:
         content = self._blobs.read(link.digest)
         media_type = link.media_type or parse_manifest(content).media_type
         return StoredManifest(digest=link.digest, media_type=media_type, content=content)
-
-    def _referrers(self, repository: str, subject: str, artifact_type: str, last: str) -> Page:
-        found = []
-        for digest, manifest in self._manifests(repository).items():
-            if manifest.subject == subject:
-                described = referrer(digest, self._blobs.path(digest).stat().st_size, manifest)
-                if artifact_type in ("", described.get("artifactType")):
-                    found.append(described)
-        return page_of(found, last)
 
     def _delete_blob(self, digest: str) -> None:
         if not self._blobs.path(digest).exists():
@@ -492,54 +595,103 @@ class ImageStore:
         found = self._manifests(repository).items()
         return [(names.get(digest, f"{named}@{digest}"), manifest) for digest, manifest in found]
 
-    def _refuse_mixed(self, archive: Archive) -> None:
+    def _refuse_mixed(self, archive: Archive, read: _Reader) -> None:
         """Raise Conflict where a repository would have system images and container images."""
-        kept: dict[str, list[tuple[str, Manifest]]] = {}
+        kept: dict[str, dict[Kind, tuple[str, Manifest]]] = {}  # one of each kind by repository
         for image in archive.images:
+            named = as_typed(image.repository)
             if image.repository not in kept:
-                kept[image.repository] = [*self._named(image.repository)]
+                kept[image.repository] = {kind_of(each[1]): each for each in reversed(self._named(image.repository))}
             others = kept[image.repository]
-            for content, media_type in image.manifests:
-                manifest = parse_manifest(content, media_type)
-                named = as_typed(image.repository)
-                refuse_mixed(named, manifest, others)
-                others.append((f"{named}:{image.tag}", manifest))
+            for manifest in map(read, image.manifests):
+                refuse_mixed(named, manifest, others.values())
+                others.setdefault(kind_of(manifest), (f"{named}:{image.tag}", manifest))
 
-    def _adopt(self, archive: Archive) -> list[str]:
-        self._refuse_mixed(archive)
-        self._kinds.clear()
-        here = self._same_disks(archive)
-        for staged in archive.blobs:
-            self._blobs.keep(staged)
+    def _in_turn(self) -> asyncio.Lock:
+        return self._turn
+
+    def _acceptable(self, archive: Archive, read: _Reader) -> tuple[Sequence[Image], Mapping[str, Link]]:
+        """The images of an archive as they are kept, and what `_same_disks` says of them; raises for what is wrong with any."""
+        archive = replace(archive, images=self._with_versions(archive, read))
+        self._refuse_mixed(archive, read)
         for image in archive.images:
-            if image.digest in here:
-                self._repositories.tag(image.repository, image.tag, replace(here[image.digest], fetched=False))
-                continue
-            for content, media_type in image.manifests:
-                manifest = parse_manifest(content, media_type)
-                digest = self._blobs.add(content)
-                link = Link(digest=digest, media_type=manifest.media_type, pushed_at=self._clock().isoformat())
-                self._repositories.link(image.repository, link)
-            self._repositories.tag(image.repository, image.tag, link)
-        return [f"{as_typed(image.repository)}:{image.tag}" for image in archive.images]
+            for each in image.manifests:
+                self._refuse_freed(archive, image, read(each))
+        return archive.images, self._same_disks(archive, read)
 
-    def _same_disks(self, archive: Archive) -> Mapping[str, Link]:
+    def _adopting(
+        self,
+        archive: Archive,
+        images: Sequence[Image],
+        here: Mapping[str, Link],
+        read: _Reader,
+        stored: Callable[[str], None],
+    ) -> Iterator[Callable[[], None]]:
+        """What is to be done for an archive's images, in steps: each leaves nothing that refers to what is not there.
+
+        `stored` hears the name of each image that is.
+        """
+        linked: set[tuple[str, str]] = set()
+        for image in images:
+            kept = here.get(image.digest)
+            if kept is None or kept.digest == image.digest:
+                for each in image.manifests:
+                    if (image.repository, each.digest) not in linked:
+                        linked.add((image.repository, each.digest))
+                        yield partial(self._adopt, archive, image, each, read(each))
+            yield partial(self._adopt_tag, image, kept, stored)
+
+    def _adopt(self, archive: Archive, image: Image, stored: StoredManifest, manifest: Manifest) -> None:
+        self._refuse_freed(archive, image, manifest)
+        if self._would_mix(image.repository, manifest):
+            refuse_mixed(as_typed(image.repository), manifest, self._named(image.repository))
+        own = {digest: archive.blobs[digest] for digest in sorted(manifest.digests) if digest in archive.blobs}
+        try:
+            self._blobs.keep_all(own)
+        except FileNotFoundError:  # it was kept with another image, which was deleted since
+            raise Unavailable(f"a layer was freed meanwhile: load {image.repository}:{image.tag} again") from None
+        self._blobs.add(stored.content, algorithm_of(stored.digest))
+        link = Link(digest=stored.digest, media_type=stored.media_type, pushed_at=self._clock().isoformat())
+        self._repositories.link(image.repository, link)
+        self._blobs.note_needed(manifest.digests)
+        self._kinds[image.repository].add(kind_of(manifest))
+
+    def _adopt_tag(self, image: Image, kept: Link | None, stored: Callable[[str], None]) -> None:
+        link = kept or self._repositories.resolve(image.repository, image.digest)
+        self._refuse_other_bytes(image.repository, image.tag, link.digest)
+        self._repositories.tag(image.repository, image.tag, replace(link, fetched=False))
+        stored(f"{as_typed(image.repository)}:{image.tag}")
+
+    def _refuse_freed(self, archive: Archive, image: Image, manifest: Manifest) -> None:
+        """Raise Unavailable where what an archive lacks, since it was here, was freed meanwhile: `image gc --now` does that."""
+        for blob in manifest.blobs:
+            if blob.digest not in archive.blobs and self._blobs.size(blob.digest) is None:
+                raise Unavailable(f"{blob.digest} was freed meanwhile: load {image.repository}:{image.tag} again")
+
+    def _with_versions(self, archive: Archive, read: _Reader) -> tuple[Image, ...]:
+        """The images of an archive, of system images each with its version as well; raises Invalid for one that is unfit."""
+        found: dict[tuple[str, str], Image] = {(each.repository, each.tag): each for each in archive.images}
+        staged = archive.blobs
+        for image in archive.images:
+            manifest = read(image.manifests[-1])
+            if manifest.artifact_type == ARTIFACT_TYPE:
+                version = fit_version(
+                    manifest,
+                    image.repository,
+                    image.tag,
+                    lambda digest: staged[digest].path.read_bytes() if digest in staged else self._blobs.read(digest),
+                )
+                found.setdefault((image.repository, version), replace(image, tag=version))
+        return tuple(found.values())
+
+    def _same_disks(self, archive: Archive, read: _Reader) -> Mapping[str, Link]:
         """By its digest in the archive, the version of a system image that is here with the same disk, and is left as it is.
 
         Fetched again it may be proven in another way.  Raises Conflict where the version that is here has another disk.
         """
         here: dict[str, Link] = {}
-        staged = {each.digest: each.path for each in archive.blobs}
         for image in archive.images:
-            content, media_type = image.manifests[-1]
-            manifest = parse_manifest(content, media_type)
-            if manifest.artifact_type == ARTIFACT_TYPE:
-                refuse_unfit(
-                    manifest,
-                    image.repository,
-                    image.tag,
-                    lambda digest: staged[digest].read_bytes() if digest in staged else self._blobs.read(digest),
-                )
+            manifest = read(image.manifests[-1])
             kept = self._kept_system(image.repository, image.tag)
             if kept is not None and kept[1].blobs[1:] == manifest.blobs[1:]:
                 here[image.digest] = kept[0]
@@ -594,12 +746,12 @@ class ImageStore:
                 found[digest] = parsed.manifest
         return found
 
-    def _delete(self, repository: str, selector: str, needs: Sequence[ImageNeed]) -> Sequence[Problem]:
+    def _delete(self, repository: str, selector: str, needs: Sequence[ImageNeed]) -> Deleted:
         try:
             link = self._repositories.resolve(repository, selector)
         except Unavailable:  # nothing is known of a damaged tag but its name
             self._repositories.untag(repository, selector)
-            return []
+            return Deleted(name=f"{as_typed(repository)}:{selector}")
         digest, parsed = link.digest, self._parsed.of(repository, link)
         system = parsed is not None and parsed.manifest.artifact_type == ARTIFACT_TYPE
         tags = self._repositories.tags(repository)
@@ -608,16 +760,40 @@ class ImageStore:
             gone = [tag for tag, link in tags.items() if link.digest == digest]
         left = [tag for tag, link in tags.items() if link.digest == digest and tag not in gone]
         whole = system or ":" in selector
-        needing = [each for each in needs if each.digest == digest]
+        of_this = [each for each in needs if self._is_for(each, repository)]
+        needing = [each for each in of_this if each.digest == digest]
         refuse_needed(repository, selector, digest, needing, whole=whole, left=left)
         for tag in gone:
             self._repositories.untag(repository, tag)
         others = self._repositories.tags(repository).values()
         if system and LATEST in gone and others:
             self._repositories.tag(repository, LATEST, max(others, key=lambda link: link.pushed_at))
-        self._forget(repository, digest, {each.digest for each in needs})
+        self._forget(repository, digest, {each.digest for each in of_this})
         self._collector.step()
-        return [] if whole else only_the_tag(repository, selector, digest, needing, left)
+        version = next((tag for tag in sorted(gone) if tag != LATEST), selector) if system else selector
+        name = f"{as_typed(repository)}{'@' if ':' in version else ':'}{version}"
+        notes = [] if whole else only_the_tag(repository, selector, digest, needing, left)
+        return Deleted(name=name, notes=notes)
+
+    def _is_for(self, need: ImageNeed, repository: str) -> bool:
+        """Whether a repository is the one that gives what is needed; what cannot be told apart is taken for it."""
+        try:
+            named = parse_reference(need.image)
+        except Invalid:
+            return True
+        kept = self._repository(named)
+        places = [each for each in (kept, official(kept) or familiar(kept)) if each]
+        giving = [each for each in places if is_repository(each) and self.has(each, need.digest)]
+        return repository in (giving[:1] or places)
+
+    def _untagged(self, needs: Sequence[ImageNeed]) -> Untagged:
+        return untagged(self._repositories, self._parsed, {each.digest for each in needs}, self._clock())
+
+    def _unlink(self, manifests: Iterable[Key]) -> None:
+        for repository, digest in manifests:
+            self._repositories.unlink(repository, digest)
+            self._parsed.forget([digest])
+            self._kinds.pop(repository, None)
 
     def _forget(self, repository: str, digest: str, needed: Collection[str]) -> None:
         """Unlink a manifest that no tag, index, workflow or template needs, and then the members of an index likewise."""
@@ -635,9 +811,7 @@ class ImageStore:
             digest = pending.pop()
             if digest in kept or listed_by[digest]:
                 continue
-            self._repositories.unlink(repository, digest)
-            self._parsed.forget([digest])
-            self._kinds.pop(repository, None)
+            self._unlink([(repository, digest)])
             members = manifests[digest].members if digest in manifests else ()
             listed_by.subtract(members)
             pending.update(members)
@@ -677,10 +851,15 @@ def _problem(digest: str, links: Collection[str], manifests: Mapping[str, Manife
 
 def _lost(repository: str, tag: str, now: datetime) -> ImageLine:
     """The line of a tag whose file is damaged."""
-    problem = "the tag is damaged: push or load it again, or delete it"
     moment = now.isoformat()
     return ImageLine(
-        name=as_typed(repository), tag=tag, digest="", size=0, pushed_at=moment, kind=Kind.CONTAINER, problem=problem
+        name=as_typed(repository),
+        tag=tag,
+        digest="",
+        size=0,
+        pushed_at=moment,
+        kind=Kind.CONTAINER,
+        problem=TAG_DAMAGED,
     )
 
 

@@ -52,11 +52,11 @@ def system_image(repositories: Repositories, blobs: Blobs, reference: str) -> Sy
     return kept
 
 
-def refuse_unfit(manifest: Manifest, repository: str, tag: str, read: Callable[[str], bytes]) -> None:
-    """Raise Invalid for a system image on its way in whose parts are missing, unreadable, or contradict each other or its name.
+def fit_version(manifest: Manifest, repository: str, tag: str, read: Callable[[str], bytes]) -> str:
+    """The version that a system image on its way in says it is.
 
-    `tag` is empty where it comes by its digest, `read` gives a blob by its digest.  What lies is found when it is written:
-    each frame has a digest.
+    `tag` is empty where it comes by its digest, `read` gives a blob by its digest.  Raises Invalid where its parts are missing,
+    unreadable, or contradict each other or its name.  What lies is found when it is written: each frame has a digest.
     """
     types = tuple(each.media_type for each in manifest.blobs)
     if types != (CONFIG_TYPE, DISK_TYPE, BLOCK_MAP_TYPE):
@@ -77,6 +77,7 @@ def refuse_unfit(manifest: Manifest, repository: str, tag: str, read: Callable[[
         raise Invalid("the system image's configuration and its block map tell of different disks")
     if any(frame.offset + frame.length > disk.size for frame in mapped.frames):
         raise Invalid("the system image's block map names frames that lie behind its disk's end")
+    return about.version
 
 
 def _tags(repositories: Repositories, repository: str) -> dict[str, list[str]]:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import signal
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -34,6 +33,7 @@ from tinkbox.runtime.docker_documents import container_config, ended_alone, netw
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
 from tinkbox.runtime.engine_messages import REMOVED, meaning, overlaps
+from tinkbox.runtime.exit_codes import KILLED
 from tinkbox.runtime.hosting import Look, Network
 
 _FRAME = struct.Struct(">BxxxL")  # stream, three zeros, length: Docker's attach format
@@ -45,7 +45,6 @@ _NOT_MODIFIED = 304
 # The engine tells that memory ran out some milliseconds after the process is gone (measured: 1 to 7).
 _OOM_SECONDS = 0.3
 _LOOK_SECONDS = 60.0
-_KILLED = 128 + signal.SIGKILL
 _REMOVED = frozenset({"removing", "dead"})
 
 
@@ -151,7 +150,7 @@ class DockerRuntime:
         if state.get("Error"):
             raise meaning(Reason.START_FAILED, 0, str(state["Error"]))
         code = int(state["ExitCode"])
-        if code == _KILLED and state.get("Status") in _REMOVED:
+        if code == KILLED and state.get("Status") in _REMOVED:
             raise ContainerFailed(Reason.CONTAINER_LOST, REMOVED)
         return Ended(
             exit_code=code, out_of_memory=await self._for_lack_of_memory(container_id, code, state["OOMKilled"])
@@ -159,7 +158,7 @@ class DockerRuntime:
 
     async def _for_lack_of_memory(self, container_id: str, code: int, told: object) -> bool:
         """Whether one that is over was killed because memory ran out; `told` is what the engine's state says of that."""
-        if told or code != _KILLED:
+        if told or code != KILLED:
             return bool(told)
         # On a busy machine the engine forgot it of 16 of 400 containers that had no memory left, and had the event of 14.
         with suppress(ContainerFailed, EngineAway):  # how it ended is known without

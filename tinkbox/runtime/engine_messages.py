@@ -1,7 +1,7 @@
 """What the Docker engine's words mean.  Pure.
 
 The engine tells most of its refusals apart by their text only, and much of that text is about its own inside.
-Each row was met on a real engine (tests/integration/runtime/test_words.py provokes them).
+Each row was met on a real engine (tests/integration/runtime/test_engine_messages.py provokes them).
 """
 
 import re

@@ -16,8 +16,8 @@ _NEEDED = """
     ORDER BY name, workflow_id
 """
 _BY_DIGEST = "SELECT name, data FROM template WHERE instr(data, '@sha') ORDER BY name"
-# In whatever a template is written in: a name, and the digest behind it.
-_PINNED = re.compile(r"([\w./:-]{1,400})@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})(?![0-9a-f])", re.ASCII)
+# In whatever a template is written in: a name, with the brace of a placeholder before it, and the digest behind it.
+_PINNED = re.compile(r"(\}?[\w./:-]{1,400})@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})(?![0-9a-f])", re.ASCII)
 # What a person changed for an action counts before what the template says.
 _NAMED_SYSTEMS = """
     SELECT workflow_id, COALESCE(

@@ -38,16 +38,16 @@ class ListedTemplateTable:
         )
 
     def named(self, name: str) -> list[OfTemplate]:
-        """The one that is called so, together with those that are gone and were called so; empty when there is none."""
-        stored = self._sql.execute("SELECT id FROM template WHERE name = ?", (name,)).fetchone()
+        """Those that are called so, each together with those that are gone and were called so; empty when there is none."""
+        stored = self._sql.execute("SELECT id FROM template WHERE name = ? ORDER BY created_at, id", (name,)).fetchall()
         (gone,) = self._sql.execute(
             f"SELECT EXISTS (SELECT 1 FROM workflow WHERE template_name = ?1 AND {_GONE}) "  # noqa: S608  our own words
             f"OR EXISTS (SELECT 1 FROM rollout WHERE template_name = ?1 AND {_GONE})",
             (name,),
         ).fetchone()
-        if stored is None and not gone:
-            return []
-        return [OfTemplate(id=stored["id"] if stored else "", called=name if gone else "")]
+        called_so = name if gone else ""
+        there = [OfTemplate(id=each, called=called_so) for (each,) in stored]
+        return there or ([OfTemplate(called=called_so)] if gone else [])
 
     def beginning(self, letters: str) -> list[OfTemplate]:
         """Those whose ids begin so, and that are there or a workflow or rollout is of."""

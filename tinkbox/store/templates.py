@@ -15,13 +15,17 @@ _LABELS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTemplate:
-    """A template as lists have it: without its text."""
+    """A template as lists have it: without its text.
+
+    `namespace` is that of its document; empty: it was made by hand, or by a release that knew templates by name alone.
+    """
 
     id: str
     name: str
     created_at: datetime
     updated_at: datetime
     labels: Labels = field(default_factory=dict)
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class TemplateTable:
     def all(self) -> list[ListedTemplate]:
         """Every template as lists have it, oldest first."""
         rows = self._sql.execute(
-            f"SELECT id, name, created_at, updated_at, {_LABELS} FROM template ORDER BY created_at, id"  # noqa: S608  ours
+            f"SELECT id, name, namespace, created_at, updated_at, {_LABELS} FROM template ORDER BY created_at, id"  # noqa: S608  ours
         ).fetchall()
         return [ListedTemplate(**_listed(row)) for row in rows]
 
@@ -49,8 +53,8 @@ class TemplateTable:
         return self._found("id = ?", template_id)
 
     def named(self, name: str) -> list[Template]:
-        """The template of this name, if it is there."""
-        return self._found("name = ?", name)
+        """The templates of this name, each of another namespace, oldest first."""
+        return self._found("name = ? ORDER BY created_at, id", name)
 
     def beginning(self, letters: str) -> list[Template]:
         """The templates whose ids begin so."""
@@ -63,11 +67,13 @@ class TemplateTable:
     def put(self, template: Template) -> None:
         """Insert it, or replace the one with its id."""
         self._sql.execute(
-            "INSERT INTO template (id, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, data = excluded.data, updated_at = excluded.updated_at",
+            "INSERT INTO template (id, name, namespace, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, namespace = excluded.namespace, data = excluded.data, "
+            "updated_at = excluded.updated_at",
             (
                 template.id,
                 template.name,
+                template.namespace,
                 template.data,
                 template.created_at.isoformat(),
                 template.updated_at.isoformat(),
@@ -87,6 +93,7 @@ def _listed(row: sqlite3.Row) -> dict[str, Any]:
     return {
         "id": row["id"],
         "name": row["name"],
+        "namespace": row["namespace"],
         "created_at": datetime.fromisoformat(row["created_at"]),
         "updated_at": datetime.fromisoformat(row["updated_at"]),
         "labels": json.loads(row["labels"]),

@@ -12,7 +12,7 @@ from tinkbox.model.workflow import State
 from tinkbox.view.lines import Line, Piece, age, clean, fitted
 from tinkbox.view.row import Row
 from tinkbox.view.standing import Standing, held_where, is_being_carried_out, rollout_of
-from tinkbox.wire.messages.status import StrangerLine, WorkLine
+from tinkbox.wire.messages.status import MachineLine, StrangerLine, WorkLine
 
 GAP: Final = 2
 MARKED: Final = "*"
@@ -84,6 +84,11 @@ def shown_text(row: Row) -> str:
     return " ".join(each.cell(row, None)[0] for each in ALL_COLUMNS)
 
 
+def stage_of(machine: MachineLine) -> str:
+    """How far it was seen to come; one whose document tells no MAC is not seen before its worker asks."""
+    return clean(machine.stage) or ("not seen yet" if machine.mac else "its document tells no MAC")
+
+
 def why(row: Row, now: datetime | None) -> str:
     """What there is to say of it in one line: the reason of a problem, how far what runs is, else where the machine is.
 
@@ -98,18 +103,18 @@ def why(row: Row, now: datetime | None) -> str:
         return f"is parked: {clean(machine.parked)}"
     if row.standing is Standing.STALLED:
         since = f" for {age(machine.stage_at, now)}" if machine.stage_at and now else ""
-        return f"{stage or 'not seen yet'}: {clean(machine.stalled)}{since}"
+        return f"{stage_of(machine)}: {clean(machine.stalled)}{since}"
     if row.standing is Standing.WAITING:
         return f"waits in {rollout_of(machine)}"
     if work is None:
-        return stage or "not seen yet"
+        return stage_of(machine)
     if row.standing is Standing.HELD:
         return f"{_held(work)}; {_until(work, now)}"
     if is_being_carried_out(work):
         return f"{DECIDED}; {_held(work)}"
     if work.state is State.SUCCESS:
         return stage
-    return _reason(work) or _under_way(row, work) or stage or "not seen yet"
+    return _reason(work) or _under_way(row, work) or stage_of(machine)
 
 
 def _under_way(row: Row, work: WorkLine) -> str:
@@ -122,7 +127,7 @@ def _under_way(row: Row, work: WorkLine) -> str:
         return _sentence("goes away by intention, and is waited for", tried)
     progress = clean(in_words(work.progress)) if work.progress else ""
     if work.state is State.PENDING:
-        return clean(row.machine.stage) or "not seen yet"
+        return stage_of(row.machine)
     return _sentence(progress, tried) if progress or tried else ""
 
 
@@ -191,7 +196,7 @@ def _template(row: Row, _: datetime | None) -> Piece:
 
 
 def _stage(row: Row, _: datetime | None) -> Piece:
-    return clean(row.machine.stage) or "not seen yet", "dim"
+    return stage_of(row.machine), "dim"
 
 
 def _address(row: Row, _: datetime | None) -> Piece:

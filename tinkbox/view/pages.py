@@ -9,7 +9,7 @@ from tinkbox.model.actions.progress import in_words
 from tinkbox.model.cells import cells
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
-from tinkbox.view.columns import DECIDED, why
+from tinkbox.view.columns import DECIDED, stage_of, why
 from tinkbox.view.groups import groups_of, in_ranges
 from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded, followed, wrapped
 from tinkbox.view.log_end import LONGEST
@@ -279,7 +279,7 @@ def refused_page(not_done: NotDone, unanswered: int, width: int) -> list[Line]:
 
 def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
     machine, work, standing = row.machine, row.work, row.standing
-    seen = f"last seen: {clean(machine.stage)}" if machine.stage else "not seen yet"
+    seen = f"last seen: {clean(machine.stage)}" if machine.stage else stage_of(machine)
     pieces = [
         (f"{standing.mark} {standing.word}", standing.style),
         (clean(machine.mac), ""),

@@ -301,7 +301,7 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
     disk = snapshot.disk
     if disk is not None:
         largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])
-        yield f"database {show_size(disk.database)}" + (f": {largest}" if largest else "")
+        yield f"database {show_size(disk.database)}" + (f"; what takes most room: {largest}" if largest else "")
         if disk.nearly_full:
             most = f": {clean(disk.stored[0].kind)} take most: {clean(disk.stored[0].remedy)}" if disk.stored else ""
             how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"

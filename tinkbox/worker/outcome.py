@@ -16,15 +16,15 @@ from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.engine_messages import bad_command
+from tinkbox.runtime.exit_codes import KILLED, signal_of
 from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure
 
-_SIGNAL_CODES = range(129, 193)
-_TOLD_TO_END = frozenset({128 + signal.SIGTERM, 128 + signal.SIGKILL})
+_TOLD_TO_END = frozenset({128 + signal.SIGTERM, KILLED})
 _UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
 # Or what containerd, when it is first to look, says of one whose supervisor it finds dead: SIGKILL.
-_LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, 137})
+_LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, KILLED})
 # Printed by runc in the program's place, so that it is all the output there is.
 _NO_PROGRAM = re.compile(r"exec (?P<program>\S+): (?P<why>exec format error|no such file or directory)\Z")
 _NO_PROGRAM_CODES = frozenset({1, 126, 127, _UNKNOWN_CODE})
@@ -41,7 +41,7 @@ def succeeded(told: Told, tail: Tail) -> Outcome:
 def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Outcome:
     """It ran, and ended with another exit status than 0."""
     code = ended.exit_code
-    name = "" if ended.killed is False else _signal_name(code)
+    name = "" if ended.killed is False else signal_of(code)
     if ended.out_of_memory:
         reason, message = Reason.OUT_OF_MEMORY, "the kernel killed the action, or a part of it, because memory ran out"
     elif code in _LOST_WITH_THE_ENGINE and engine_was_away and ended.killed is not False:
@@ -164,19 +164,9 @@ def _why(ruled: Verdict) -> str:
     return f" ({ruled.why})" if ruled.why else ""
 
 
-def _signal_name(code: int) -> str:
-    if code not in _SIGNAL_CODES:
-        return ""
-    number = code - 128
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
-
-
 def _passed_on(code: int) -> str:
     """What an exit code that no signal gave looks like, if it does."""
-    name = _signal_name(code)
+    name = signal_of(code)
     return f", as a shell does whose command {name} ended" if name else ""
 
 

@@ -176,6 +176,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             osie=lambda: [OSIE],
             server="http://172.30.0.1",
             registry="172.30.0.1",
+            remarks_on_machine=box.remarks_on_machine,
             progress=box.running_progress.of,
         )
         tcp = socket.create_server(("127.0.0.1", 0))

@@ -102,6 +102,7 @@ NEEDED = {
     ("GET", "/v1/system-images/{key}"): LOOK,
     ("GET", "/v1/images"): LOOK,
     ("GET", "/v1/images/descriptor"): LOOK,
+    ("GET", "/v1/images/referrers"): LOOK,
     ("GET", "/v1/images/blobs/{key}"): LOOK,
     ("POST", "/v1/images/absent"): OPERATE,
     ("GET", "/v1/images/room"): LOOK,

@@ -28,6 +28,16 @@ def asked(*texts: str, **how: object) -> dict[str, object]:
     return {"files": [{"name": f"{number}.yaml", "text": text} for number, text in enumerate(texts)], **how}
 
 
+async def test_a_template_whose_name_two_namespaces_have_is_told_by_its_id(door: Door) -> None:
+    mine, theirs = (template().replace("metadata: {", f"metadata: {{namespace: {each}, ") for each in ("a", "b"))
+    (alone,) = (await door.done("POST", "/v1/apply", asked(mine)))["results"]
+    assert alone["key"] == "hello"
+    both = (await door.done("POST", "/v1/apply", asked(mine, theirs)))["results"]
+    assert [each["key"] for each in both] == [each["id"] for each in both]
+    listed = {each["id"]: each["namespace"] for each in await door.done("GET", "/v1/templates")}
+    assert [listed[each["key"]] for each in both] == ["a", "b"]
+
+
 async def test_documents_are_applied_exported_and_applied_again(door: Door) -> None:
     answer = await door.done("POST", "/v1/apply", asked(site(2)))
     assert [(each["kind"], each["name"], each["outcome"]) for each in answer["results"]] == [
@@ -90,6 +100,25 @@ async def test_a_dry_run_shows_what_each_was_and_would_be(door: Door) -> None:
     )
     assert (new["old"], new["id"]) == (None, "")
     assert door.box.machines.known.find("node1").hardware.labels == {"rack": "r1"}
+
+
+async def test_what_changes_is_left_out_where_an_answer_has_no_room_for_it(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = asked(*map(machine, range(1, 9)), dry_run=True, diff=True)
+    whole = await door.done("POST", "/v1/apply", documents)
+    monkeypatch.setattr(answers, "ANSWER_BYTES", replace(ANSWER_BYTES, each=2048))
+    answer = await door.done("POST", "/v1/apply", documents)
+    shown = [each for each in answer["results"] if "new" in each]
+    assert 1 < len(shown) < 8
+    assert all(each in whole["results"] for each in shown)
+    heads = [(each["name"], each["outcome"]) for each in answer["results"]]
+    assert heads == [(each["name"], each["outcome"]) for each in whole["results"]]
+    (note,) = [each["text"] for each in answer["notes"] if each not in whole["notes"]]
+    assert note == (
+        f"what changes of {8 - len(shown)} documents is left out, for one answer may have 2KiB (limits.answer_bytes in "
+        "tinkbox.yaml): compare fewer files at once"
+    )
 
 
 async def test_pruning_takes_a_selector_and_what_was_agreed(door: Door) -> None:
@@ -267,3 +296,12 @@ async def test_a_plan_is_answered_for_a_machine_and_for_devices(door: Door) -> N
         assert (await door.ask("POST", "/v1/workflows/plan", wrong))[0] == 422
     assert (await door.ask("POST", "/v1/workflows/plan", {"template": "nope", "machine": "node1"}))[0] == 404
     assert not await door.box.workflows.all()
+
+
+async def test_an_osie_that_is_missing_is_told_of_new_workflows(door: Door) -> None:
+    arm = machine(2).replace("hostname: node2", "hostname: node2\n        arch: aarch64")
+    notes = (await door.done("POST", "/v1/apply", asked(template(), machine(1), flow(1), arm, flow(2))))["notes"]
+    told = [each["text"] for each in notes if "OSIE" in each["text"]]
+    missing = "there is no OSIE for aarch64, which machine node2 boots: `tinkbox osie build` makes one"
+    assert missing in told
+    assert not any("x86_64" in each for each in told)

@@ -29,10 +29,28 @@ async def test_one_of_several_namespaces_is_deleted_by_its_namespace(door: Door)
     other = RULES.replace("all, namespace: tink-system", "all")
     await door.done("POST", "/v1/apply", {"files": [{"name": "a.yaml", "text": RULES}, {"name": "b", "text": other}]})
     status, problem = await door.ask("DELETE", "/v1/documents/workflowruleset/all")
-    assert (status, "it fits 2" in problem["detail"]) == (409, True)
+    ids = {each["namespace"]: each["id"] for each in await door.done("GET", "/v1/documents")}
+    assert status == 409
+    assert problem["detail"] == (
+        "document workflowruleset/all is in 2 namespaces: say which with --namespace, or give its id for the name: default "
+        f"(workflowruleset/{ids['default']}), tink-system (workflowruleset/{ids['tink-system']})"
+    )
     await door.done("DELETE", "/v1/documents/workflowruleset/all?namespace=default")
     (left,) = await door.done("GET", "/v1/documents")
     assert left["namespace"] == "tink-system"
+
+
+async def test_the_key_of_what_is_applied_is_one_to_delete_it_by(door: Door) -> None:
+    files = [{"name": "a.yaml", "text": RULES}, {"name": "b.yaml", "text": MACHINE}]
+    first = (await door.done("POST", "/v1/apply", {"files": files}))["results"]
+    assert {each["key"] for each in first} == {"workflowruleset/all", "machine.bmc/node1"}
+    other = RULES.replace("all, namespace: tink-system", "all")
+    (second,) = (await door.done("POST", "/v1/apply", {"files": [{"name": "c.yaml", "text": other}]}))["results"]
+    assert second["key"] == f"workflowruleset/{second['id']}"
+    for key in ("machine.bmc/node1", second["key"]):
+        await door.done("DELETE", f"/v1/documents/{key}")
+    (left,) = await door.done("GET", "/v1/documents")
+    assert (left["kind"], left["namespace"]) == ("workflowruleset", "tink-system")
 
 
 async def test_a_pruned_document_needs_the_time_that_was_agreed_to(door: Door) -> None:

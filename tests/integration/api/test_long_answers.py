@@ -20,7 +20,7 @@ from tinkbox.model.hardware import parse_hardware
 
 # Of what is asked without a key, what does not grow with machines and workflows, and what is streamed line by line.
 SHORT = {
-    "/healthz", "/openapi.json", "/v1/images", "/v1/images/descriptor", "/v1/images/room", "/v1/metadata/defaults", "/v1/osie", "/v1/services/logs", "/v1/system-images",
+    "/healthz", "/openapi.json", "/v1/images", "/v1/images/descriptor", "/v1/images/referrers", "/v1/images/room", "/v1/metadata/defaults", "/v1/osie", "/v1/services/logs", "/v1/system-images",
     "/v1/template-catalogue",
 }  # fmt: skip
 
@@ -142,6 +142,25 @@ async def test_who_went_away_waits_no_longer(door: Door, monkeypatch: pytest.Mon
     monkeypatch.setattr(Queue, "turn", busy)
     _, writer = await asyncio.open_unix_connection(door.path)
     writer.write(b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with asyncio.timeout(60):
+        await asked.wait()
+        writer.close()
+        await gone.wait()
+
+
+async def test_a_load_ends_when_the_client_is_gone(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_: object, **named: object) -> None:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    monkeypatch.setattr(door.images, "load", endless)
+    _, writer = await asyncio.open_unix_connection(door.path)
+    writer.write(b"POST /v1/images HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
     async with asyncio.timeout(60):
         await asked.wait()
         writer.close()

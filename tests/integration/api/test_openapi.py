@@ -23,7 +23,11 @@ from tinkbox.model.leases import Lease, LeaseState
 from tinkbox.wire.messages.journal import History
 
 # What these must be asked with.
-ASKED = {"/v1/services/logs": {"service": "receiver"}, "/v1/images/descriptor": {"reference": "hello-world:v1"}}
+ASKED = {
+    "/v1/services/logs": {"service": "receiver"},
+    "/v1/images/descriptor": {"reference": "hello-world:v1"},
+    "/v1/images/referrers": {"reference": "hello-world:v1"},
+}
 # Lists that have something in them below.
 FILLED = {
     "/v1/breakpoints", "/v1/discovered", "/v1/hardware", "/v1/images", "/v1/leases", "/v1/lost-histories", "/v1/osie",
@@ -43,7 +47,9 @@ class Client:
         """Those that can be asked without knowing a key."""
         return [path for path, operations in self.described["paths"].items() if "get" in operations and "{" not in path]
 
-    async def get(self, path: str, query: Mapping[str, str] | None = None, **keys: str) -> tuple[int, Any]:
+    async def get(
+        self, path: str, query: Mapping[str, str] | None = None, part: str = "", **keys: str
+    ) -> tuple[int, Any]:
         """The status and the body, None where that is no JSON; raises AssertionError for an answer that is not described."""
         operation = self.described["paths"][path]["get"]
         named = {each["name"] for each in operation["parameters"] if each["in"] == "path"}
@@ -51,7 +57,7 @@ class Client:
         known = {each["name"] for each in operation["parameters"] if each["in"] == "query"}
         assert set(query or {}) <= known
         url = f"{self.door.url}{path.format(**keys)}"
-        headers = {"Authorization": f"Bearer {TOKEN}"}
+        headers = {"Authorization": f"Bearer {TOKEN}", **({"Range": part} if part else {})}
         async with (
             aiohttp.ClientSession(headers=headers) as session,
             session.get(url, params=query) as response,
@@ -105,6 +111,16 @@ async def test_every_get_answers_as_it_is_described(client: Client) -> None:
         assert body or path not in FILLED, path
 
 
+async def test_what_must_be_asked_is_described_as_required(client: Client) -> None:
+    required = {
+        path: {each["name"] for each in client.described["paths"][path]["get"]["parameters"] if each.get("required")}
+        for path in client.paths()
+    }
+    assert {path: names for path, names in required.items() if names} == {
+        path: set(query) for path, query in ASKED.items()
+    }
+
+
 async def test_an_appliance_with_nothing_in_it_answers_as_it_is_described(client: Client) -> None:
     for path in client.paths():
         status, body = await client.get(path)
@@ -141,6 +157,15 @@ async def test_refusals_are_as_they_are_described(client: Client) -> None:
     assert (await client.get("/v1/hardware/{key}", key="nobody"))[1]["type"] == "/problems/notfound"
     status, body = await client.get("/v1/hardware", {"sort": "colour"})
     assert (status, body["type"]) == (422, "/problems/invalid")
+
+
+async def test_a_part_of_a_blob_and_one_that_is_not_there_are_as_they_are_described(client: Client) -> None:
+    await client.door.done("POST", "/v1/images", image_archive())
+    found = (await client.get("/v1/images/descriptor", {"reference": "hello-world:v1"}))[1]
+    blob = "/v1/images/blobs/{key}"
+    assert (await client.get(blob, part="bytes=0-9", key=found["digest"]))[0] == 206
+    status, refusal = await client.get(blob, part=f"bytes={found['size']}-", key=found["digest"])
+    assert (status, refusal["type"]) == (416, "/problems/requested-range-not-satisfiable")
 
 
 async def test_who_shows_no_token_is_told_so_and_who_may_not_look_gets_no_description(client: Client) -> None:

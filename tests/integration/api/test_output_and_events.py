@@ -137,11 +137,20 @@ async def test_several_listeners_each_get_everything(door: Door) -> None:
         assert await take(stream, 1) == [(1, "workflow.created")]
 
 
-@pytest.mark.parametrize("header", ["-1", "x", "9" * 40, "1.5", ""])
-async def test_an_event_id_that_is_none_is_as_good_as_none(door: Door, header: str) -> None:
+@pytest.mark.parametrize("header", ["-1", "x", "9" * 40, "1.5"])
+async def test_an_event_id_that_is_none_is_refused_as_in_the_query(door: Door, header: str) -> None:
+    headers = {"Last-Event-ID": header}
+    async with door.local.get("http://tinkbox/v1/events", headers=headers) as response, asyncio.timeout(SOON):
+        assert (response.status, (await response.json())["detail"].partition(",")[0]) == (
+            422,
+            "Last-Event-ID is the number of an event",
+        )
+
+
+async def test_an_empty_event_id_is_as_good_as_none(door: Door) -> None:
     await door.box.machine(1)
     await door.box.workflow()
-    headers = {"Last-Event-ID": header}
+    headers = {"Last-Event-ID": ""}
     async with door.local.get("http://tinkbox/v1/events", headers=headers) as response, asyncio.timeout(SOON):
         assert await response.content.readline() == b"id: 1\n"
 

@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 import json
-from functools import partial
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -15,14 +14,17 @@ from tests.loop_turns import AtOnce
 from tests.unit.model.test_ssh_keys import key as ssh_key
 from tinkbox.api.routes.hardware import push_documents
 from tinkbox.engine.applying.reading import Reading, SourceFile
-from tinkbox.engine.documents.kubernetes import read_all
+from tinkbox.engine.documents.kubernetes import Part
 from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.engine.templates import templates
 from tinkbox.engine.templates.validation import Verdicts
 from tinkbox.model.documents.kubernetes import identity
+from tinkbox.model.errors import Remarks
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Subnet
 
 MAC = "52:54:00:12:34:56"
+NOWHERE = f"sha256:{'0' * 64}"
 HARDWARE = f"""\
 apiVersion: tinkerbell.org/v1alpha1
 kind: Hardware
@@ -275,6 +277,9 @@ async def test_what_is_ignored_of_templates_is_a_note_or_a_problem(door: Door) -
         assert (await door.ask("POST", path, {**asked, "strict": True}))[0] == 422
     (note,) = (await door.done("POST", "/v1/templates/validate", {"data": args}))["notes"]
     assert note["text"] == "unknown key args is ignored; here it is command"
+    disk = {"data": args.replace("[a]", "[{{ index .Hardware.Disks 0 }}]")}
+    (unseen,) = (await door.done("POST", "/v1/templates/validate", disk))["notes"]
+    assert "nothing of what it makes was looked at, such as unknown keys" in unseen["text"]
     await door.done("POST", "/v1/templates", {"name": "x", "data": HELLO})
     assert "notes" not in await door.done("PUT", "/v1/templates/x", {"data": HELLO + "# more\n"})
     assert (await door.ask("PUT", "/v1/templates/x", {"data": args, "strict": True}))[0] == 422
@@ -385,7 +390,11 @@ async def test_the_same_file_a_second_time_makes_nothing_and_says_so(door: Door)
     before = await door.done("GET", "/v1/hardware/machine1")
     status, again = await door.ask("POST", "/v1/templates", {"name": "", "data": EVERYTHING, "labels": {"a": "b"}})
     stored = await door.done("GET", "/v1/templates/ubuntu")
-    assert (status, again["created"], again["existing"]) == (200, [], [{"id": stored["id"], "name": "ubuntu"}])
+    assert (status, again["created"], again["results"]) == (
+        200,
+        [],
+        [{"id": stored["id"], "name": "ubuntu", "outcome": "unchanged"}],
+    )
     assert again["notes"][-1]["text"] == (
         "template ubuntu is there already with the same text: nothing was made, and its labels stay as they are: `tinkbox template "
         "label ubuntu` changes them"
@@ -394,9 +403,33 @@ async def test_the_same_file_a_second_time_makes_nothing_and_says_so(door: Door)
     assert (await door.done("GET", "/v1/hardware/machine1"))["document"] == before["document"]
     status, again = await door.ask("POST", "/v1/workflows", {"documents": EVERYTHING})
     assert (status, again["id"], again["created"]) == (200, first["id"], [])
-    assert again["existing"] == [{"id": first["id"], "name": "playground-workflow"}]
+    assert again["results"] == [{"id": first["id"], "name": "playground-workflow", "outcome": "unchanged"}]
     status, again = await door.ask("POST", "/v1/workflows", {"documents": EVERYTHING, "again": True})
-    assert (status, again["existing"], again["id"] == first["id"]) == (201, [], False)
+    assert (status, outcomes(again), again["id"] == first["id"]) == (201, {"playground-workflow": "created"}, False)
+
+
+def outcomes(answer: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["outcome"] for each in answer["results"]}
+
+
+async def test_what_became_of_documents_is_answered_in_the_order_of_the_file(door: Door) -> None:
+    def named(name: str) -> str:
+        return TEMPLATE.replace("name: ubuntu\n", f"name: {name}\n")
+
+    await door.done("POST", "/v1/templates", {"name": "", "data": named("two")})
+    file = "---\n".join(map(named, ("one", "two", "three")))
+    answer = await door.done("POST", "/v1/templates", {"name": "", "data": file})
+    assert list(outcomes(answer).items()) == [("one", "created"), ("two", "unchanged"), ("three", "created")]
+    await created(door)
+    flow = EVERYTHING[EVERYTHING.index("kind: Workflow") :].partition("---")[0]
+    assert "playground-workflow" in flow
+    again = EVERYTHING.replace("playground-workflow", "a-new-one") + "\n---\n" + EVERYTHING
+    answer = await door.done("POST", "/v1/workflows", {"documents": again})
+    assert list(outcomes(answer).items()) == [("a-new-one", "created"), ("playground-workflow", "unchanged")]
+    later = EVERYTHING + "\n---\n" + EVERYTHING.replace("playground-workflow", "another")
+    answer = await door.done("POST", "/v1/workflows", {"documents": later})
+    assert list(outcomes(answer).items()) == [("playground-workflow", "unchanged"), ("another", "created")]
+    assert answer["id"] == answer["results"][0]["id"]
 
 
 async def test_a_template_of_2020_is_named_by_its_text_unless_a_name_is_given(door: Door) -> None:
@@ -559,10 +592,11 @@ async def test_user_data_is_told_by_its_key_and_its_line(door: Door) -> None:
     of_today = json.loads(json.dumps(OBJECT)) | {"spec": {"disks": [], "userData": "#cloud-config\nruncmd: x\n"}}
     for document, key in ((of_2020, "metadata.instance.userdata"), (of_today, "spec.userData")):
         lines = json.dumps(document, indent=1).splitlines()
-        status, refused = await door.ask("POST", "/v1/hardware", "\n".join(lines).encode())
+        status, refused = await door.ask("POST", "/v1/hardware?strict=true", "\n".join(lines).encode())
         (told,) = refused["problems"]
         assert (status, told["key"]) == (422, key)
         assert key.rpartition(".")[2] in lines[told["line"] - 1]
+        assert told in (await door.done("POST", "/v1/hardware", "\n".join(lines).encode()))["notes"]
         odd = "\n".join(lines).replace("runcmd: x", "locale: a\\nlocale: b")
         (note,) = [
             each for each in (await door.done("POST", "/v1/hardware", odd.encode()))["notes"] if each["key"] == key
@@ -600,6 +634,8 @@ async def test_slips_at_every_level_of_a_document_of_2020_are_told_and_what_cann
         "network.interfaces[0].dhcp.time_servers",
     ]
     assert "did you mean allow_pxe?" in pushed["notes"][2]["text"]
+    status, refused = await door.ask("POST", "/v1/hardware?strict=true", document)
+    assert (status, refused["problems"]) == (422, pushed["notes"][:3])
     in_lines = json.dumps(document, indent=1)
     pushed = await door.done("POST", "/v1/hardware", in_lines.encode())
     for each in pushed["notes"]:
@@ -613,13 +649,16 @@ async def test_slips_at_every_level_of_a_document_of_2020_are_told_and_what_cann
 async def test_addresses_that_cannot_work_are_told_by_every_way_that_a_document_comes(door: Door) -> None:
     subnet = Subnet(network=IPv4Network("172.30.0.0/24"), interface="eth1")
     addressing = Addressing(mode="reservation", subnets=[subnet], own=[])
-    notes = partial(notes_on, addressing=addressing)
+
+    def remarks_on(hardware: Hardware) -> Remarks:
+        return hardware.remarks + Remarks(notes=tuple(notes_on(hardware, addressing)))
+
     body = HARDWARE.encode()
-    told = (await push_documents(door.box.machines, body, notes))["notes"]
+    told = (await push_documents(door.box.machines, body, remarks_on))["notes"]
     said = "192.168.56.43 is in none of the networks that are served here: 172.30.0.0/24 (eth1)"
     assert {"line": 14, "key": "spec.interfaces[0].dhcp.ip.address", "text": said} in told
-    reading = Reading(notes)
-    reading.take(SourceFile(name="a.yaml", text=HARDWARE), read_all(HARDWARE))
+    reading = Reading(remarks_on)
+    reading.take(SourceFile(name="a.yaml", text=HARDWARE), Part(text=HARDWARE))
     (noted,) = [each for each in reading.documents().notes if "none of the networks" in each.text]
     assert (noted.key, noted.text) == ("a.yaml:14, spec.interfaces[0].dhcp.ip.address", said)
 
@@ -630,7 +669,8 @@ async def test_a_workflow_of_a_file_that_runs_elsewhere_is_told(door: Door) -> N
     assert not any("filled from" in each["text"] for each in answer["notes"])
     await door.done("POST", "/v1/hardware", other.encode())
     text = WORKFLOW.replace("playground-workflow", "copied").replace(f"device_1: {MAC}", f'device_1: "{mac(2)}"')
-    (note,) = (await door.done("POST", "/v1/workflows", {"documents": text}))["notes"]
+    told = (await door.done("POST", "/v1/workflows", {"documents": text}))["notes"]
+    (note,) = [each for each in told if "filled from" in each["text"]]
     assert note["key"] == "spec.hardwareRef"
     assert note["text"].startswith("its template is filled from machine machine1, and its actions run on machine2, ")
 
@@ -665,6 +705,56 @@ async def test_missing_images_are_told_by_each_way_and_refused_where_they_are_re
     assert [each["text"] for each in (await door.done("POST", "/v1/apply", {"files": [file]}))["notes"]] == [missing]
 
 
+SYSTEM = """{
+    name: installer, image: "install-image:v1", timeout: 60, environment: {IMAGE: debian-13}
+}"""
+
+
+@pytest.mark.parametrize(
+    ("action", "told", "refused"),
+    [
+        (f'{{name: a, image: "nowhere/at/all@{NOWHERE}", timeout: 60}}', f"image nowhere/at/all@{NOWHERE} is not in the registry: ", True),
+        ('{name: a, image: "bad:v1", timeout: 60}', "image bad:v1: damaged", True),
+        (SYSTEM, "system image debian-13 is not kept here: ", True),
+        ('{name: a, image: "quay.io/x:v1", timeout: 60}', "not kept here: quay.io/x:v1: machines ask quay.io themselves", False),
+    ],
+)  # fmt: skip
+async def test_what_no_machine_could_have_is_told_by_each_way_and_refused_where_it_is_required(
+    door: Door, action: str, told: str, refused: bool
+) -> None:
+    text = HELLO[: HELLO.index("    actions:")] + f"    actions: [{action}]\n"
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": text})
+    door.box.registry |= {"install-image:v1": NOWHERE, "bad:v1": NOWHERE}
+    door.box.damaged |= {"bad:v1": "damaged"}
+    door.box.lacking_systems.add("debian-13")
+    create = {"template": "hello", "hardware": {"device_1": mac(1)}}
+    if refused:
+        status, problem = await door.ask("POST", "/v1/workflows", {**create, "require_images": True})
+        assert (status, [each["text"][: len(told)] for each in problem["problems"]]) == (422, [told])
+        (verdict,) = (await door.done("POST", "/v1/templates/validate", {"data": text, "require_images": True}))[
+            "verdicts"
+        ]
+        assert [each["text"][: len(told)] for each in verdict["problems"]] == [told]
+    rollout = {"template": "hello", "machines": ["machine-1"], "dry_run": True}
+    plan = await door.done("POST", "/v1/workflows/plan", {"template": "hello", "machine": "machine-1"})
+    assert plan["actions"][0]["image"]["digest"] in ("", NOWHERE if "@" not in action else "")
+    document = WORKFLOW.replace("hardwareRef: machine1", "hardwareRef: machine-1").replace(MAC, mac(1))
+    files = [{"name": "a.yaml", "text": document.replace("templateRef: ubuntu", "templateRef: hello")}]
+    ways = {
+        "validate": [
+            each["text"] for each in (await door.done("POST", "/v1/templates/validate", {"data": text}))["notes"]
+        ],
+        "plan": [each["text"] for each in plan["obstacles" if refused else "notes"]],
+        "rollout": (await door.done("POST", "/v1/rollouts", rollout))["warnings"],
+        "apply": [each["text"] for each in (await door.done("POST", "/v1/apply", {"files": files}))["notes"]],
+        "create": [each["text"] for each in (await door.done("POST", "/v1/workflows", create))["notes"]],
+    }
+    assert {way: [each[: len(told)] for each in said] for way, said in ways.items()} == {way: [told] for way in ways}
+    if not refused:
+        await door.done("POST", "/v1/workflows", {**create, "require_images": True})
+
+
 async def test_validation_tells_missing_images_once_or_of_each_machine_where_they_are_required(door: Door) -> None:
     await door.done("POST", "/v1/hardware", hardware(1))
     await door.done("POST", "/v1/hardware", hardware(2))
@@ -695,6 +785,6 @@ async def test_how_a_document_has_its_machine_boot_is_told_when_it_is_pushed(doo
     told = {each["key"].rpartition("[0].")[2]: each["text"] for each in answer["notes"]}
     assert "also without a workflow" in told["netboot.ipxe.contents"]
     assert "there is no 'x.efi' here" in told["netboot.ipxe.binary"]
-    assert "http://lab/osie/vmlinuz-x86_64 by iPXE only" in told["netboot.osie"]
+    assert "'http://lab/osie/vmlinuz-x86_64' by iPXE only" in told["netboot.osie"]
     assert "you power it on yourself" in told["isoboot"]
     assert {each["line"] for each in answer["notes"] if each["key"].endswith("contents")} == {18}

@@ -388,12 +388,15 @@ async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: py
     said = [each.getMessage() for each in caplog.records if each.getMessage().startswith("image")]
     assert said == [
         f"images loaded by {getpass.getuser()}: tools/one:v1",
-        "image deleted by who-may-operate: tools/one, v1",
+        "image deleted by who-may-operate: tools/one:v1",
     ]
 
 
 async def test_images_are_loaded_listed_and_deleted(door: Door) -> None:
-    assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {"loaded": ["tools/one:v1"]}
+    assert await door.done("POST", "/v1/images", image_archive("tools/one:v1")) == {
+        "loaded": ["tools/one:v1"],
+        "notes": [],
+    }
     (image,) = await door.done("GET", "/v1/images")
     assert (image["name"], image["tag"]) == ("tools/one", "v1")
     assert set(image) == {"name", "tag", "digest", "size", "pushed_at", "kind", "problem"}
@@ -421,6 +424,8 @@ async def test_an_image_is_read_blob_by_blob(door: Door) -> None:
     assert await door.done("POST", "/v1/images/absent", {"digests": [*needed, lost]}) == {"absent": [lost]}
     assert (await door.ask("POST", "/v1/images/absent", {"digests": ["sha256:../../x"]}))[0] == 422
     assert (await door.ask("GET", "/v1/images/descriptor?reference=none:v1"))[0] == 404
+    assert await door.done("GET", "/v1/images/referrers?reference=quay.io/tools/one:v1") == {"referrers": []}
+    assert (await door.ask("GET", "/v1/images/referrers?reference=none:v1"))[0] == 404
     assert (await door.ask("GET", f"/v1/images/blobs/{lost}"))[0] == 404
 
 
@@ -438,8 +443,12 @@ async def test_room_of_images_is_told_and_freed(door: Door) -> None:
     for dry_run in (True, False):
         answer = await door.done("POST", "/v1/images/gc", {"dry_run": dry_run})
         assert answer == {
-            "dry_run": dry_run, "freed": nothing, "promised": nothing, "unknown": nothing, "notes": [],
+            "dry_run": dry_run, "images": 0, "freed": nothing, "promised": nothing, "unknown": nothing,
+            "untagged": {"images": 0, "size": 0}, "notes": [],
         }  # fmt: skip
+    await door.done("POST", "/v1/images/gc", {"untagged": True, "now": True})
+    for wrong in ("now", "untagged"):
+        assert (await door.ask("POST", "/v1/images/gc", {wrong: "yes"}))[0] == 422
     assert (await door.ask("POST", "/v1/images/gc", {"dry_run": "yes"}))[0] == 422
 
 
@@ -504,8 +513,9 @@ async def test_a_workflow_for_a_machine_is_refused_where_that_has_other_work(doo
     template, workflow_id = await prepared(door)
     for key in ("machine-1", mac(1)):
         status, problem = await door.ask("POST", "/v1/workflows", {"template": template, "machine": key})
-        assert (status, problem["problems"][0]["key"]) == (422, "machine-1")
-        assert f"workflow {workflow_id[:8]} " in problem["problems"][0]["text"]
+        assert (status, problem["type"]) == (409, "/problems/conflict")
+        assert problem["detail"].startswith("nothing was begun: machine machine-1 has other work: ")
+        assert f"workflow {workflow_id[:8]} " in problem["detail"]
     await door.done("DELETE", f"/v1/workflows/{workflow_id}")
     made = await door.done(
         "POST", "/v1/workflows", {"template": template, "machine": "machine-1", "labels": {"a": "b"}}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.api.resuming import Resuming
+from tests.integration.engine.appliance import mac
 from tinkbox.cli.wording.events import told
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
@@ -91,6 +92,16 @@ async def test_services_that_nobody_began_with_are_listed_with_where_they_belong
     assert (receiver["host"], receiver["machine"]) == ("machine-1", machine)
     assert receiver["routes"] == [f"http://{workflow_id}.workflows.tinkbox.internal/password"]
     assert boot["run"] not in ("", receiver["run"])
+
+
+async def test_the_proposals_own_domain_is_told_when_a_workflow_is_made_unless_it_is_ours(door: Door) -> None:
+    await door.box.machine(1)
+    for domain, expected in (("workflows.tinkerbell.local", [True]), ("workflows.tinkbox.internal", [])):
+        text = FLOW.format(name=domain).replace("workflows.tinkbox.internal", domain)
+        await door.done("POST", "/v1/templates", {"name": domain, "data": text})
+        made = await door.done("POST", "/v1/workflows", {"template": domain, "hardware": {"device_1": mac(1)}})
+        notes = [each["text"] for each in made.get("notes", ()) if "set services.domain" in each["text"]]
+        assert [domain in each for each in notes] == expected
 
 
 async def test_those_of_one_machine_are_listed_by_whatever_it_is_called(door: Door) -> None:

@@ -139,7 +139,8 @@ def test_the_first_machine_fetches_and_the_others_wait_for_it(network: Network, 
         site.appliance.command("template", "create", "--file", site.template("wipe", "quay.io/tools/wipe:v1"))
         until(lambda: site.plan("wipe")["digest"] == digest_of(MANIFEST), "the image to be kept")
         site.appliance.command("template", "create", "--file", site.template("short", "alpine:v1"))
-        assert site.plan("short") == {"name": "alpine:v1", "digest": "", "elsewhere": True, "notes": []}
+        note = "not kept here: alpine:v1: the appliance asks the mirror of docker.io when a machine pulls"
+        assert site.plan("short") == {"name": "alpine:v1", "digest": "", "elsewhere": True, "notes": [note]}
         assert site.pull("alpine", "v1", 1) == [digest_of(MANIFEST)]
         until(lambda: site.plan("short")["digest"] == digest_of(MANIFEST), "the official image to be kept")
         assert "/v2/library/alpine/manifests/v1" in asked.read_text().split()
@@ -150,7 +151,11 @@ def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: 
         site = _site(stack, network, tmp_path, MIRRORS.replace("{mirrors", "{offline: true, mirrors"))
         archive = tmp_path / "alpine.tar"
         archive.write_bytes(
-            tar(docker_archive(["docker.io/library/alpine:3", "lab.example:5000/w:3"], [LAYER]).items())
+            tar(
+                docker_archive(
+                    ["docker.io/library/alpine:3", "lab.example:5000/w:3", "tools/eraser:v1"], [LAYER]
+                ).items()
+            )
         )
         site.appliance.command("image", "load", archive)
         site.machines.run("ip", "address", "add", "172.30.0.101/24", "dev", "eth0")
@@ -167,3 +172,12 @@ def test_offline_what_was_loaded_is_served_and_what_is_missing_is_told(network: 
         devices = json.dumps({"device_1": mac(1)})
         with pytest.raises(ApplianceFailed, match=r"image quay\.io/tools/wipe:v1 is not in the registry"):
             site.appliance.command("workflow", "create", "-t", "wipe", "-r", devices, "--require-images")
+        nowhere = f"quay.io/x:v1@sha256:{'0' * 64}"
+        site.appliance.command("template", "create", "--file", site.template("by-digest", nowhere))
+        assert (site.plan("by-digest")["digest"], site.plan("by-digest")["elsewhere"]) == ("", False)
+        with pytest.raises(ApplianceFailed, match=f"image {nowhere} is not in the registry"):
+            site.appliance.command("workflow", "create", "-t", "by-digest", "-r", devices, "--require-images")
+        # As `docker save docker.io/tools/eraser:v1` names it in its archive.
+        site.appliance.command("template", "create", "--file", site.template("eraser", "docker.io/tools/eraser:v1"))
+        assert (site.plan("eraser")["digest"], site.plan("eraser")["notes"]) == (digest, [])
+        assert site.pull("docker.io/tools/eraser", "v1", 1) == [digest]

@@ -94,9 +94,12 @@ def test_a_full_registry_refuses_pushes_and_nothing_else(small: Configuration, t
         (tmp_path / "one.tar").write_bytes(image_archive("tools/one:v1") + b"\0" * 2 * BLOB)
         loaded = run_here(*local, "image", "load", str(tmp_path / "one.tar"))
         assert (loaded.status, "the registry is full" in loaded.err) == (1, True), loaded
+        assert "A load needs room for its archive, and beside it for the images in it" in loaded.err
         kept = run_here(*local, "image", "gc")
         assert kept.out == "Freed:  0 blobs of 0 bytes\n"
-        assert f"{pushed} blobs of {pushed * 4}MiB: kept for up to an hour" in kept.err
+        assert f"{pushed} blobs of {pushed * 4}MiB, which no image needs, kept until " in kept.err
+        again = json.loads(push(small, b"x" * BLOB)[1])["errors"][0]["message"]
+        assert f"`tinkbox image gc --now` frees {pushed} blobs of {pushed * 4}MiB, which no image needs" in again
     # An hour later nobody was promised anything any more.
     (small.data / "registry" / "promised").unlink()
     with serving(small):
@@ -116,6 +119,8 @@ def test_images_take_no_more_than_they_may(small: Configuration) -> None:
     with serving(small):
         pushed, status, refusal = fill(small)
         assert (pushed, status) == (2, 507)
-        assert "of 10MiB (images.most): free some with" in json.loads(refusal)["errors"][0]["message"]
+        told = json.loads(refusal)["errors"][0]["message"]
+        assert "the registry holds 8MiB of 10MiB (images.most)" in told
+        assert ": free some with `tinkbox image delete`" in told
         listed = run_here(*local, "image", "list")
         assert "2 blobs: 8MiB of 10MiB (images.most), room for a push of 2MiB, or a load of at most 1MiB" in listed.err

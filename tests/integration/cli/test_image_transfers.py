@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +24,15 @@ from tests.integration.registry.serving import (
     docker_archive,
     layer,
     manifest,
+    sha512_files,
     system_image_archive,
     tar,
 )
+from tests.system_disks import raw_disk
 from tinkbox.client.operator.images import Images
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.refusals import Unanswered
-from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 
 Tinkbox = Callable[..., Ended]
 SHARED = layer({"shared": b"s" * 300_000})
@@ -137,6 +142,19 @@ def test_load_reads_a_pipe_and_files_beside_it(appliance: Configuration, here: T
     assert (done.status, done.out.splitlines()[:2]) == (0, ["Loaded Image:  more:v1", "Loaded Image:  one:v1"]), done
 
 
+def test_a_tag_that_a_load_moves_is_told_with_what_it_was(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).err == ""
+    before = names(here)["one:v1"]
+    other = write(tmp_path / "one.tar", tar(docker_archive(["one:v1"], [layer({"x": b"y"})]).items()))
+    told = f"tinkbox: one:v1 was another image before: one@{before}\n"
+    moved = here("image", "load", other)
+    assert (moved.status, moved.err) == (0, told), moved
+    assert here("image", "load", other).err == ""
+    for version in ("1", "2"):
+        packed = write(tmp_path / "lab.tar", system_image_archive(version, "latest"))
+        assert here("image", "load", packed).err == "", "`latest` of a system image moves on"
+
+
 def test_a_truncated_zstd_archive_is_told_with_its_name(here: Tinkbox, archive: Path) -> None:
     cut = write(archive.parent / "cut.tar.zst", zstd(archive.read_bytes())[:-10])
     done = here("image", "load", cut)
@@ -233,9 +251,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
             archives[-1] += piece
             yield piece
 
-    async def loading(self: Images, archive: Path | AsyncIterator[bytes], name: str = "") -> list[str]:
+    async def loading(self: Images, archive: Path | AsyncIterator[bytes], name: str = "", **more: Any) -> list[str]:
         assert not isinstance(archive, Path)
-        return await load(self, noting(archive), name)
+        return await load(self, noting(archive), name, **more)
 
     def blobs() -> set[str]:
         found = {name for archive in archives for name in members(bytes(archive)) if name.startswith("blobs/")}
@@ -282,6 +300,48 @@ def test_copy_of_a_system_image_keeps_what_it_is(
     assert there("image", "list", "-q").out == "lab:20261101\n"
 
 
+@pytest.mark.parametrize("way", ["save", "export", "copy"])
+def test_a_system_image_takes_the_tag_of_its_version_along(
+    here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path, way: str
+) -> None:
+    folder, saved = tmp_path / "images", tmp_path / "saved.tar"
+    for version in ("20261101", "20261201"):
+        packed = write(tmp_path / "lab.tar", system_image_archive(version, "latest"))
+        assert here("image", "load", packed).status == 0
+        if way == "copy":
+            done = here("image", "copy", "lab", *to_other)
+        elif way == "save":
+            done = here("image", "save", "lab", "-o", saved)
+            assert there("image", "load", saved).status == 0
+        else:
+            done = here("image", "export", "lab", folder)
+        verb = {"save": "Saved", "export": "Exported", "copy": "Copied"}[way]
+        assert done.out == f"{verb} Image:  lab:latest\n{verb} Image:  lab:{version}\n"
+    if way == "export":
+        assert there("image", "load", folder).status == 0
+    assert names(there) == names(here)
+    assert {*names(there)} == {"lab:20261101", "lab:20261201", "lab:latest"}
+    assert there("image", "delete", "--yes", "lab").status == 0
+    assert {*names(there)} == {"lab:20261101", "lab:latest"}
+
+
+def test_a_copy_to_another_door_or_to_a_name_that_looks_like_one_is_told_the_way(
+    here: Tinkbox, other: Configuration, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKBOX_TO_TOKEN", (other.data / "operator.token").read_text().strip())
+    assert here("image", "load", archive).status == 0
+    machines = here("image", "copy", "one:v1", "--to", f"http://127.0.0.1:{other.http_port}")
+    assert machines.status == 1
+    assert "`tinkbox image copy` --to and TINKBOX_TO_TOKEN" in machines.err
+    encrypted = here("image", "copy", "one:v1", "--to", f"https://127.0.0.1:{other.operator_port}")
+    assert encrypted.status == 3
+    assert "which --to names" in encrypted.err
+    assert "The appliance itself speaks http:// only" in encrypted.err
+    named = here("image", "copy", "one:v1", "lab.example:7080/one:v1")
+    assert (named.status, named.out) == (0, "Copied Image:  lab.example:7080/one:v1\n")
+    assert "`--to http://lab.example:7080` sends an image to another one" in named.err
+
+
 def test_copy_tells_what_is_wrong_with_the_other_appliance(
     here: Tinkbox, archive: Path, to_other: list[str | Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -319,6 +379,143 @@ def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
     assert failed.status == 1
     assert "push or load its image again" in failed.err
     assert names(there) == {}
+
+
+def artifact(subject: bytes, payload: bytes, *, legacy: bool = False) -> dict[str, bytes]:
+    """The blobs of what refers to a manifest, its own manifest last; one that is `legacy` says so by its tag alone."""
+    config = b'{"architecture":"","os":"","rootfs":{"type":"layers","diff_ids":[]}}' if legacy else b"{}"
+    kind = "application/vnd.oci.image.config.v1+json" if legacy else "application/vnd.oci.empty.v1+json"
+    document = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "config": descriptor(config, kind),
+        "layers": [descriptor(payload, "application/vnd.dev.cosign.simplesigning.v1+json")],
+    }
+    if not legacy:
+        document |= {"artifactType": "a/signature", "subject": descriptor(subject, DOCKER_MANIFEST)}
+    return {digest_of(each): each for each in (config, payload, json.dumps(document).encode())}
+
+
+@dataclass(frozen=True)
+class Signed:
+    """An archive of a signed image: its own digest, and those of what refers to it: by its subject, and one to that."""
+
+    path: Path
+    image: str
+    signature: str
+    countersignature: str
+    tag: str
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Signed:
+    """tools/wipe:v1, with a signature, the signature's own, and one by the tag of older cosign; named by no registry's name."""
+    config = configuration([OWN])
+    image = manifest(config, [OWN])
+    signature, legacy = artifact(image, b"signed"), artifact(image, b"legacy", legacy=True)
+    counter = artifact([*signature.values()][-1], b"countersigned")
+    top = [image, *([*each.values()][-1] for each in (signature, counter, legacy))]
+    tag = f"{digest_of(image).replace(':', '-')}.sig"
+    names = {0: "tools/wipe:v1", 3: f"tools/wipe:{tag}"}
+    entries = [
+        {
+            **descriptor(each, OCI_MANIFEST if number else DOCKER_MANIFEST),
+            "annotations": {"org.opencontainers.image.ref.name": names[number]} if number in names else {},
+        }
+        for number, each in enumerate(top)
+    ]
+    blobs = {digest_of(each): each for each in (config, OWN, image)} | signature | counter | legacy
+    files = {f"blobs/{digest.replace(':', '/')}": content for digest, content in blobs.items()}
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": entries}).encode()
+    path = write(tmp_path / "signed.tar", tar([("oci-layout", b'{"imageLayoutVersion": "1.0.0"}'), *files.items()]))
+    return Signed(path, *(digest_of(each) for each in top[:3]), tag)
+
+
+def referring(tinkbox: Tinkbox, name: str) -> set[str]:
+    """The digests in a repository that have no tag."""
+    listed = json.loads(tinkbox("image", "list", "-o", "json").out)
+    return {each["digest"] for each in listed if each["name"] == name and not each["tag"]}
+
+
+@pytest.mark.parametrize("way", ["save", "export", "copy"])
+def test_digests_by_sha512_stay(
+    here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path, way: str
+) -> None:
+    mine = layer({"mine": way.encode()})
+    files, digest = sha512_files(configuration([mine]), [mine])
+    assert here("image", "load", write(tmp_path / "x.tar", tar(files.items()))).out == "Loaded Image:  x:1\n"
+    assert names(here) == {"x:1": digest}
+    if way == "copy":
+        assert here("image", "copy", "x:1", *to_other).status == 0
+    else:
+        target = tmp_path / way
+        assert here("image", way, "x:1", *([target] if way == "export" else ["-o", target])).status == 0
+        assert there("image", "load", target).status == 0
+    assert names(there) == {"x:1": digest}
+    damaged = [each["problem"] for each in json.loads(there("image", "list", "-o", "json").out)]
+    assert damaged == [""]
+
+
+@pytest.mark.parametrize("way", ["save", "export", "copy"])
+def test_signatures_travel_with_their_image(
+    here: Tinkbox, there: Tinkbox, signed: Signed, to_other: list[str | Path], tmp_path: Path, way: str
+) -> None:
+    loaded = here("image", "load", signed.path)
+    told = ["tools/wipe:v1", f"tools/wipe:{signed.tag}"]
+    assert (loaded.status, loaded.out) == (0, "".join(f"Loaded Image:  {each}\n" for each in told)), loaded
+    assert referring(here, "tools/wipe") == {signed.signature, signed.countersignature}
+    if way == "copy":
+        assert here("image", "copy", "tools/wipe:v1", *to_other).status == 0
+    else:
+        target = tmp_path / way
+        flags = [target] if way == "export" else ["-o", target]
+        assert here("image", way, "tools/wipe:v1", *flags).status == 0
+        assert there("image", "load", target).status == 0
+    assert names(there) == names(here)
+    assert referring(there, "tools/wipe") == {signed.signature, signed.countersignature}
+
+
+@pytest.mark.parametrize("way", ["save", "export", "copy"])
+def test_signatures_get_the_new_name_of_their_image(here: Tinkbox, signed: Signed, tmp_path: Path, way: str) -> None:
+    assert here("image", "load", signed.path).status == 0
+    if way == "copy":
+        done = here("image", "copy", "tools/wipe:v1", "quay.io/else/w:v2")
+    else:
+        target = tmp_path / way
+        assert here("image", way, "tools/wipe:v1", *([target] if way == "export" else ["-o", target])).status == 0
+        done = here("image", "load", "--name", "quay.io/else/w:v2", target)
+    assert done.status == 0, done
+    kept = names(here)
+    assert kept["quay.io/else/w:v2"] == signed.image
+    assert kept[f"quay.io/else/w:{signed.tag}"] == kept[f"tools/wipe:{signed.tag}"]
+    assert referring(here, "quay.io/else/w") == {signed.signature, signed.countersignature}
+
+
+def test_a_folder_takes_no_more_than_can_be_read_again(
+    here: Tinkbox, signed: Signed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here("image", "load", signed.path).status == 0
+    monkeypatch.setattr("tinkbox.registry.archives.layout_folders.MAX_LISTED", 2)
+    refused = here("image", "export", "tools/wipe:v1", tmp_path / "images")
+    assert (refused.status, "would list more than 2 images and signatures" in refused.err) == (1, True), refused
+    assert len(json.loads((tmp_path / "images" / "index.json").read_text())["manifests"]) == 2
+    assert here("image", "load", tmp_path / "images").status == 0
+
+
+def test_docker_does_not_load_a_signature_as_an_image(here: Tinkbox, signed: Signed, tmp_path: Path) -> None:
+    assert here("image", "load", signed.path).status == 0
+    assert here("image", "save", "tools/wipe:v1", f"tools/wipe:{signed.tag}", "-o", tmp_path / "x.tar").status == 0
+    with tarfile.open(tmp_path / "x.tar") as packed:
+        listed = json.loads((packed.extractfile("manifest.json") or io.BytesIO()).read())
+    assert [each["RepoTags"] for each in listed] == [["tools/wipe:v1"]]
+
+
+def test_a_signature_alone_is_an_image_of_its_own(here: Tinkbox, signed: Signed, tmp_path: Path) -> None:
+    assert here("image", "load", signed.path).status == 0
+    assert here("image", "save", f"tools/wipe@{signed.signature}", "-o", tmp_path / "x.tar").status == 0
+    assert here("image", "load", "--name", "alone:v1", tmp_path / "x.tar").status == 0
+    assert names(here)["alone:v1"] == signed.signature
+    assert referring(here, "alone") == {signed.countersignature}
 
 
 def export_all(here: Tinkbox, archive: Path, folder: Path) -> None:
@@ -488,6 +685,34 @@ def test_nothing_is_made_where_there_is_nothing_to_export(here: Tinkbox, tmp_pat
     assert not (tmp_path / "deep").exists()
 
 
+def test_a_pipe_with_a_name_is_loaded_as_a_file_is(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", archive, pipe]) as writer:
+        loaded = here("image", "load", pipe)
+    assert (loaded.status, writer.returncode, {*names(here)}) == (0, 0, {"one:v1", "quay.io/tools/two:v2"}), loaded
+
+
+def test_save_writes_where_a_link_leads(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "saved.tar"
+    link.symlink_to("disk/saved.tar")
+    assert here("image", "save", "one:v1", "-o", link).status == 0
+    assert link.is_symlink()
+    assert "index.json" in members((tmp_path / "disk" / "saved.tar").read_bytes())
+
+
+def test_an_image_that_is_not_there_is_told_with_the_way_to_find_it(here: Tinkbox, archive: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    untagged = here("image", "delete", "--yes", "one")
+    assert untagged.err == "tinkbox: no image one:latest here: its tags are v1\n"
+    short = here("image", "delete", "--yes", f"one@{names(here)['one:v1'][:19]}")
+    assert "all of its 64 hexadecimal digits" in short.err
+    shown = here("image", "show", "one:v1")
+    assert (shown.status, "one:v1 is a container image, which actions run from" in shown.err) == (1, True), shown
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive at all"])
 def test_an_archive_that_cannot_be_read_is_told_with_its_name(here: Tinkbox, tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path / "x.tar", content)
@@ -508,22 +733,72 @@ def test_a_folder_that_lacks_a_blob_is_told_with_one_way_out(here: Tinkbox, arch
     assert here("image", "gc").status == 0
     name = f"blobs/sha256/{digest_of(mine)[7:]}"
     (folder / name).unlink()
+    told = f"tinkbox: a:v1: {folder} lacks {name}: export it again\n"
     refused = here("image", "load", folder)
-    assert (refused.status, refused.err) == (1, f"tinkbox: {folder} lacks {name}: export it again\n")
+    assert (refused.status, refused.err) == (1, told), "the others are loaded"
+    assert {*names(here)} == {"one:v1", "quay.io/tools/two:v2"}
 
 
-def test_a_load_whose_appliance_goes_away_ends_as_one_that_cannot_reach_it(
-    here: Tinkbox, archive: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("way", ["changed", "truncated", "longer", "its manifest"])
+def test_a_damaged_image_of_a_folder_is_told_and_the_others_are_loaded(
+    here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path, way: str
 ) -> None:
-    async def dying(*_: object) -> list[str]:
+    folder = tmp_path / "images"
+    mine = layer({"mine": b"f" * 1000})
+    alone = write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))
+    assert here("image", "load", alone, archive).status == 0
+    assert here("image", "export", "--all", folder).status == 0
+    digest = names(here)["a:v1"] if way == "its manifest" else digest_of(mine)
+    blob = folder / "blobs" / "sha256" / digest[7:]
+    damaged = {"changed": b"!" + mine[1:], "truncated": mine[:9], "longer": mine + b"!", "its manifest": b"{}"}[way]
+    blob.write_bytes(damaged)
+    done = there("image", "load", folder)
+    assert (done.status, done.out) == (1, "Loaded Image:  one:v1\nLoaded Image:  quay.io/tools/two:v2\n"), done
+    assert done.err.startswith(f"tinkbox: a:v1: {blob} is damaged, "), done
+    assert done.err.endswith(": export its image again\n"), done
+    assert here("image", "export", "a:v1", folder).status == 0
+    assert there("image", "load", folder).status == 0
+    assert names(there) == names(here)
+
+
+def test_a_damaged_archive_among_others_is_told_and_they_are_loaded(
+    here: Tinkbox, archive: Path, tmp_path: Path
+) -> None:
+    broken = write(tmp_path / "broken.tar", archive.read_bytes()[:9000])
+    done = here("image", "load", broken, tmp_path / "none.tar", archive)
+    assert (done.status, {*names(here)}) == (1, {"one:v1", "quay.io/tools/two:v2"}), done
+    first, second = done.err.splitlines()
+    assert first.startswith(f"tinkbox: {broken}: the image archive is damaged")
+    assert second.startswith(f"tinkbox: no file {tmp_path / 'none.tar'}")
+
+
+@pytest.mark.parametrize("command", ["load", "copy", "copy --to", "load a folder", "import"])
+def test_an_appliance_that_goes_away_meanwhile_could_not_be_reached(
+    here: Tinkbox,
+    archive: Path,
+    to_other: list[str | Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    """Exit status 3, as docs/commands.md has it; and to type it again is safe, whatever was done."""
+    export_all(here, archive, tmp_path / "images")
+    raw_disk(disk := tmp_path / "disk.raw")
+    typed: dict[str, list[str | Path]] = {
+        "load": ["load", archive],
+        "copy": ["copy", "one:v1", "second"],
+        "copy --to": ["copy", "one:v1", *to_other],
+        "load a folder": ["load", tmp_path / "images"],
+        "import": ["import", disk, "--id", "lab-disk"],
+    }
+
+    async def dying(*_: object) -> dict[str, object]:
         raise Unanswered("the appliance did not answer POST /v1/images (reset)", "look first")
 
-    monkeypatch.setattr(Images, "load", dying)
-    ended = here("image", "load", archive)
-    assert (ended.status, ended.err) == (
-        3,
-        f"tinkbox: the appliance did not answer POST /v1/images (reset): when the appliance runs again, load {archive} again\n",
-    )
+    monkeypatch.setattr(LastingConnection, "upload", dying)
+    ended = here("image", *typed[command])
+    told = "tinkbox: the appliance did not answer POST /v1/images (reset): when the appliance runs again, type the same again\n"
+    assert (ended.status, ended.err[-len(told) :]) == (3, told), ended
 
 
 def test_an_export_that_ends_before_its_images_are_known_tells_no_number(
@@ -639,4 +914,4 @@ def test_hostile_folders_are_refused(here: Tinkbox, there: Tinkbox, archive: Pat
     assert here("image", "load", other).status == 1
     (other / "index.json").unlink()
     os.mkfifo(other / "index.json")
-    assert "is no OCI layout" in here("image", "load", other).err
+    assert "name a folder that `tinkbox image export`" in here("image", "load", other).err

@@ -77,7 +77,7 @@ NEWS = [
 # What documents have now beside what they had; it is worked out of what they had, or nothing.
 ADDED = {
     "name", "key", "mac", "netmask", "gateway", "state", "failure", "labels", "template_name", "machines", "actions_done",
-    "actions_total", "overtaken", "run", "id", "failed_attempts", "attributes", "sha256",
+    "actions_total", "overtaken", "run", "id", "failed_attempts", "attributes", "sha256", "namespace",
 }  # fmt: skip
 # What the list of workflows had in that release and leaves out now, and what it says instead.
 LEFT_OUT = {"actions", "conditions", "services", "text"}

@@ -19,6 +19,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.hardware import MacAddress, parse_hardware
 from tinkbox.model.history import History, fold
+from tinkbox.model.images.standing import ImageStanding, Source, WantedImage
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.session import TpmRule
 from tinkbox.model.workflow import Outcome, State
@@ -84,6 +85,8 @@ class Appliance(Engine):
         self.clock = clock
         self.numbers = numbers
         self.registry: dict[str, str] = {}  # digests by the names of images; one with a registry's host is another's
+        self.damaged: dict[str, str] = {}  # what is said of those that are
+        self.lacking_systems: set[str] = set()  # system images that are not kept, by their names
         self.appliance_only: set[str] = set()  # the names of images that no other registry is asked for
         self.neighbours: dict[str, MacAddress] = {}
         self.attached: set[str] = set()
@@ -94,7 +97,8 @@ class Appliance(Engine):
             monotonic=clock.steady,
             new_id=lambda: str(UUID(int=(next(numbers) << 96) + 7)),
             new_token=lambda: f"token-{next(numbers)}",
-            digest_of=lambda image: None if "." in image else self.registry.get(image, ""),
+            digest_of=self._digest_of,
+            standing_of=self._standing,
             appliance_only=lambda image: image in self.appliance_only,
             seal=Seal(b"key"),
             neighbours=lambda address: self.neighbours.get(address),
@@ -113,6 +117,21 @@ class Appliance(Engine):
             tpm_rule=tpm_rule,
         )
         super().__init__(store, around, settings)
+
+    def _digest_of(self, image: str) -> str | None:
+        if "@" in image:
+            return image.partition("@")[2]
+        return None if "." in image else self.registry.get(image, "")
+
+    def _standing(self, image: WantedImage) -> ImageStanding:
+        name, damage = image.name, self.damaged.get(image.name, "")
+        if image.system and name in self.lacking_systems:
+            return ImageStanding(source=Source.NOBODY)
+        if image.system or name in self.registry:
+            return ImageStanding(source=Source.APPLIANCE, damage=damage)
+        if "." in name:
+            return ImageStanding(source=Source.HOST, host=name.partition("/")[0])
+        return ImageStanding(source=Source.NOBODY)
 
     async def gather(self, workflow_id: str) -> bool:
         """What services wrote until now is handed over: by default they write nothing."""

@@ -240,6 +240,26 @@ def docker_archive(names: list[str], layers: list[bytes]) -> dict[str, bytes]:
     return {**stored, config_name: config, "manifest.json": json.dumps([entry]).encode()}
 
 
+def sha512_files(config: bytes, layers: list[bytes]) -> tuple[dict[str, bytes], str]:
+    """An OCI layout with one image, x:1, whose digests are all sha512; and its digest."""
+    text = manifest(config, layers).decode()
+    for each in (config, *layers):
+        text = text.replace(digest_of(each), sha512_of(each))
+    image = text.encode()
+    entry = {
+        **descriptor(image, DOCKER_MANIFEST),
+        "digest": sha512_of(image),
+        "annotations": {"org.opencontainers.image.ref.name": "x:1"},
+    }
+    blobs = {f"blobs/{sha512_of(each).replace(':', '/')}": each for each in (image, config, *layers)}
+    index = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    return {**blobs, "index.json": index}, sha512_of(image)
+
+
+def sha512_of(content: bytes) -> str:
+    return f"sha512:{hashlib.sha512(content).hexdigest()}"
+
+
 RAW = RawDisk(size=4 << 20, digest=f"sha256:{'0' * 64}")
 
 

@@ -1,14 +1,19 @@
 """Image archives: every kind that is promised, and every kind of damage."""
 
+import asyncio
 import errno
+import gc
 import gzip
 import io
 import json
+import logging
 import lzma
+import struct
 import tarfile
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,11 +29,14 @@ from tests.integration.registry.serving import (
     docker_archive,
     layer,
     manifest,
+    run,
     tar,
 )
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
 from tinkbox.model.limits import DECLARED, Limits
-from tinkbox.registry.archives.reading import unpack
+from tinkbox.registry.archives import layouts
+from tinkbox.registry.archives.layouts import MAX_NAMES, Images, read_images
+from tinkbox.registry.archives.reading import MAX_GLOBAL, MAX_HEADER, unpack
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.storage import ImageStore
@@ -94,7 +102,32 @@ def with_file(name: str, content: bytes) -> bytes:
     return tar({**FILES, name: content}.items())
 
 
+def far_away(size: int) -> bytes:
+    """An archive whose first file says that it is as long as this, in base-256 (GNU tar)."""
+    packed = bytearray(PACKED)
+    packed[124:136] = b"\x80\0\0\0" + struct.pack(">Q", size)
+    packed[148:156] = b" " * 8
+    packed[148:156] = b"%06o\0 " % sum(packed[:512])
+    return bytes(packed)
+
+
+def with_header(kind: bytes, content: bytes) -> bytes:
+    """The archive with another member before its files, of this type: a long name, or a pax header."""
+    added = tarfile.TarInfo("added")
+    added.type, added.size = kind, len(content)
+    block = added.tobuf(tarfile.USTAR_FORMAT) + content + b"\0" * (-len(content) % 512)
+    return block + PACKED
+
+
 DAMAGED = {
+    "longer than any disk": far_away(1 << 62),
+    "longer than any number": far_away((1 << 64) - 1),
+    "a long name without an end": with_header(tarfile.GNUTYPE_LONGNAME, b"x" * MAX_HEADER),
+    "a pax header without an end": with_header(tarfile.XHDTYPE, b"9" * MAX_HEADER),
+    "what is said of all files without an end": with_header(
+        tarfile.XGLTYPE, b"".join(b"13 key%03d=x\n" % each for each in range(MAX_GLOBAL + 1))
+    ),
+    "xz that asks for a gigabyte": lzma.compress(PACKED, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
     "empty": b"",
     "text": b"this is no archive\n" * 100,
     "a tar of something else": tar([("etc/passwd", b"root")]),
@@ -125,6 +158,74 @@ async def test_a_damaged_archive_is_refused_in_one_line_and_nothing_is_stored(
     assert str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
     assert stored(registry.root) == set()
+
+
+async def test_several_xz_streams_are_one(registry: Registry) -> None:
+    half = len(PACKED) // 2
+    packed = lzma.compress(PACKED[:half]) + b"\0" * 8 + lzma.compress(PACKED[half:]) + b"\0" * 4
+    assert await registry.store.load(chunks(packed), who="anna") == ["x:v1"]
+
+
+@pytest.mark.parametrize("kind", ["docker", "oci"])
+async def test_more_names_than_are_taken_are_refused(registry: Registry, kind: str) -> None:
+    names = [f"x:{each}" for each in range(MAX_NAMES + 1)]
+    files = docker_archive(names, LAYERS)
+    if kind == "oci":
+        files = oci_layout("x:0")
+        index = json.loads(files["index.json"])
+        entry = index["manifests"][0]
+        index["manifests"] = [{**entry, "annotations": {"org.opencontainers.image.ref.name": each}} for each in names]
+        files["index.json"] = json.dumps(index).encode()
+    with pytest.raises(Invalid, match="gives 1001 names to images: at most 1000 are taken"):
+        await registry.store.load(chunks(tar(files.items())), who="anna")
+    assert stored(registry.root) == set()
+
+
+async def test_more_manifests_than_are_taken_are_refused(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layouts, "MAX_MANIFESTS", 1)
+    with pytest.raises(Invalid, match="more than 1 manifests: save fewer"):
+        await registry.store.load(chunks(tar(oci_layout("x:1").items())), who="anna")
+
+
+def told_of_tag(registry: Registry, tag: str, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """An event that is there when the store has a tag."""
+    told, loop, keep = asyncio.Event(), asyncio.get_running_loop(), registry.store._repositories.tag
+
+    def kept(repository: str, name: str, link: Any) -> None:
+        keep(repository, name, link)
+        if name == tag:
+            loop.call_soon_threadsafe(told.set)
+
+    monkeypatch.setattr(registry.store._repositories, "tag", kept)
+    return told
+
+
+async def test_others_have_their_turn_between_two_tags(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    third = told_of_tag(registry, "3", monkeypatch)
+    names = [f"x:{each}" for each in range(50)]
+    loading = chunks(tar(docker_archive(names, LAYERS).items()))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(registry.store.load(loading, who="anna"))
+        await third.wait()
+        await registry.store.delete("x:3", who="bob")
+        assert not registry.store.has("x", "49")
+    assert registry.store.has("x", "49")
+
+
+async def test_a_load_that_is_cancelled_ends_between_two_tags(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    third = told_of_tag(registry, "3", monkeypatch)
+    names = [f"x:{each}" for each in range(50)]
+    async with asyncio.TaskGroup() as group:
+        loading = group.create_task(registry.store.load(chunks(tar(docker_archive(names, LAYERS).items())), who="anna"))
+        await third.wait()
+        loading.cancel()
+    assert not registry.store.has("x", "49")
+    assert registry.leftovers() == []
+    assert (await registry.http.get("/v2/x/manifests/3")).status == 200
+    assert "images loaded by anna: x:0, x:1, x:2, x:3" in caplog.text
 
 
 async def test_what_follows_a_gzip_stream_is_told_in_plain_words(registry: Registry) -> None:
@@ -183,6 +284,78 @@ async def test_an_archive_with_a_flipped_bit_is_loaded_unharmed_or_refused(
     (line,) = await store.images()
     content = (await store.manifest(line["name"], line["digest"])).content
     assert [each["digest"] for each in json.loads(content)["layers"]] == [digest_of(each) for each in LAYERS]
+
+
+def member(
+    name: str, content: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str = ""
+) -> tuple[tarfile.TarInfo, bytes]:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname, made.size = kind, link, len(content)
+    return made, content
+
+
+async def test_files_that_are_links_to_others_are_read(registry: Registry) -> None:
+    """As Docker before 25 writes a layer that several images have."""
+    first, second = [name for name in FILES if name.endswith("layer.tar")]
+    members = [member(name, content) for name, content in FILES.items() if not name.endswith("layer.tar")]
+    members += [
+        member("shared/one", LAYERS[0]),
+        member(first, kind=tarfile.SYMTYPE, link="../shared/one"),
+        member("again", kind=tarfile.LNKTYPE, link="two"),
+        member("two", LAYERS[1]),
+        member(second, kind=tarfile.SYMTYPE, link="../again"),
+    ]
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for each, content in members:
+            archive.addfile(each, io.BytesIO(content))
+    assert await registry.store.load(chunks(packed.getvalue()), who="anna") == ["x:v1"]
+    assert {digest_of(each) for each in LAYERS} < registry.blobs()
+
+
+async def test_holes_in_a_file_are_zeros(registry: Registry, tmp_path: Path) -> None:
+    """As `tar --sparse` packs them."""
+    content = layer({"a": bytes(1 << 20)})
+    for name, packed in docker_archive(["x:v1"], [content]).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        with (tmp_path / name).open("wb") as file:
+            for start in range(0, len(packed), 4096):
+                piece = packed[start : start + 4096]
+                file.write(piece) if any(piece) else file.seek(len(piece), 1)
+            file.truncate(len(packed))
+    names = [each.name for each in tmp_path.iterdir()]
+    status, told = await run("tar", "-C", tmp_path, "--sparse", "-cf", tmp_path / "x.tar", *names)
+    assert status == 0, told
+    archive = (tmp_path / "x.tar").read_bytes()
+    assert len(archive) < len(content) // 2
+    assert await registry.store.load(chunks(archive), who="anna") == ["x:v1"]
+    assert digest_of(content) in registry.blobs()
+
+
+async def test_the_files_in_an_archive_are_no_objects_each(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred thousand of them would hold up everything else while they are looked through, and when they go."""
+    alive: list[int] = []
+
+    def counting(*arguments: Any) -> Images:
+        alive.append(sum(isinstance(each, tarfile.TarInfo) for each in gc.get_objects()))
+        return read_images(*arguments)
+
+    monkeypatch.setattr("tinkbox.registry.archives.reading.read_images", counting)
+    many = {**FILES, **{f"more/{number}": b"x" for number in range(1000)}}
+    await registry.store.load(chunks(tar(many.items()), 1 << 20), who="anna")
+    assert alive[0] < 10
+
+
+async def test_the_blobs_of_an_archive_come_to_the_disk_together(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While they do, no other image is stored or deleted."""
+    synced: list[Path] = []
+    monkeypatch.setattr("tinkbox.registry.blobs.blobs.sync_folder", synced.append)
+    layers = [layer({str(number): b"1"}) for number in range(50)]
+    await registry.store.load(chunks(tar(docker_archive(["x:v1"], layers).items())), who="anna")
+    # Once for all blobs, once for the manifest, which is another.
+    assert synced.count(registry.root / "blobs" / "sha256") == 2
 
 
 async def test_links_in_circles_are_refused(registry: Registry) -> None:

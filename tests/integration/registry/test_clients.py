@@ -18,7 +18,7 @@ import pytest
 
 from examples.lab.processes import command_that_dies_with_us
 from tests.integration.registry.go_programs import program
-from tests.integration.registry.serving import Registry, docker_archive, layer, run, tar, until
+from tests.integration.registry.serving import Registry, chunks, docker_archive, layer, run, tar, until
 
 CRANE = ("github.com/google/go-containerregistry/cmd/crane", "v0.22.1")
 ORAS = ("oras.land/oras/cmd/oras", "v1.3.6")
@@ -137,7 +137,7 @@ async def test_crane_pushes_checks_copies_and_deletes(
 async def test_regctl_copies_with_referrers_and_lists_them(
     registry: Registry, token: str, archive: Path, home: Path, programs: Path
 ) -> None:
-    assert await registry.store.load(_pieces(archive), who="me") == ["x:v1"]
+    assert await registry.store.load(chunks(archive.read_bytes()), who="me") == ["x:v1"]
     regctl = client(program(*REGCTL, programs), "--verbosity=error")
     await regctl("registry", "set", "--tls=disabled", registry.host)
     await regctl("registry", "login", "--user=me", f"--pass={token}", registry.host)
@@ -178,6 +178,12 @@ async def test_oras_attaches_discovers_and_copies_with_all_that_refers(
     assert signature["artifactType"] == signed
     assert json.loads(await oras("discover", plain, "--format=json", "--artifact-type=a/b", two))["referrers"] == []
     assert (await oras("repo", "tags", plain, two.rpartition(":")[0])).split() == ["v1"]
+    layout, three = home / "layout", f"{registry.host}/three:v1"
+    await oras("copy", "--recursive", "--from-plain-http", "--to-oci-layout", one, f"{layout}:v1")
+    files = [(str(each.relative_to(layout)), each.read_bytes()) for each in layout.rglob("*") if each.is_file()]
+    assert await registry.store.load(chunks(tar(files)), who="me", name="three") == ["three:v1"]
+    (billed,) = json.loads(await oras("discover", plain, "--format=json", three))["referrers"]
+    assert [each["artifactType"] for each in (billed, *billed["referrers"])] == ["application/example.bill", signed]
     await oras("manifest", "delete", plain, "--force", two)
     await oras("pull", plain, f"--output={home / 'pulled'}", "--allow-path-traversal", one)
 
@@ -185,7 +191,7 @@ async def test_oras_attaches_discovers_and_copies_with_all_that_refers(
 async def test_a_signature_of_older_cosign_is_pushed_and_found_by_its_tag(
     registry: Registry, token: str, archive: Path, home: Path, programs: Path
 ) -> None:
-    assert await registry.store.load(_pieces(archive), who="me") == ["x:v1"]
+    assert await registry.store.load(chunks(archive.read_bytes()), who="me") == ["x:v1"]
     tag = registry.store.digest("x", "v1").replace(":", "-") + ".sig"
     oras, plain = client(program(*ORAS, programs)), "--plain-http"
     await oras("login", plain, "--username=me", f"--password={token}", registry.host)
@@ -237,7 +243,3 @@ async def test_buildkit_keeps_its_cache_here_and_builds_from_it(
     assert registry.store.digest("x", "v1") == registry.store.digest("x", "v2") != ""
     index = await registry.store.manifest("cache", "v1")
     assert "application/vnd.buildkit.cacheconfig.v0" in index.content.decode()
-
-
-async def _pieces(archive: Path):
-    yield archive.read_bytes()

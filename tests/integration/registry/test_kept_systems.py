@@ -22,7 +22,7 @@ from tests.integration.registry.serving import (
 )
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.images.system_image import BlockMap, Frame, Verified
-from tinkbox.registry.manifests.manifests import OCI_MANIFEST
+from tinkbox.registry.manifests.manifests import OCI_MANIFEST, parse_manifest
 from tinkbox.wire.system_images import encode_block_map, index_text, manifest_text
 
 
@@ -61,7 +61,7 @@ async def test_default_user_that_can_be_none_is_refused_but_loses_nothing_that_i
         await registry.store.load(chunks(archive), who="me")
     assert [each.key for each in refused.value.problems] == ["default_user"]
     with monkeypatch.context() as earlier:
-        earlier.setattr("tinkbox.registry.storage.refuse_unfit", lambda *_: None)
+        earlier.setattr("tinkbox.registry.storage.fit_version", lambda *_: "2")
         await registry.store.load(chunks(archive), who="me")
     kept = (await registry.store.system_images())[1]
     assert (kept["tags"], kept["config"]["default_user"]) == (["2", "latest"], "")
@@ -119,14 +119,61 @@ async def test_same_disk_that_was_proven_in_another_way_is_left_as_it_is(registr
     assert await registry.store.system_images() == kept
 
 
+async def test_a_signature_of_a_version_that_is_kept_is_taken(registry: Registry) -> None:
+    plain = system_image_archive("1", "latest")
+    await registry.store.load(chunks(plain), who="me")
+    kept = await registry.store.system_images()
+    with tarfile.open(fileobj=io.BytesIO(plain)) as packed:
+        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    described = {"mediaType": OCI_MANIFEST, "digest": kept[0]["digest"], "size": 1}
+    config = descriptor(b"{}", "application/vnd.oci.empty.v1+json")
+    signature = json.dumps(
+        {"schemaVersion": 2, "artifactType": "a/b", "config": config, "layers": [config], "subject": described}
+    ).encode()
+    index = json.loads(files["index.json"])
+    index["manifests"].append(descriptor(signature, OCI_MANIFEST))
+    files["index.json"] = json.dumps(index).encode()
+    files |= {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (b"{}", signature)}
+    registry.clock.advance(hours=1)
+    await registry.store.load(chunks(tar(files.items())), who="me")
+    assert [each["digest"] for each in await registry.store.referring("lab:1")] == [digest_of(signature)]
+    assert await registry.store.system_images() == kept
+
+
+async def test_the_version_is_a_tag_whatever_tag_the_image_comes_with(registry: Registry) -> None:
+    with tarfile.open(fileobj=io.BytesIO(system_image_archive("1"))) as packed:
+        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    alone = tar({**files, "index.json": files["index.json"].replace(b"lab:1", b"lab:latest")}.items())
+    assert await registry.store.load(chunks(alone), who="me") == ["lab:latest", "lab:1"]
+    kept = await registry.store.manifest("lab", "1")
+    await registry.store.delete("lab", who="me")
+    assert await registry.store.images() == []
+    for digest in parse_manifest(kept.content).digests:
+        await registry.push_blob(files[f"blobs/sha256/{digest[7:]}"], "lab")
+    await registry.store.put_manifest("lab", kept.digest, kept.content, OCI_MANIFEST, who="me")
+    assert await registry.store.tags("lab") == []
+    await registry.store.put_manifest("lab", "latest", kept.content, OCI_MANIFEST, who="me")
+    assert await registry.store.tags("lab") == ["1", "latest"]
+
+
 @pytest.mark.parametrize("name", ["lab", "lab:2"])
 async def test_deleted_image_goes_with_all_its_names(registry: Registry, name: str) -> None:
     for version in ("1", "2"):
         await registry.store.load(chunks(system_image_archive(version, "latest")), who="me")
-    await registry.store.delete(name, who="me")
+    assert (await registry.store.delete(name, who="me")).name == "lab:2", "the version is told, whatever was typed"
     assert [each["tags"] for each in await registry.store.system_images()] == [["1", "latest"]]
     await registry.store.delete(name.replace("2", "1"), who="me")
     assert await registry.store.system_images() == []
+
+
+async def test_latest_is_what_came_last_whatever_its_version(registry: Registry) -> None:
+    for version in ("20261129", "20261129.1", "20200101"):
+        await registry.store.load(chunks(system_image_archive(version, "latest")), who="me")
+        registry.clock.advance(hours=1)
+    digest = (await registry.store.system_images())[0]["digest"]
+    assert (await registry.store.delete("lab", who="me")).name == "lab:20200101"
+    assert [each["tags"] for each in await registry.store.system_images()] == [["20261129"], ["20261129.1", "latest"]]
+    assert (await registry.store.delete(f"lab@{digest}", who="me")).name == "lab:20261129"
 
 
 async def test_system_image_does_not_take_the_name_of_a_container_image(registry: Registry) -> None:

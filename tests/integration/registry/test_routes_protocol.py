@@ -113,11 +113,16 @@ async def test_a_token_to_push_with_is_another_than_the_operators_and_ends(regis
     ],
 )
 async def test_whoever_is_not_the_operator_writes_nothing(registry: Registry, method: str, path: str) -> None:
-    for headers in ({}, {"Authorization": "Bearer anonymous"}, {"Authorization": "Bearer "}):
+    for headers in ({}, {"Authorization": "Bearer "}):
         async with registry.http.request(method, path, headers=headers, data=io.BytesIO(CONTENT)) as answer:
             assert (answer.status, await code_of(answer)) == (401, "UNAUTHORIZED")
-    async with registry.http.request(method, path, headers=LOOKER, data=io.BytesIO(CONTENT)) as answer:
-        assert (answer.status, await code_of(answer), "WWW-Authenticate" in answer.headers) == (403, "DENIED", False)
+    for headers in (LOOKER, ANYBODY):  # they have said who they are
+        async with registry.http.request(method, path, headers=headers, data=io.BytesIO(CONTENT)) as answer:
+            assert (answer.status, await code_of(answer), "WWW-Authenticate" in answer.headers) == (
+                403,
+                "DENIED",
+                False,
+            )
     assert registry.leftovers() == []
     assert registry.blobs() == set()
 
@@ -164,14 +169,23 @@ async def test_a_chunk_out_of_order_is_a_416_and_the_upload_goes_on(registry: Re
 @pytest.mark.parametrize(
     "digest", [OTHER, "", "sha256:1", "sha512:" + "a" * 128, "sha384:" + "a" * 96, "sha256:../../../etc/passwd"]
 )
-async def test_a_blob_with_another_digest_is_not_kept(registry: Registry, digest: str) -> None:
+async def test_a_blob_with_another_digest_is_not_kept_until_its_own_is_told(registry: Registry, digest: str) -> None:
     answer = await registry.operator.post("/v2/x/blobs/uploads/", params={"digest": digest}, data=io.BytesIO(CONTENT))
     assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
+    assert registry.leftovers() == []
     place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
     answer = await registry.operator.put(place, params={"digest": digest}, data=io.BytesIO(CONTENT))
     assert (answer.status, await code_of(answer)) == (400, "DIGEST_INVALID")
     assert registry.blobs() == set()
+    assert (await registry.operator.put(place, params={"digest": DIGEST})).status == 201
     assert registry.leftovers() == []
+
+
+async def test_an_upload_that_goes_on_after_a_wrong_digest_is_hashed_anew(registry: Registry) -> None:
+    place = (await registry.operator.post("/v2/x/blobs/uploads/")).headers["Location"]
+    whole = "sha512:" + hashlib.sha512(b"one, two").hexdigest()
+    assert (await registry.operator.put(place, params={"digest": whole}, data=b"one, ")).status == 400
+    assert (await registry.operator.put(place, params={"digest": whole}, data=b"two")).status == 201
 
 
 async def test_a_mount_finds_what_is_here_and_else_begins_an_upload(registry: Registry) -> None:
@@ -331,10 +345,14 @@ async def test_what_can_be_no_tag_is_not_here_and_is_refused_to_a_push(registry:
 
 
 @pytest.mark.parametrize("name", ["A", "a//b", "_x", "a" * 256])
-async def test_what_can_be_no_repository_is_not_here(registry: Registry, name: str) -> None:
+async def test_what_can_be_no_repository_is_not_here_and_is_refused_to_a_push(registry: Registry, name: str) -> None:
     for path in (f"/v2/{name}/manifests/v1", f"/v2/{name}/tags/list", f"/v2/{name}/referrers/{OTHER}"):
         answer = await registry.http.get(path)
         assert (answer.status, await code_of(answer)) == (404, "NAME_INVALID")
+    pushes = (("PUT", "manifests/v1"), ("POST", "blobs/uploads/"))
+    for method, place in pushes:
+        answer = await registry.operator.request(method, f"/v2/{name}/{place}", data=b"{}")
+        assert (answer.status, await code_of(answer)) == (400, "NAME_INVALID")
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[" * 100_000, b"\xff", b" " * (5 << 20)])
@@ -381,8 +399,8 @@ async def test_the_log_names_an_image_that_comes_or_goes_and_the_person(
     assert [each for each in said if each.startswith("image ")] == [
         "image stored by operator: x, v1",
         "image stored by anna@example: x, v2",
-        "image deleted by anna@example: x, v1",
-        "image deleted by anna@example: x, v2",
+        "image deleted by anna@example: x:v1",
+        "image deleted by anna@example: x:v2",
     ]
 
 
@@ -550,6 +568,20 @@ async def test_a_referrer_may_come_before_its_subject(registry: Registry) -> Non
     assert await registry.push_image("x", "v1") == image
     answer = await registry.http.get(f"/v2/x/referrers/{image}")
     assert [each["digest"] for each in json.loads(await answer.read())["manifests"]] == [digest_of(signature)]
+
+
+async def test_what_is_told_of_a_referrer_is_encoded_once(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody may ask, and annotations may have megabytes."""
+    image = await registry.push_image("x", "v1")
+    signature = await push_signature(registry, image, "a/signature")
+
+    def again(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("tinkbox.registry.manifests.parsed_manifests.referrer", again)
+    for _ in range(2):
+        answer = await registry.http.get(f"/v2/x/referrers/{image}")
+        assert [each["digest"] for each in json.loads(await answer.read())["manifests"]] == [digest_of(signature)]
 
 
 async def test_many_referrers_come_in_pages(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:

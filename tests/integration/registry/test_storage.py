@@ -4,7 +4,11 @@ import asyncio
 import codecs
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +26,16 @@ from tests.integration.registry.serving import (
     tar,
     until,
 )
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.images.room import Amount
 from tinkbox.registry import collection
+from tinkbox.registry.archives.oci_index import REF_NAME
+from tinkbox.registry.archives.reading import Archive, unpack
+from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.manifests import manifests, parsed_manifests
-from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX, OCI_MANIFEST
 from tinkbox.registry.manifests.repositories import Link
 
 
@@ -110,28 +118,56 @@ async def test_a_tag_beside_another_one_goes_unless_a_workflow_names_it(registry
     for tag in ("v2", "v3"):
         await registry.push_image("x", tag)
     needing(registry, [need(digest, "x:v1", "one")])
-    (note,) = await registry.store.delete("x:v2", who="anna")
+    (note,) = (await registry.store.delete("x:v2", who="anna")).notes
     assert note.text == "x:v2 was deleted, and the image stays as x:v1"
     with pytest.raises(Conflict, match="workflow W-one"):
         await registry.store.delete("x:v1", who="anna")
     needing(registry, [])
-    assert len(await registry.store.delete("x:v1", who="anna")) == 1
-    assert await registry.store.delete("x:v3", who="anna") == []
+    assert len((await registry.store.delete("x:v1", who="anna")).notes) == 1
+    assert await registry.store.delete("x:v3", who="anna") == Deleted(name="x:v3", notes=[])
     assert await registry.left() == set()
 
 
 async def test_an_image_that_a_template_names_by_its_digest_stays(registry: Registry) -> None:
     digest = await registry.push_image("x", "v1")
     needing(registry, [need(digest, "x")])
-    (note,) = await registry.store.delete("x:v1", who="anna")
+    (note,) = (await registry.store.delete("x:v1", who="anna")).notes
     assert "the image stays: template T names it by its digest" in note.text
     await registry.left()
     assert (await registry.http.get(f"/v2/x/manifests/{digest}")).status == 200
     with pytest.raises(Conflict, match=r"template T needs x by its digest.*tinkbox template update"):
         await registry.store.delete(f"x@{digest}", who="anna")
     needing(registry, [])
-    assert await registry.store.delete(f"x@{digest}", who="anna") == []
+    assert await registry.store.delete(f"x@{digest}", who="anna") == Deleted(name=f"x@{digest}", notes=[])
     assert await registry.left() == set()
+
+
+async def test_another_name_of_the_same_bytes_goes_though_a_workflow_needs_them(registry: Registry) -> None:
+    digest = await registry.push_image("a", "1")
+    await registry.push_image("b", "1")
+    await registry.push_image("b", "2", "other")
+    needing(registry, [need(digest, "a:1", "one"), need(digest, "a")])
+    assert not (await registry.store.delete("b:1", who="anna")).notes
+    assert [f"{line['name']}:{line['tag']}" for line in await registry.store.images()] == ["a:1", "b:2"]
+    with pytest.raises(Conflict, match=r"workflow W-one .* needs a "):
+        await registry.store.delete("a:1", who="anna")
+    await registry.push_image("b", "1")
+    for image in (f"b:1@{digest}", f"}}}}/b@{digest}"):  # the second stands behind a placeholder
+        needing(registry, [need(digest, image, "two")])
+        with pytest.raises(Conflict, match=r"workflow W-two .* needs b "):
+            await registry.store.delete(f"b@{digest}", who="anna")
+
+
+@pytest.mark.parametrize(
+    ("needed", "kept"), [("docker.io/tools/x:1", "tools/x"), ("alpine:1", "docker.io/library/alpine")]
+)
+async def test_the_image_that_answers_for_dockers_other_name_of_it_stays(
+    registry: Registry, needed: str, kept: str
+) -> None:
+    digest = await registry.push_image(kept, "1")
+    needing(registry, [need(digest, needed, "one")])
+    with pytest.raises(Conflict, match=f"workflow W-one .* needs {kept} "):
+        await registry.store.delete(f"{kept}:1", who="anna")
 
 
 async def test_many_workflows_that_need_an_image_are_named_in_part(registry: Registry) -> None:
@@ -314,9 +350,13 @@ async def test_blobs_of_pushes_that_were_broken_off_are_collected(registry: Regi
     orphans = [await registry.push_blob(bytes([number]) * 1000) for number in range(61)]
     looked = await registry.store.collect(who="anna", dry_run=True)
     assert looked.freed == Amount(number=0, octets=0)
-    assert looked.promised == Amount(number=61, octets=61_000)
+    assert looked.promised.blobs == Amount(number=61, octets=61_000)
     (note,) = looked.notes
-    assert note.text.startswith("61 blobs of 59.6KiB: kept for up to an hour")
+    until = registry.clock.now + timedelta(hours=1)
+    assert note.text == (
+        f"61 blobs of 59.6KiB, which no image needs, kept until {until:%H:%M} UTC for pushes that began within the hour: "
+        "`tinkbox image gc --now` frees that, and they send it again"
+    )
     registry.clock.advance(hours=1)
     looked = await registry.store.collect(who="anna", dry_run=True)
     assert looked.freed == Amount(number=61, octets=61_000)
@@ -326,6 +366,116 @@ async def test_blobs_of_pushes_that_were_broken_off_are_collected(registry: Regi
     assert image in kept
     assert registry.leftovers() == []
     assert await registry.store.collect(who="anna", dry_run=True) == await registry.store.collect(who="anna")
+
+
+async def test_what_was_deleted_is_freed_at_once_where_a_person_asks_for_that(registry: Registry) -> None:
+    kept = await registry.push_image("x", "v1")
+    before = registry.blobs()
+    await registry.push_image("y", "v1", "other")
+    await registry.store.delete("y:v1", who="anna")
+    assert (await registry.store.collect(who="anna")).freed.number == 0
+    looked = await registry.store.collect(who="anna", dry_run=True, now=True)
+    assert registry.blobs() > before
+    freed = await registry.store.collect(who="anna", now=True)
+    assert (freed.freed.number, freed.notes, looked) == (2, [], freed)
+    assert registry.blobs() == before
+    assert kept in before
+
+
+async def test_a_push_in_progress_learns_that_its_blobs_are_gone(registry: Registry) -> None:
+    content = layer({"hello.txt": b"hello"})
+    config = configuration([content])
+    for blob in (content, config):
+        await registry.push_blob(blob, "x")
+    await registry.store.collect(who="anna", now=True)
+    answer = await registry.put_manifest("x", "v1", manifest(config, [content]))
+    assert (answer.status, "MANIFEST_BLOB_UNKNOWN" in await answer.text()) == (404, True)
+    await registry.push_image("x", "v1")
+
+
+async def test_a_load_that_lacks_a_blob_which_is_freed_meanwhile_stores_nothing(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = layer({"hello.txt": b"hello"})
+    digest = await registry.push_blob(content)
+    config = configuration([content])
+    image = manifest(config, [content])
+    files = {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (config, image)}
+    top = {**descriptor(image, DOCKER_MANIFEST), "annotations": {REF_NAME: "x:v1"}}
+    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [top]}).encode()
+
+    @asynccontextmanager
+    async def freed_meanwhile(*arguments: Any) -> AsyncIterator[Archive]:
+        async with unpack(*arguments) as found:
+            await registry.store.collect(who="anna", now=True)
+            yield found
+
+    monkeypatch.setattr("tinkbox.registry.storage.unpack", freed_meanwhile)
+    with pytest.raises(Unavailable, match=f"{digest} was freed meanwhile: load x:v1 again"):
+        await registry.store.load(chunks(tar(files.items())), who="anna")
+    assert await registry.store.images() == []
+
+
+async def test_a_refusal_for_want_of_room_tells_what_can_be_freed(tmp_path: Path) -> None:
+    async with serving(tmp_path, room=Room(most=50_000)) as full:
+        await full.push_image("x", "v1", "a" * 30_000)
+        await full.store.delete("x:v1", who="anna")
+        with pytest.raises(AssertionError, match="`tinkbox image gc --now` frees 2 blobs of "):
+            await full.push_image("y", "v1", "b" * 30_000)
+        content = layer({"hello.txt": b"a" * 30_000})
+        again = manifest(configuration([content]), [content])
+        assert (await full.put_manifest("x", "v1", again)).status == 201
+        with pytest.raises(AssertionError) as refused:
+            await full.push_image("y", "v1", "b" * 30_000)
+        assert "image gc --now" not in str(refused.value)
+        await full.store.delete("x:v1", who="anna")
+        await full.store.collect(who="anna", now=True)
+        await full.push_image("y", "v1", "b" * 30_000)
+
+
+async def sign(registry: Registry, repository: str, subject: str) -> str:
+    """A manifest without a tag that refers to another."""
+    for blob in (b"{}", b"signature"):
+        await registry.push_blob(blob, repository)
+    document = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "config": descriptor(b"{}", "application/vnd.oci.empty.v1+json"),
+        "layers": [descriptor(b"signature", "text/plain")],
+        "subject": {"mediaType": DOCKER_MANIFEST, "digest": subject, "size": 1},
+    }
+    body = json.dumps(document).encode()
+    assert (await registry.put_manifest(repository, digest_of(body), body, OCI_MANIFEST)).status == 201
+    return digest_of(body)
+
+
+async def test_images_without_a_tag_are_freed_where_a_person_asks_for_that(
+    registry: Registry,
+) -> None:
+    """A tag moved on three times: of what it left a workflow needs one, and a signature another that has a tag."""
+    first, second, third = [await registry.push_image("it/er", "dev", text) for text in ("1", "2", "3")]
+    kept = await registry.push_image("it/er", "kept", "4")
+    signature = await sign(registry, "it/er", kept)
+    orphan = await sign(registry, "it/er", second)
+    await registry.push_image("it/er", "dev", "5")
+    needing(registry, [need(first, "it/er:dev", "one")])
+    recent = await registry.store.collect(who="anna", untagged=True)
+    assert (recent.images, recent.untagged.number) == (0, 3)
+    assert "`tinkbox image gc --untagged --now`" in recent.notes[-1].text
+    registry.clock.advance(hours=1)
+    looked = await registry.store.collect(who="anna")
+    assert looked.untagged.number == 3
+    assert looked.notes[-1].text.endswith(
+        "`tinkbox image gc --untagged` frees what no workflow and no template needs of that"
+    )
+    dry = await registry.store.collect(who="anna", dry_run=True, untagged=True)
+    assert (dry.images, dry.freed.octets) == (3, looked.untagged.octets)
+    freed = await registry.store.collect(who="anna", untagged=True)
+    assert freed == dry
+    digests = {each["digest"] for each in await registry.store.images()}
+    assert {first, kept, signature} <= digests
+    assert not {second, third, orphan} & (digests | registry.blobs())
+    assert len(digests) == 4
 
 
 async def test_many_blobs_are_collected_some_at_a_time(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +494,7 @@ async def test_many_blobs_are_collected_some_at_a_time(registry: Registry, monke
 
     monkeypatch.setattr(registry.store._turn, "acquire", counted)
     assert (await registry.store.collect(who="anna")).freed == Amount(number=10, octets=10)
-    assert turns == 4
+    assert turns == 5, "the first tells which images have no tag"
 
 
 async def test_a_deleted_image_is_freed_at_once_though_it_was_pulled(registry: Registry) -> None:

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tinkbox.model.rollout import Place
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, migrations
 from tinkbox.store.formats.actions import action_text
+from tinkbox.store.templates import Template
 
 AT = NOW.isoformat()
 
@@ -167,6 +169,23 @@ async def test_workflows_take_over_what_is_known_of_the_names_of_their_templates
             found = await store.read(lambda tables: tables.workflows.listed([*names]))
             assert {each.id: each.template_name for each in found} == names
             await store.write(lambda tables: tables.templates.delete("t1"))
+
+
+async def test_templates_of_earlier_releases_have_no_namespace_and_keep_their_labels(tmp_path: Path) -> None:
+    with database_of(tmp_path / "db", 35) as connection:
+        connection.execute("INSERT INTO template VALUES ('t1', 'ubuntu', 'text', ?1, ?1)", (AT,))
+        connection.execute("INSERT INTO label VALUES ('template', 't1', 'site', 'lab')")
+    async with opened_store(tmp_path / "db") as store:
+        (kept,) = await store.read(lambda tables: tables.templates.all())
+        assert (kept.id, kept.name, kept.namespace, kept.labels) == ("t1", "ubuntu", "", {"site": "lab"})
+        other = Template(id="t2", name="ubuntu", namespace="a", data="", created_at=NOW, updated_at=NOW)
+        await store.write(lambda tables: tables.templates.put(other))
+        await store.write(lambda tables: tables.templates.delete("t1"))
+        assert [each.id for each in await store.read(lambda tables: tables.templates.named("ubuntu"))] == ["t2"]
+        same = replace(other, id="t1")
+        await store.write(lambda tables: tables.templates.delete("t2"))
+        await store.write(lambda tables: tables.templates.put(same))
+        assert [each.labels for each in await store.read(lambda tables: tables.templates.all())] == [{}]
 
 
 async def test_machines_of_rollouts_are_those_that_were_registered_before_them(tmp_path: Path) -> None:

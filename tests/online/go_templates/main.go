@@ -2,7 +2,7 @@
 // that has either "output" or "error". A template at which Go ends the whole program gets no answer.
 //
 // The templates are executed by text/template with all functions of Sprig and the option missingkey=error, as Tinkerbell
-// does it. Numbers of the data with a point or an exponent are float64, all others int; the data "structs" are what the
+// does it; with "functions": "few" with Go's own functions and some that the tests define too. Numbers of the data with a point or an exponent are float64, all others int; the data "structs" are what the
 // function of that name gives. Bytes of an output that are no UTF-8 become U+FFFD.
 package main
 
@@ -23,8 +23,9 @@ import (
 )
 
 type question struct {
-	Template string          `json:"template"`
-	Data     json.RawMessage `json:"data"`
+	Template  string          `json:"template"`
+	Data      json.RawMessage `json:"data"`
+	Functions string          `json:"functions"`
 }
 
 type answer struct {
@@ -83,6 +84,16 @@ func structs() any {
 	}
 }
 
+var functions = map[string]template.FuncMap{
+	"": sprig.TxtFuncMap(),
+	"few": {
+		"list": func(values ...any) []any { return values },
+		"pair": func(first, second any) []any { return []any{first, second} },
+		"none": func() any { return nil },
+		"fail": func(message any) (any, error) { return nil, errors.New(fmt.Sprint(message)) },
+	},
+}
+
 const maxOutput = 256 * 1024
 
 // A page refuses more than maxOutput bytes, and everything once it is closed.
@@ -98,14 +109,14 @@ func (p *page) Write(piece []byte) (int, error) {
 	return p.text.Write(piece)
 }
 
-func execute(text string, data any, output *page) (err error) {
+func execute(text string, known template.FuncMap, data any, output *page) (err error) {
 	// Go itself ends some functions with a panic, which text/template does not catch everywhere.
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("panic: %v", problem)
 		}
 	}()
-	parsed, err := template.New("template").Option("missingkey=error").Funcs(sprig.TxtFuncMap()).Parse(text)
+	parsed, err := template.New("template").Option("missingkey=error").Funcs(known).Parse(text)
 	if err != nil {
 		return err
 	}
@@ -116,7 +127,7 @@ func tell(asked question) answer {
 	output := new(page)
 	done := make(chan error, 1)
 	data := values(asked.Data)
-	go func() { done <- execute(asked.Template, data, output) }()
+	go func() { done <- execute(asked.Template, functions[asked.Functions], data, output) }()
 	var err error
 	select {
 	case err = <-done:

@@ -10,8 +10,10 @@ from tests.unit.api.routes.test_routes import table
 from tinkbox.api.access import needed_by
 from tinkbox.api.openapi import answer_of, description
 from tinkbox.api.requests import names_of
-from tinkbox.door.problems import STATUS
 from tinkbox.model.access import Right
+from tinkbox.model.breakpoint import ON_EXPIRY
+from tinkbox.model.workflow import State
+from tinkbox.wire.refusal_statuses import STATUS
 
 DESCRIBED = description(table())
 OPERATIONS = {
@@ -43,16 +45,21 @@ def test_a_route_is_described_as_it_is_declared(route: str) -> None:
     assert operation["summary"] == (HANDLERS[route].__doc__ or "").partition("\n")[0]
     assert parameters(operation, "query") == [*names.query]
     several = [each["name"] for each in operation["parameters"] if each["schema"]["type"] == "array"]
-    assert several == [*names.several]
+    assert several == [each.name for each in names.several]
+    needed = [each["name"] for each in operation["parameters"] if each["in"] == "query" and each.get("required")]
+    assert needed == [each.name for each in names.once if each.required]
     assert all(f"{{{each}}}" in route for each in parameters(operation, "path"))
     if names.body:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         assert not (schema.get("additionalProperties", True) and schema.get("unevaluatedProperties", True))
-        if names.wish is not None:
-            schema = DESCRIBED["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        schema = DESCRIBED["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         assert list(schema["properties"]) == [*names.body]
+        assert operation["requestBody"]["required"] is not names.optional
     elif names.body is None:
-        assert list(operation["requestBody"]["content"]) == ["*/*"]
+        assert operation["requestBody"] == {
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "required": True,
+        }
     else:
         assert "requestBody" not in operation
 
@@ -77,13 +84,79 @@ def test_a_route_answers_what_has_a_type(route: str) -> None:
 def test_every_refusal_has_its_type() -> None:
     for operation in OPERATIONS.values():
         assert {*map(str, STATUS.values()), "default"} <= set(operation["responses"])
-    for kind, status in STATUS.items():
+    for kind in STATUS:
         (media, told), *_ = DESCRIBED["components"]["responses"][kind.__name__]["content"].items()
         assert media == "application/problem+json"
-        assert told["schema"]["allOf"][1]["properties"] == {
-            "type": {"const": f"/problems/{kind.__name__.lower()}"},
-            "status": {"const": status},
+        assert told["schema"] == {"$ref": "#/components/schemas/ProblemDocument"}
+        described = DESCRIBED["components"]["responses"][kind.__name__]["description"]
+        assert described.endswith(f"`type` is `/problems/{kind.__name__.lower()}`")
+
+
+def described(route: str, name: str) -> dict[str, Any]:
+    (found,) = [each for each in OPERATIONS[route]["parameters"] if each["name"] == name]
+    return {key: value for key, value in found.items() if key in ("schema", "required")}
+
+
+def test_a_parameter_has_the_kind_that_it_is_read_as() -> None:
+    number = {"schema": {"type": "integer", "minimum": 0}}
+    for route, name in (
+        ("GET /v1/workflows", "limit"),
+        ("GET /v1/events", "after"),
+        ("DELETE /v1/workflows/{key}", "run"),
+        ("GET /v1/hardware/{key}/timeline", "lines"),
+        ("GET /v1/workflows/{key}/data", "version"),
+    ):
+        assert described(route, name) == number
+    for route, name in (
+        ("DELETE /v1/hardware/{key}", "force"),
+        ("GET /v1/workflows/{key}/logs", "follow"),
+        ("POST /v1/hardware", "strict"),
+    ):
+        assert described(route, name) == {"schema": {"type": "boolean"}}
+    assert described("GET /v1/templates", "sort") == {
+        "schema": {
+            "type": "string",
+            "enum": ["name", "created_at", "updated_at", "-name", "-created_at", "-updated_at"],
         }
+    }
+    states = described("GET /v1/workflows", "state")["schema"]
+    assert (states["type"], states["items"]) == ("array", {"type": "string", "enum": list(State)})
+    assert described("DELETE /v1/images", "reference") == {"schema": {"type": "string"}, "required": True}
+    expiry = DESCRIBED["components"]["schemas"]["BreakpointsWish"]["properties"]["on_expiry"]
+    assert expiry["oneOf"][0]["enum"] == list(ON_EXPIRY)
+
+
+def test_a_list_that_takes_a_limit_tells_its_total() -> None:
+    limited = {route for route in OPERATIONS if "limit" in parameters(OPERATIONS[route], "query")}
+    assert len(limited) > 7
+    telling = {
+        each for each in OPERATIONS if "Total-Count" in OPERATIONS[each]["responses"].get("200", {}).get("headers", {})
+    }
+    assert telling == limited
+
+
+def test_a_blob_is_described_with_its_parts() -> None:
+    blob = OPERATIONS["GET /v1/images/blobs/{key}"]
+    assert parameters(blob, "header") == ["Range"]
+    assert blob["responses"]["206"]["content"] == blob["responses"]["200"]["content"]
+    assert blob["responses"]["416"] == {"$ref": "#/components/responses/Other"}
+
+
+def lists_of_types(schema: Any) -> list[list[str]]:
+    """Every `type` that is a list."""
+    if isinstance(schema, list):
+        return [found for each in schema for found in lists_of_types(each)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema["type"]] if isinstance(schema.get("type"), list) else []
+    return [*own, *(found for each in schema.values() for found in lists_of_types(each))]
+
+
+def test_programs_that_make_clients_find_no_list_of_types_but_for_what_may_be_null() -> None:
+    found = lists_of_types(DESCRIBED)
+    assert found
+    assert [each for each in found if len(each) != 2 or "null" not in each] == []
+    assert "allOf" not in str(DESCRIBED)
 
 
 def test_what_is_no_json_is_described_by_its_media_type() -> None:

@@ -168,6 +168,17 @@ def test_what_kubectl_takes_there_is_told_with_what_to_type(source: str, told: s
     with pytest.raises(Invalid) as refused:
         read_sources([source], recursive=False)
     assert str(refused.value.problems[0]).endswith(told)
+    assert str(refused.value.problems[0]).startswith(f"cannot read {source}: ")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_file_of_several_names_is_read_once(folder: Path, *, named: bool) -> None:
+    (folder / "z.yaml").hardlink_to(folder / "b.yaml")
+    (folder / "y.yaml").symlink_to("z.yaml")
+    sources = [str(folder / "b.yaml"), str(folder / "z.yaml")] if named else [str(folder)]
+    found = read_sources(sources, recursive=False).texts
+    assert str(folder / "b.yaml") in found
+    assert not {str(folder / "y.yaml"), str(folder / "z.yaml")} & set(found)
 
 
 def test_too_much_of_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

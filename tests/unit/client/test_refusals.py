@@ -8,7 +8,8 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.door.problems import MOST_LISTED, refusals_become_problems
-from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Problem, Refusal, TooLarge, Unavailable
+from tinkbox.model.errors import Forbidden, Invalid, Problem, Refusal, Unavailable
+from tinkbox.wire.refusal_statuses import STATUS
 
 
 async def refusal_of(answer: web.Response | Refusal) -> Refusal | None:
@@ -29,7 +30,7 @@ async def refusal_of(answer: web.Response | Refusal) -> Refusal | None:
     return None
 
 
-@pytest.mark.parametrize("kind", [NotFound, Conflict, TooLarge, Denied, Forbidden, Unavailable, Invalid])
+@pytest.mark.parametrize("kind", STATUS)
 async def test_a_refusal_travels_as_itself(kind: type[Refusal]) -> None:
     refusal = await refusal_of(kind("what, why and the way out"))
     assert type(refusal) is kind

@@ -6,11 +6,12 @@ import pytest
 from tests.unit.hosting.fake_engine import Program
 from tests.unit.hosting.rig import Rig, service
 from tests.unit.hosting.virtual_time import run
-from tinkbox.hosting.containers import RegistryAway, ServiceContainer
+from tinkbox.hosting.containers import ServiceContainer
 from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.services import HealthCheck, HostFolder, Resources, Share
 from tinkbox.runtime import ContainerFailed
+from tinkbox.runtime.container_image import RegistryAway
 from tinkbox.wire.messages.hosting import WantedService
 
 

@@ -155,7 +155,7 @@ def test_signals_and_memory_that_ran_out_are_named() -> None:
     note, _ = ended(FRESH, over(143), with_policy(RestartPolicy.NO))
     assert (note.standing.signal, note.standing.message) == ("SIGTERM", "was ended by SIGTERM (last line)")
     note, _ = ended(FRESH, over(128 + 40), with_policy(RestartPolicy.NO))
-    assert note.standing.signal == "signal 40"
+    assert note.standing.signal == "SIGRTMIN+6"
     note, _ = ended(FRESH, over(137, out_of_memory=True), with_policy(RestartPolicy.NO))
     assert (note.standing.signal, note.standing.reason) == ("SIGKILL", "ServiceFailed")
     assert "memory ran out" in note.standing.message

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tinkbox.model.documents.kubernetes import identity
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Remarks
 from tinkbox.model.hardware import (
     DEFAULT_LEASE_SECONDS,
     MAX_ADDRESSES,
@@ -124,7 +124,7 @@ def test_an_interface_with_the_mac_of_no_card_counts_as_one_without(mac: str) ->
     of_today = {"kind": "Hardware", "metadata": {"name": "a"}, "spec": entry["network"]}
     for each, key in ((entry, "network"), (of_today, "spec")):
         hardware = parse_hardware(json.dumps(each))
-        (told, _) = hardware.notes
+        (told, _) = hardware.remarks.all
         assert str(told).startswith(f"{key}.interfaces[0].dhcp.mac: {mac} is the address of no network card")
         assert hardware == hardware_from_document(each)
         assert (hardware.interfaces, hardware.hostnames, mac_of(hardware)) == ((), ["node7"], "")
@@ -172,17 +172,23 @@ def test_of_one_mac_twice_in_a_machine_the_first_interface_counts() -> None:
         ("second", None),
         ("second", IPv4Address("192.168.1.6")),
     ]
-    assert [each.key for each in hardware.notes] == [f"network.interfaces[{at}].dhcp.mac" for at in (1, 2)]
-    assert f"an earlier interface has {one['dhcp']['mac']} too" in hardware.notes[0].text
+    assert [each.key for each in hardware.remarks.all] == [f"network.interfaces[{at}].dhcp.mac" for at in (1, 2)]
+    assert f"an earlier interface has {one['dhcp']['mac']} too" in hardware.remarks.all[0].text
 
 
-def test_one_address_for_two_cards_of_a_machine_is_refused() -> None:
-    entry = document(ip={"address": "192.168.1.5", "netmask": "255.255.255.0"})
-    other = json.loads(json.dumps(entry["network"]["interfaces"][0]))
-    other["dhcp"]["mac"] = "08:00:27:00:00:0b"
-    entry["network"]["interfaces"].append(other)
-    (problem,) = problems_of(entry)
-    assert "192.168.1.5 is reserved for two of its interfaces" in problem
+def test_of_one_address_for_two_cards_of_a_machine_the_first_is_given_it() -> None:
+    ip = {"address": "192.168.1.5", "netmask": "255.255.255.0", "gateway": "192.168.1.1"}
+    entry = document(ip=ip)
+    (one,) = entry["network"]["interfaces"]
+    entry["network"]["interfaces"] += [{"dhcp": {**one["dhcp"], "mac": "08:00:27:00:00:0b"}}, {"dhcp": {"ip": ip}}]
+    hardware = parse_hardware(json.dumps(entry))
+    assert hardware == hardware_from_document(entry)
+    first, second = hardware.interfaces
+    assert (str(first.address), second.address, second.netmask, second.gateway) == ("192.168.1.5", None, None, None)
+    assert (hardware.without_mac[0].address, hardware.addresses) == (None, [IPv4Address("192.168.1.5")])
+    places = [f"network.interfaces[{at}].dhcp.ip.address" for at in (1, 2)]
+    assert [each.key for each in hardware.remarks.ignored] == places
+    assert "an earlier interface has 192.168.1.5 too" in hardware.remarks.ignored[0].text
 
 
 NO_MACS = "no MAC of the machine is told, so it cannot boot by the network"
@@ -196,7 +202,7 @@ def test_a_machine_without_a_mac_is_taken_and_it_is_told_what_that_means(network
     hardware = parse_hardware(json.dumps(entry))
     assert (hardware.interfaces, hardware.document, primary(hardware)) == ((), entry, None)
     assert (mac_of(hardware), address_of(hardware), worker_of(hardware)) == ("", None, hardware.id)
-    (note,) = hardware.notes
+    (note,) = hardware.remarks.all
     assert note.key == ("spec.interfaces" if is_object else "network.interfaces")
     assert note.text.startswith(NO_MACS)
 
@@ -204,7 +210,9 @@ def test_a_machine_without_a_mac_is_taken_and_it_is_told_what_that_means(network
 def test_a_document_of_2020_without_a_network_is_a_machine_without_interfaces_and_a_spec_may_lack() -> None:
     hardware = parse_hardware(json.dumps({"id": ID, "netwrok": {}}))
     assert (hardware.interfaces, hardware.without_mac) == ((), ())
-    assert str(hardware.notes[0]).startswith("network: the document has no network, in which its interfaces stand")
+    assert str(hardware.remarks.all[0]).startswith(
+        "network: the document has no network, in which its interfaces stand"
+    )
     assert parse_hardware('{"kind": "Hardware", "metadata": {"name": "a"}}').interfaces == ()
 
 
@@ -239,7 +247,10 @@ def test_an_agent_id_names_a_machine_without_a_mac_to_templates() -> None:
 
 
 def notes_of(entry: Any) -> dict[str, str]:
-    return {each.key.rpartition(".dhcp.")[2] or each.key: each.text for each in parse_hardware(json.dumps(entry)).notes}
+    return {
+        each.key.rpartition(".dhcp.")[2] or each.key: each.text
+        for each in parse_hardware(json.dumps(entry)).remarks.all
+    }
 
 
 ONLY_METADATA = "is not among what DHCP tells, which has IPv4 addresses: only the installed system is told it"
@@ -294,7 +305,7 @@ def test_misspelt_keys_of_2020_are_told_at_every_level() -> None:
     }
     hardware = parse_hardware(json.dumps({"id": ID, "network": {"interfaces": [interface], "interface": []}}))
     place = "network.interfaces[0]"
-    assert {each.key: each.text for each in hardware.notes} == {
+    assert {each.key: each.text for each in hardware.remarks.all} == {
         "network.interface": "unknown key interface is ignored; did you mean interfaces?",
         f"{place}.net_boot": "unknown key net_boot is ignored; did you mean netboot?",
         f"{place}.dhcp.hostnam": "unknown key hostnam is ignored; did you mean hostname?",
@@ -309,15 +320,15 @@ def test_push_of_a_disabled_machine_says_what_takes_it_out_of_service() -> None:
     metadata = {"name": "node7", "annotations": {"tinkerbell.org/disabled": "no disk"}}
     interface = {"dhcp": {"mac": "08:00:27:00:00:01"}}
     entry = {"kind": "Hardware", "metadata": metadata, "spec": {"interfaces": [interface]}}
-    (note,) = given_hardware(entry).notes
+    (note,) = given_hardware(entry).remarks.notes
     assert note.key == "metadata.annotations"
     assert "`tinkbox hardware retire` takes it out" in note.text
-    assert hardware_from_document(entry).notes == ()
+    assert hardware_from_document(entry).remarks == Remarks()
 
 
 def test_a_document_has_only_so_many_notes() -> None:
     keys = {f"key{number}": 0 for number in range(10_000)}
-    assert len(parse_hardware(json.dumps(document(**keys))).notes) == 100
+    assert len(parse_hardware(json.dumps(document(**keys))).remarks.ignored) == 100
 
 
 @pytest.mark.parametrize(
@@ -325,7 +336,7 @@ def test_a_document_has_only_so_many_notes() -> None:
 )
 def test_an_architecture_is_called_as_linux_calls_it(written: str, meant: str) -> None:
     hardware = parse_hardware(json.dumps(document(arch=written)))
-    assert (hardware.interfaces[0].architecture, hardware.notes) == (meant, ())
+    assert (hardware.interfaces[0].architecture, hardware.remarks.all) == (meant, ())
 
 
 def test_an_architecture_without_an_osie_is_told_and_what_is_none_is_refused() -> None:

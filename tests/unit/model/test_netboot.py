@@ -37,14 +37,14 @@ def own(hardware: Hardware) -> Netboot:
 
 
 def noted(hardware: Hardware) -> dict[str, str]:
-    return {each.key.rpartition("[0].")[2]: each.text for each in hardware.notes}
+    return {each.key.rpartition("[0].")[2]: each.text for each in hardware.remarks.all}
 
 
 def test_document_that_says_nothing_boots_as_the_appliance_does() -> None:
     for each in (document(), document({"ipxe": {}, "osie": None}), of_2020(ipxe={"url": "", "contents": ""})):
         hardware = given_hardware(each)
         assert own(hardware) is BY_THE_APPLIANCE
-        assert hardware.notes == ()
+        assert hardware.remarks.all == ()
 
 
 def test_script_is_taken_without_its_first_line_and_told() -> None:
@@ -68,7 +68,7 @@ def test_url_of_a_script_is_taken_and_beats_contents(url: str) -> None:
 
 def test_settings_of_ipxe_in_a_url_are_told() -> None:
     hardware = given_hardware(document({"ipxe": {"url": "http://lab/${mac}.ipxe"}}))
-    told = [each.text for each in hardware.notes if each.key.endswith("ipxe.url")]
+    told = [each.text for each in hardware.remarks.all if each.key.endswith("ipxe.url")]
     assert any("iPXE's settings are not put into a url" in each for each in told)
 
 
@@ -92,7 +92,23 @@ def test_kernel_parameters_are_words() -> None:
     given = ["console=ttyS1,115200 nomodeset", "memmap=4G!12G", " ", 'dyndbg="file*"']
     hardware = given_hardware(document({"osie": {"kernelParams": given}}))
     assert own(hardware).kernel_parameters == ("console=ttyS1,115200", "nomodeset", "memmap=4G!12G", 'dyndbg="file*"')
-    assert hardware.notes == ()
+    (told,) = hardware.remarks.notes
+    assert told.key == "spec.interfaces[0].netboot.osie.kernelParams"
+    assert told.text == "'console=ttyS1,115200 nomodeset' has a blank in it: the kernel is given 2 words"
+
+
+@pytest.mark.parametrize("letter", ["\x1b", "\u202e", "\u3164", "\n"])
+def test_a_letter_that_is_not_seen_is_told_as_an_escape(letter: str) -> None:
+    escaped = letter.encode("unicode_escape").decode()
+    for netboot in ({"ipxe": {"url": f"http://lab/{letter}"}}, {"osie": {"baseURL": f"http://lab/{letter}"}}):
+        with pytest.raises(Invalid) as refusal:
+            given_hardware(document(netboot))
+        assert f"not 'http://lab/{escaped}'" in refusal.value.problems[0].text
+
+
+def test_a_url_in_a_note_is_in_quotes_that_it_cannot_end() -> None:
+    (told,) = given_hardware(document({"osie": {"baseURL": "http://lab/'`rm`"}})).remarks.notes
+    assert 'it boots \'http://lab/""rm"/vmlinuz-x86_64\' by iPXE only' in told.text
 
 
 @pytest.mark.parametrize(
@@ -106,7 +122,7 @@ def test_kernel_parameters_are_words() -> None:
 )
 def test_loader_is_known_by_tinkerbells_name(name: str, program: str) -> None:
     hardware = given_hardware(document({"ipxe": {"binary": name}}))
-    assert (own(hardware).program, hardware.notes) == (program, ())
+    assert (own(hardware).program, hardware.remarks.all) == (program, ())
 
 
 def test_loader_that_is_not_here_is_told() -> None:

@@ -244,6 +244,7 @@ def test_of_two_words_of_the_column_state_one_is_the_state_and_the_other_stands_
         (held(deadline=None), "waits for a verdict"),
         (machine(rollout="18c4ffa8-00", rollout_paused=True), "waits in rollout 18c4ffa8, which is paused"),
         (machine(stage="", stage_at=None), "not seen yet"),
+        (machine(mac="", stage="", stage_at=None), "its document tells no mac"),
         (machine(stalled="no kernel", ticket=True, stage=""), "not seen yet: no kernel"),
         (machine(work=work(leaving=True, attempt=2, attempts=3)), "goes away by intention, and is waited for, attempt 2 of 3"),
         (machine(work=work(elsewhere="node9")), "waits for node9"),

@@ -47,6 +47,7 @@ from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.documents.kubernetes import RemarksOn
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.changes import MachineChanges
@@ -83,8 +84,8 @@ class OperatorDoor:
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
-    `refused_tokens` how many were not valid; `progress` tells how far an action is that runs; `notes_on_machine` what of a
-    machine's document is not honoured.
+    `refused_tokens` how many were not valid; `progress` tells how far an action is that runs; `remarks_on_machine` what there
+    is to say of a machine's document.
     """
 
     machines: Machines
@@ -121,11 +122,11 @@ class OperatorDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
+    remarks_on_machine: RemarksOn
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
-    notes_on_machine: hardware.NotesOn = lambda machine: machine.notes
     refused_tokens: Callable[[], int] = int
     ssh_keys: Sequence[str] = ()
 
@@ -143,7 +144,7 @@ class OperatorDoor:
                 self.discovery,
                 self.firmware_traits,
                 self.lost_histories,
-                self.notes_on_machine,
+                self.remarks_on_machine,
                 self.server,
                 self.registry,
             ),
@@ -166,9 +167,9 @@ class OperatorDoor:
                 self.creation,
             ),
             *hardware_changes.routes(
-                self.machines, self.imports, self.machine_changes, self.departures, self.notes_on_machine
+                self.machines, self.imports, self.machine_changes, self.departures, self.remarks_on_machine
             ),
-            *apply.routes(self.applying, self.exporting, self.machines.known),
+            *apply.routes(self.applying, self.exporting, self.machines.known, self.osie),
             *kept_documents.routes(self.kept_documents),
             *workflow_plans.routes(self.workflow_plans, self.osie),
             *labels.routes(self.machines, self.templates, self.workflows),

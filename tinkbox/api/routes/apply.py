@@ -1,7 +1,8 @@
 """`/v1/apply` and `/v1/export`: documents of all kinds, applied and written back."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, NotRequired, Required, TypedDict
@@ -17,18 +18,21 @@ from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
 from tinkbox.api.requests import declared_only, large_object_of, made_at, takes, text_field
 from tinkbox.door.answers import OneAnswer
 from tinkbox.door.bodies import body_of
-from tinkbox.engine.applying.applying import Applied, Applying, Result, Wish
+from tinkbox.engine.applying.applying import Applying, Wish
 from tinkbox.engine.applying.comparison import Outcome
 from tinkbox.engine.applying.exporting import AnyKind, Asked, Exported, Exporting, Kind, parse_asked
 from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.applying.reading import SourceFile
+from tinkbox.engine.applying.results import Applied, Result
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.declaration import RETIRED_KEY
 from tinkbox.model.documents.kept_documents import KeptKind
-from tinkbox.model.errors import Invalid, TooLarge
+from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.labels import parse_selector
+from tinkbox.model.text import counted
 from tinkbox.wire.messages.json_fields import flag, mapping, texts
 
 # A body is the files in JSON, which doubles a quotation mark and the end of a line.
@@ -59,7 +63,7 @@ class ApplyWish(TypedDict, total=False):
 
 
 class ResultDocument(NamedIdentity):
-    """`old` and `new` are there with `diff`."""
+    """`old` and `new` are there with `diff`, as far as there is room for them in one answer."""
 
     kind: str
     key: str
@@ -92,7 +96,12 @@ class ExportDocument(TypedDict):
     notes: list[ProblemFields]
 
 
-def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> list[web.RouteDef]:
+def routes(
+    applying: Applying,
+    exporting: Exporting,
+    known: KnownMachines,
+    osie: Callable[[], Sequence[Mapping[str, Any]]],
+) -> list[web.RouteDef]:
     @takes(body=ApplyWish)
     async def apply(request: web.Request) -> Json[AppliedDocument]:
         """Have machines, templates and workflows become what `files` declare; with `dry_run` only what would change."""
@@ -114,6 +123,7 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
             apart=Right.OPERATE not in who.rights,
             reasons=not rehearsal or may_look(request),
             looks=may_look(request),
+            osie={str(each["architecture"]) for each in osie()},
         )
         async with unless_gone(request, changes=not rehearsal):
             applied = await applying.apply(files_of(document), wish, who.name)
@@ -121,7 +131,7 @@ def routes(applying: Applying, exporting: Exporting, known: KnownMachines) -> li
             for each in applied.results:
                 if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
                     log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
-        return await _told(applied, known, whole=whole, rehearsal=rehearsal)
+        return await _told(applied, known, OneAnswer(request) if whole else None, rehearsal=rehearsal)
 
     @takes(several=("what", "label"))
     async def export(request: web.Request) -> Json[ExportDocument]:
@@ -193,18 +203,35 @@ def _file(entry: Any) -> SourceFile:
     return SourceFile(name=text_field(entry, "name"), text=text)
 
 
-async def _told(applied: Applied, known: KnownMachines, *, whole: bool, rehearsal: bool) -> Json[AppliedDocument]:
-    """`whole` adds what each was and is."""
-    results = await encoded(
-        applied.results, lambda each: _result(each, applied.shared, known, whole=whole, rehearsal=rehearsal)
-    )
-    return json_object({"dry_run": rehearsal}, {"results": results, "notes": await encoded(applied.notes, asdict)})
+async def _told(
+    applied: Applied, known: KnownMachines, differences: OneAnswer | None, *, rehearsal: bool
+) -> Json[AppliedDocument]:
+    """With `differences` it tells also what each was and is, and how many of these it has no room for."""
+    notes, left_out = list(applied.notes), list[str]()
+
+    def told(each: Result) -> bytes:
+        result = _result(each, applied.shared, known, rehearsal=rehearsal)
+        if differences is not None:
+            whole = json.dumps({**result, "old": each.old, "new": each.new}).encode()
+            if differences.has_room(whole):
+                return whole
+            left_out.append(each.name)
+        return json.dumps(result).encode()
+
+    results = await in_slices(told, applied.results)
+    if differences is not None and left_out:
+        text = (
+            f"what changes of {counted(len(left_out), 'document')} is left out, for one answer may have {differences.most}: compare "
+            "fewer files at once"
+        )
+        notes.append(Problem(text=text))
+    return json_object({"dry_run": rehearsal}, {"results": results, "notes": await encoded(notes, asdict)})
 
 
 def _result(
-    result: Result, shared: Collection[str], known: KnownMachines, *, whole: bool, rehearsal: bool
+    result: Result, shared: Collection[tuple[str, str]], known: KnownMachines, *, rehearsal: bool
 ) -> ResultDocument:
-    """`key` is what means it and no other, as far as it is there; `shared` are names of several workflows.
+    """`key` is what commands of its kind take for it and for no other, as far as it is there; `shared` as in `Applied`.
 
     What is pruned has its `created_at` too, for `agreed`.
     """
@@ -213,8 +240,10 @@ def _result(
     key = result.name
     if result.kind == Kind.HARDWARE and known.has(result.id):
         key = known.key(known.find(result.id).hardware)
-    elif result.kind == Kind.WORKFLOW and (result.name in shared or known.means_any(result.name)):
+    elif (result.kind, result.name) in shared or (result.kind == Kind.WORKFLOW and known.means_any(result.name)):
         key = identity or result.name
+    if result.kind in tuple(KeptKind):
+        key = f"{result.kind}/{key}"
     told: ResultDocument = {
         "kind": result.kind,
         "name": result.name,
@@ -225,6 +254,4 @@ def _result(
     }
     if result.created_at is not None:
         told["created_at"] = time(result.created_at)
-    if whole:
-        told["old"], told["new"] = result.old, result.new
     return told

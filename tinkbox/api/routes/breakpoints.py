@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any, Final, Required, TypedDict
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 from aiohttp import web
 
@@ -13,7 +13,8 @@ from tinkbox.api.json_values import Document, NamedIdentity, OutcomeDocument, Ti
 from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.named_machines import NamedMachine, named_machine
-from tinkbox.api.requests import key_of, read_object, read_options, takes, to_change
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
+from tinkbox.api.requests import TO_CHANGE, key_of, read_object, read_options, takes, to_change
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
@@ -42,7 +43,7 @@ class BreakpointsWish(PlacesWish, total=False):
     """`timeout` is seconds or a duration such as 30m."""
 
     timeout: int | str | None
-    on_expiry: Verb | None
+    on_expiry: Literal[Verb.FAIL, Verb.CONTINUE, Verb.ABORT] | None
 
 
 class VerdictWish(TypedDict, total=False):
@@ -104,7 +105,6 @@ class BreakpointsWithHolds(BreakpointsOfMachines):
 FILTERS: Final[Filters] = {
     "state": lambda workflow: [workflow["state"], *([State.HELD] if _waits(workflow) else [])],
 }
-SORTS = ("name", "state")
 
 
 def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -> list[web.RouteDef]:
@@ -140,7 +140,7 @@ class _BreakpointDoor:
         self._workflows = workflows
         self._machines = machines
 
-    @takes("machine", "limit", "sort", several=("state", "label"))
+    @takes("machine", LIMIT, sort_by(("name", "state")), several=(Parameter("state", State), "label"))
     async def list_all(self, request: web.Request) -> Json[list[BreakpointsOfMachines]]:
         """The unfinished workflows that are held, or have a breakpoint armed."""
         query = Query(request)
@@ -149,7 +149,7 @@ class _BreakpointDoor:
             selector=query.selector(),
         )
         documents = await in_slices(self._of_machines, await self._breakpoints.all(wanted))
-        return await listed(request, documents, filters=FILTERS, sorts=SORTS, words={"state": State})
+        return await listed(request, documents, filters=FILTERS)
 
     def _of_machines(self, standing: Standing) -> BreakpointsOfMachines:
         return {**breakpoints_document(standing), "machines": self._machines_of(standing.workflow)}
@@ -159,7 +159,7 @@ class _BreakpointDoor:
             named_machine(self._machines, each) for each in dict.fromkeys(one.action.worker for one in workflow.actions)
         ]
 
-    @takes("to_change")
+    @takes(TO_CHANGE)
     async def show(self, request: web.Request) -> Json[BreakpointsWithHolds]:
         """What is armed of a workflow, and every hold; `to_change` as for its state."""
         standing = await self._breakpoints.standing(key_of(request), to_change(request))
@@ -177,7 +177,7 @@ class _BreakpointDoor:
         log_change(request, "breakpoints armed", workflow_id)
         return await self._standing(request, workflow_id)
 
-    @takes(body=PlacesWish)
+    @takes(body=PlacesWish, optional=True)
     async def clear(self, request: web.Request) -> Json[BreakpointsDocument]:
         """Clear breakpoints; with nothing named, everything is cleared."""
         document = await read_options(request)
@@ -198,7 +198,7 @@ class _BreakpointDoor:
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
         return await self._answer(request, hold)
 
-    @takes(body=ExtensionWish)
+    @takes(body=ExtensionWish, optional=True)
     async def extend(self, request: web.Request) -> Json[HoldDocument]:
         """Let a hold last longer; `seconds` is a number or a duration such as 30m."""
         document = await read_options(request)

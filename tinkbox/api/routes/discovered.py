@@ -58,7 +58,7 @@ def routes(discovery: Discovery) -> list[web.RouteDef]:
         """The unknown machines that introduced themselves."""
         return await json_list(discovery.all(), stranger)
 
-    @takes(body=AcceptanceWish)
+    @takes(body=AcceptanceWish, optional=True)
     async def accept(request: web.Request) -> Json[AcceptedDocument]:
         """Register one, and make its workflow where a `template` is named."""
         document = await read_options(request)

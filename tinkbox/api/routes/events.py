@@ -14,10 +14,13 @@ from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Document, Time, time
 from tinkbox.api.long_answers import turn
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, number, takes
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
+from tinkbox.model.errors import Invalid
+from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Event
 
 AT_ONCE: Final = 200
@@ -36,14 +39,16 @@ EventDocument = Annotated[Document, EventHead]
 
 
 def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
-    @takes("after")
+    @takes(Parameter("after", int))
     async def watch(request: web.Request) -> Annotated[web.StreamResponse, Media((EVENT_STREAM,))]:
         """Every new event, and first those behind `after`, or behind the `Last-Event-ID` of who goes on."""
         reached = request.headers.get("Last-Event-ID", "")
+        if reached and not is_number(reached):
+            raise Invalid(f"Last-Event-ID is the number of an event, not {quoted(reached)}: leave it out to begin now")
         wanted = number(request, "after")
         with followers.place(request, caller(request).name):
             newest = await workflows.newest_event()
-            after = int(reached) if is_number(reached) else wanted if "after" in request.query else newest
+            after = int(reached) if reached else wanted if "after" in request.query else newest
             if after > newest:
                 # The store was put back to an earlier day: who waited for what comes behind that place would miss events.
                 after = 0

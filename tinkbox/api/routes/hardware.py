@@ -1,8 +1,9 @@
 """`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from aiohttp import web
@@ -13,24 +14,24 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query, Reads, selected
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import MAX_DOCUMENT, key_of, read_object, takes, text_field, to_change
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
+from tinkbox.api.requests import MAX_DOCUMENT, TO_CHANGE, key_of, read_object, says_yes, takes, text_field, to_change
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
-from tinkbox.engine.documents.kubernetes import has_objects, slips_of_2020, take_hardware, with_lines
+from tinkbox.engine.documents.kubernetes import RemarksOn, has_objects, slips_of_2020, take_hardware, with_lines
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.machines.machines import Failure, Machines, MachineStatus
-from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.disks.selection import parse_path
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of, parse_hardware
 from tinkbox.model.key_kinds import ToChange
@@ -38,7 +39,7 @@ from tinkbox.model.labels import parse_labels
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.notes import Note, Retirement
 from tinkbox.model.ssh_keys import public_keys
-from tinkbox.model.text import natural
+from tinkbox.model.text import counted, natural
 from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import text, texts
 from tinkbox.wire.messages.worker import Credential
@@ -55,8 +56,6 @@ SORTS: Reads[MachineStatus, Any] = {
     "since": lambda status: status.retired.at if status.retired else status.stage_at or status.created_at,
     "last_contact": lambda status: status.last_contact,
 }
-# What of a machine's document is not honoured.
-NotesOn = Callable[[Hardware], Iterable[Problem]]
 
 
 class MachineWish(TypedDict, total=False):
@@ -167,16 +166,16 @@ def routes(
     discovery: Discovery,
     habits_of: Callable[[Hardware], FirmwareTraits],
     lost_histories: LostHistories,
-    notes_on: NotesOn,
+    remarks_on: RemarksOn,
     server: str,
     registry: str,
 ) -> list[web.RouteDef]:
-    """`habits_of` is what was learned of a machine's firmware, `notes_on` what of a document is not honoured.
+    """`habits_of` is what was learned of a machine's firmware, `remarks_on` what there is to say of a document.
 
     `server` and `registry` are how machines reach the node door.
     """
 
-    @takes("limit", "sort", several=("state", "label"))
+    @takes(LIMIT, sort_by(SORTS), several=(Parameter("state", MachineState), "label"))
     async def show_list(request: web.Request) -> Json[list[HardwareDocument]]:
         """The machines."""
         query = Query(request)
@@ -186,10 +185,11 @@ def routes(
         shown, total = await selected(query, wanted, FILTERS, SORTS)
         return await json_list(shown, hardware_document, {HEADER: str(total)})
 
-    @takes(body=None)
+    @takes(Parameter("strict", bool), body=None)
     async def push(request: web.Request) -> Json[PushedDocument]:
-        """Register or change the machines of documents, in the format of 2020 or of Kubernetes."""
-        answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT), notes_on)
+        """Register or change the machines of documents, in the format of 2020 or of Kubernetes; `strict` refuses what would be ignored."""
+        strict = says_yes(request, "strict")
+        answer = await push_documents(machines, await body_of(request, MAX_DOCUMENT), remarks_on, strict=strict)
         log_change(request, "hardware pushed", *(each["id"] for each in answer["pushed"]))
         return answered(answer)
 
@@ -204,7 +204,7 @@ def routes(
         made = hardware_document(await machines.get(hardware.id))
         return answered(made, status=201)
 
-    @takes("to_change")
+    @takes(TO_CHANGE)
     async def show(request: web.Request) -> Json[ShownHardware]:
         """A machine with its inventory and its notes; `to_change=delete` and `to_change=retire` are refused as these are without force."""
         match to_change(request):
@@ -352,9 +352,11 @@ def habits_document(learned: FirmwareTraits) -> HabitsDocument:
     }
 
 
-async def push_documents(machines: Machines, body: bytes, notes_on: NotesOn) -> PushedDocument:
+async def push_documents(
+    machines: Machines, body: bytes, remarks_on: RemarksOn, *, strict: bool = False
+) -> PushedDocument:
     """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
-    pushed, notes = await read_hardware(body, notes_on)
+    pushed, notes = await read_hardware(body, remarks_on, strict=strict)
     await machines.push(*pushed)
     return {
         "id": pushed[0].id,
@@ -363,27 +365,31 @@ async def push_documents(machines: Machines, body: bytes, notes_on: NotesOn) -> 
     }
 
 
-async def read_hardware(body: bytes, notes_on: NotesOn) -> tuple[Sequence[Hardware], Sequence[Problem]]:
-    """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say; raises Invalid."""
+async def read_hardware(
+    body: bytes, remarks_on: RemarksOn, *, strict: bool = False
+) -> tuple[Sequence[Hardware], Sequence[Problem]]:
+    """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say.
+
+    Raises Invalid, `strict` also for what would be ignored.
+    """
     written = body.decode(errors="replace")
-
-    def told_of(hardware: Hardware) -> list[Problem]:
-        return [*notes_on(hardware), *check_texts(hardware)]
-
     if has_objects(written):
-        return await asyncio.to_thread(take_hardware, written, told_of)
-    return await asyncio.to_thread(_read_2020, body, written, told_of)
+        return await asyncio.to_thread(partial(take_hardware, strict=strict), written, remarks_on)
+    return await asyncio.to_thread(_read_2020, body, written, remarks_on, strict=strict)
 
 
 def _read_2020(
-    body: bytes, written: str, told_of: Callable[[Hardware], Sequence[Problem]]
+    body: bytes, written: str, remarks_on: RemarksOn, *, strict: bool
 ) -> tuple[Sequence[Hardware], Sequence[Problem]]:
     hardware = parse_hardware(body)
     try:
-        notes = [*slips_of_2020(hardware.document), *told_of(hardware)]
+        told = Remarks(ignored=tuple(slips_of_2020(hardware.document))) + remarks_on(hardware)
     except Invalid as error:
         raise Invalid(str(error), with_lines(written, error.problems)) from None
-    return [hardware], with_lines(written, notes) if notes else []
+    if strict and told.ignored:
+        found = with_lines(written, told.ignored)
+        raise Invalid(f"invalid Hardware: {counted(len(found), 'problem')}", found)
+    return [hardware], with_lines(written, told.all) if told.all else []
 
 
 def retired_document(retired: Retirement | None) -> RetiredDocument | None:

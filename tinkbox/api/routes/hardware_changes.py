@@ -14,6 +14,7 @@ from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import NamedIdentity, ProblemFields
 from tinkbox.api.long_answers import encoded, json_object, turn
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import (
     LabelsWish,
     declared_only,
@@ -32,13 +33,13 @@ from tinkbox.api.routes.hardware import (
     ChangedHardware,
     HardwareKey,
     NoteDocument,
-    NotesOn,
     changed_document,
     notes_document,
     read_hardware,
 )
 from tinkbox.door.bodies import body_of
 from tinkbox.door.client_presence import WhileThere
+from tinkbox.engine.documents.kubernetes import RemarksOn
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -162,12 +163,14 @@ class ImportDocument(TypedDict):
 
 
 def routes(
-    machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures, notes_on: NotesOn
+    machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures, remarks_on: RemarksOn
 ) -> list[web.RouteDef]:
-    return [*_changing(machines, imports, changes, notes_on), *_leaving(departures), *_noting(machines, changes)]
+    return [*_changing(machines, imports, changes, remarks_on), *_leaving(departures), *_noting(machines, changes)]
 
 
-def _changing(machines: Machines, imports: Imports, changes: MachineChanges, notes_on: NotesOn) -> list[web.RouteDef]:
+def _changing(
+    machines: Machines, imports: Imports, changes: MachineChanges, remarks_on: RemarksOn
+) -> list[web.RouteDef]:
     @takes(body=ImportWish)
     async def import_list(request: web.Request) -> Json[ImportDocument]:
         """Register the machines of a list; with `dry_run` only what would become of each."""
@@ -208,7 +211,7 @@ def _changing(machines: Machines, imports: Imports, changes: MachineChanges, not
         """Replace a machine's document, unless it changed since `base`."""
         document = await read_object(request)
         base = _base(document.get("base"))
-        read, notes = await read_hardware(text_field(document, "text").encode(), notes_on)
+        read, notes = await read_hardware(text_field(document, "text").encode(), remarks_on)
         if len(read) != 1:
             raise Invalid(f"expected the document of one machine, not of {len(read)}")
         before = machines.known.find(key_of(request)).hardware
@@ -247,7 +250,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
         log_change(request, "hardware returned to service", status.hardware.id)
         return answered(changed_document(request, status))
 
-    @takes("force", "created_at")
+    @takes(Parameter("force", bool), Parameter("created_at", datetime))
     async def delete(request: web.Request) -> Json[DeletedHardware]:
         """Forget a machine; with `force` its workflows are canceled, with `created_at` only the one that was registered then."""
         registered = request.query.get("created_at")

@@ -1,6 +1,6 @@
 """`/v1/images`: the images that actions run from; `/v1/system-images`: the disks of operating systems among them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final, Protocol, TypedDict
@@ -8,14 +8,17 @@ from typing import Annotated, Final, Protocol, TypedDict
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing, needing_either, require_for
-from tinkbox.api.answers import Json, Media, answered
+from tinkbox.api.answers import OCTETS, Json, Media, answered
 from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, takes
 from tinkbox.door.bodies import chunks_of
+from tinkbox.door.client_presence import WhileThere
 from tinkbox.door.file_answers import FileAnswer
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.images.room import Amount, Collected, ImageRoom
 from tinkbox.wire.messages.json_fields import flag, texts
@@ -27,23 +30,43 @@ class Images(Protocol):
     A Protocol because a floor is to be kept: `registry`, which has it, is this floor's neighbour.
     """
 
-    async def load(self, stream: AsyncIterator[bytes], *, who: str, name: str = "") -> Sequence[str]: ...
+    async def load(
+        self, stream: AsyncIterator[bytes], *, who: str, name: str = "", tell: Callable[[Problem], None]
+    ) -> Sequence[str]: ...
     async def described(self, reference: str) -> ImageDescriptor: ...
+    async def referring(self, reference: str) -> Sequence[ImageDescriptor]: ...
     async def blob(self, digest: str) -> Path: ...
     async def absent(self, digests: Sequence[str]) -> Sequence[str]: ...
     async def images(self) -> Sequence[ImageLine]: ...
     async def system_images(self) -> Sequence[SystemImageLine]: ...
     async def system_image(self, reference: str) -> SystemImageLine: ...
-    async def delete(self, reference: str, *, who: str) -> Sequence[Problem]: ...
-    async def collect(self, *, who: str, dry_run: bool = False) -> Collected: ...
+    async def delete(self, reference: str, *, who: str) -> Deleted: ...
+    async def collect(
+        self, *, who: str, dry_run: bool = False, now: bool = False, untagged: bool = False
+    ) -> Collected: ...
     def room(self) -> ImageRoom: ...
 
 
 FILTERS: Final[Filters] = {"kind": lambda image: [image["kind"]]}
 
 
+class AbsenceWish(TypedDict):
+    digests: list[str]
+
+
+class CollectionWish(TypedDict, total=False):
+    dry_run: bool
+    now: bool
+    untagged: bool
+
+
 class LoadedDocument(TypedDict):
     loaded: list[str]
+    notes: list[ProblemFields]
+
+
+class ReferrersDocument(TypedDict):
+    referrers: list[ImageDescriptor]
 
 
 class AbsentDocument(TypedDict):
@@ -51,6 +74,7 @@ class AbsentDocument(TypedDict):
 
 
 class DeletedDocument(TypedDict, total=False):
+    name: str
     notes: list[ProblemFields]
 
 
@@ -68,12 +92,26 @@ class AmountDocument(TypedDict):
     size: int
 
 
+class UntaggedDocument(TypedDict):
+    images: int
+    size: int
+
+
 class CollectedDocument(TypedDict):
     dry_run: bool
+    images: int
     freed: AmountDocument
     promised: AmountDocument
     unknown: AmountDocument
+    untagged: UntaggedDocument
     notes: list[ProblemFields]
+
+
+def _told(deleted: Deleted) -> DeletedDocument:
+    told: DeletedDocument = {"name": deleted.name}
+    if deleted.notes:
+        told["notes"] = [asdict(each) for each in deleted.notes]
+    return told
 
 
 def _reference(request: web.Request) -> str:
@@ -88,10 +126,10 @@ def _amount(told: Amount) -> AmountDocument:
 
 
 def routes(images: Images) -> list[web.RouteDef]:
-    @takes("limit", "sort", several=("kind",))
+    @takes(LIMIT, sort_by(("name", "size", "pushed_at")), several=("kind",))
     async def show_list(request: web.Request) -> Json[list[ImageLine]]:
         """The images in the registry."""
-        return await listed(request, await images.images(), filters=FILTERS, sorts=("name", "size", "pushed_at"))
+        return await listed(request, await images.images(), filters=FILTERS)
 
     async def show_system_image(request: web.Request) -> Json[SystemImageLine]:
         """A system image."""
@@ -103,30 +141,35 @@ def routes(images: Images) -> list[web.RouteDef]:
 
     @takes("name", body=None)
     async def load(request: web.Request) -> Json[LoadedDocument]:
-        """Load the images of an archive, as `docker save` writes it; its only one as `name`."""
-        name = request.query.get("name", "")
-        names = await images.load(chunks_of(request), who=caller(request).name, name=name)
-        return answered({"loaded": list(names)})
+        """Load the images of an archive, as `docker save` writes it; its only one as `name`.  `notes` tell of tags that moved."""
+        name, notes = request.query.get("name", ""), list[Problem]()
+        async with WhileThere(request):
+            names = await images.load(chunks_of(request), who=caller(request).name, name=name, tell=notes.append)
+        return answered({"loaded": list(names), "notes": [asdict(each) for each in notes]})
 
-    @takes("reference")
+    @takes(Parameter("reference", required=True))
     async def show_descriptor(request: web.Request) -> Json[ImageDescriptor]:
         """The manifest that a `reference` means; what it leads to are blobs."""
         return answered(await images.described(_reference(request)))
 
-    async def blob(request: web.Request) -> Annotated[web.StreamResponse, Media(("application/octet-stream",))]:
-        """A blob, which may be a manifest; with `Range` a part of it."""
-        return FileAnswer(await images.blob(key_of(request)), headers={"Content-Type": "application/octet-stream"})
+    @takes(Parameter("reference", required=True))
+    async def show_referrers(request: web.Request) -> Json[ReferrersDocument]:
+        """What refers to the image of a `reference`: signatures, bills of materials, and what refers to these."""
+        return answered({"referrers": list(await images.referring(_reference(request)))})
 
-    @takes(body=("digests",))
+    async def blob(request: web.Request) -> Annotated[web.StreamResponse, Media((OCTETS,), in_parts=True)]:
+        """A blob, which may be a manifest; with `Range` a part of it."""
+        return FileAnswer(await images.blob(key_of(request)), headers={"Content-Type": OCTETS})
+
+    @takes(body=AbsenceWish)
     async def show_absent(request: web.Request) -> Json[AbsentDocument]:
         """Which blobs are not here, of all that an image needs: an archive may lack the others, which stay for an hour."""
         return answered({"absent": list(await images.absent(texts(await read_object(request), "digests")))})
 
-    @takes("reference")
+    @takes(Parameter("reference", required=True))
     async def delete(request: web.Request) -> Json[DeletedDocument]:
-        """Delete the image of a `reference`; `notes` tell what stays of it."""
-        notes = await images.delete(_reference(request), who=caller(request).name)
-        return answered({"notes": [asdict(each) for each in notes]} if notes else {})
+        """Delete the image of a `reference`; the `name` is that of lists, `notes` tell what stays of it."""
+        return answered(_told(await images.delete(_reference(request), who=caller(request).name)))
 
     async def show_room(_: web.Request) -> Json[RoomDocument]:
         """What all images take of the disk, and what may still come."""
@@ -142,18 +185,26 @@ def routes(images: Images) -> list[web.RouteDef]:
             }
         )
 
-    @takes(body=("dry_run",))
+    @takes(body=CollectionWish, optional=True)
     async def collect(request: web.Request) -> Json[CollectedDocument]:
-        """Free the blobs that no image needs; with `dry_run` only tell what that would free."""
-        dry_run = flag(await read_options(request), "dry_run")
+        """Free the blobs that no image needs, with `now` though a push may need them, with `untagged` also the images without a tag."""
+        options = await read_options(request)
+        dry_run = flag(options, "dry_run")
         require_for(request, changes=not dry_run)
-        collected = await images.collect(who=caller(request).name, dry_run=dry_run)
+        collected = await images.collect(
+            who=caller(request).name,
+            dry_run=dry_run,
+            now=flag(options, "now"),
+            untagged=flag(options, "untagged"),
+        )
         return answered(
             {
                 "dry_run": dry_run,
+                "images": collected.images,
                 "freed": _amount(collected.freed),
-                "promised": _amount(collected.promised),
+                "promised": _amount(collected.promised.blobs),
                 "unknown": _amount(collected.unknown),
+                "untagged": {"images": collected.untagged.number, "size": collected.untagged.octets},
                 "notes": [asdict(each) for each in collected.notes],
             }
         )
@@ -164,6 +215,7 @@ def routes(images: Images) -> list[web.RouteDef]:
             web.get("/v1/images", show_list),
             web.get("/v1/images/room", show_room),
             web.get("/v1/images/descriptor", show_descriptor),
+            web.get("/v1/images/referrers", show_referrers),
             web.get("/v1/images/blobs/{key}", blob),
             web.get("/v1/system-images", show_systems),
             web.get("/v1/system-images/{key}", show_system_image),

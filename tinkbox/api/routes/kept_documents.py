@@ -10,6 +10,7 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import NamedIdentity, Time, time
 from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import in_turn
+from tinkbox.api.parameters import LIMIT, sort_by
 from tinkbox.api.requests import key_of, takes
 from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.model.access import Right
@@ -28,13 +29,13 @@ class KeptDocumentLine(ForgottenDocument):
 
 
 def routes(kept: KeptDocuments) -> list[web.RouteDef]:
-    @takes("limit", "sort", several=("label",))
+    @takes(LIMIT, sort_by(("kind", "name", "namespace", "created_at")), several=("label",))
     async def show_list(request: web.Request) -> Json[list[KeptDocumentLine]]:
         """The documents that are kept as they were given, without their content, which `/v1/export` has."""
         documents = await kept.all()
         named = Counter((each.kind, each.name) for each in documents)
         lines = (_listed(each, is_alone=named[each.kind, each.name] == 1) for each in documents)
-        return await listed(request, lines, filters={}, sorts=("kind", "name", "namespace", "created_at"), labels=True)
+        return await listed(request, lines, filters={}, labels=True)
 
     @takes("namespace")
     async def delete(request: web.Request) -> Json[ForgottenDocument]:

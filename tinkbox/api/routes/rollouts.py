@@ -12,7 +12,9 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, Time, time
 from tinkbox.api.listing import Query, listed
 from tinkbox.api.long_answers import in_turn, json_list
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import (
+    TO_CHANGE,
     DevicesWish,
     devices_of,
     key_of,
@@ -227,16 +229,14 @@ class _RolloutDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     progress: ProgressOf
 
-    @takes("template", "limit", "sort", several=("state", "label"))
+    @takes("template", LIMIT, sort_by(SORTS), several=(Parameter("state", RolloutState), "label"))
     async def show_list(self, request: web.Request) -> Json[list[RolloutDocument]]:
         """The rollouts, oldest first."""
         filters: dict[str, Callable[[Any], Sequence[str]]] = {"state": lambda each: [each["state"]]}
         documents = [rollout_document(each) for each in await self.rollouts.all(Query(request).text("template"))]
-        return await listed(
-            request, documents, filters=filters, sorts=SORTS, words={"state": RolloutState}, labels=True
-        )
+        return await listed(request, documents, filters=filters, labels=True)
 
-    @takes("to_change")
+    @takes(TO_CHANGE)
     async def show(self, request: web.Request) -> Json[RolloutStanding]:
         """A rollout, with the first of its machines that failed, are under way and wait; with `to_change` that one which the key means for what changes it, `unfinished`: what pauses, resumes or cancels it; `delete` is refused as that is."""
         standing = await self.rollouts.get(key_of(request), to_change(request))
@@ -274,7 +274,7 @@ class _RolloutDoor:
         """Have no further machine begin."""
         return await self._changed(request, self.rollouts.pause, "rollout paused")
 
-    @takes(body=SkippingWish)
+    @takes(body=SkippingWish, optional=True)
     async def resume(self, request: web.Request) -> Json[ChangedRollout]:
         """Have the machines that wait begin."""
         return await self._taken_up(request, self.rollouts.resume, "rollout resumed")
@@ -283,7 +283,7 @@ class _RolloutDoor:
         """Have no further machine begin, and cancel the workflows under way."""
         return await self._changed(request, self.rollouts.cancel, "rollout canceled")
 
-    @takes(body=SkippingWish)
+    @takes(body=SkippingWish, optional=True)
     async def retry(self, request: web.Request) -> Json[ChangedRollout]:
         """Have every machine wait again that did not succeed."""
         return await self._taken_up(request, self.rollouts.retry, "rollout retried")

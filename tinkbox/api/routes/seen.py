@@ -3,7 +3,7 @@
 KEY is a MAC, or a key of registered hardware.
 """
 
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from aiohttp import web
 
@@ -11,13 +11,16 @@ from tinkbox.api.access import needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
 from tinkbox.api.long_answers import in_turn, json_list
-from tinkbox.api.requests import is_number, key_of, takes
+from tinkbox.api.parameters import Parameter
+from tinkbox.api.requests import key_of, number, takes
 from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.store.syslog import KEPT_LINES
+
+LINES: Final = Parameter("lines", int, about=f"so many lines of syslog, at most {KEPT_LINES}")
 
 
 class SightingDocument(TypedDict):
@@ -45,7 +48,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
         """Every MAC that was seen, the last one first."""
         return await json_list(await seen.all(), machine)
 
-    @takes("lines")
+    @takes(LINES)
     async def show(request: web.Request) -> Json[SeenWithTimeline]:
         """What was seen of one, with its timeline."""
         key = key_of(request)
@@ -53,7 +56,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
         told = await seen.story(key, _lines(request))
         return answered({**found, "timeline": [sighting(each) for each in told]})
 
-    @takes("lines")
+    @takes(LINES)
     async def timeline(request: web.Request) -> Json[list[SightingDocument]]:
         """A machine's timeline, with so many `lines` of syslog."""
         told = await seen.story(key_of(request), _lines(request))
@@ -88,7 +91,8 @@ def sighting(seen: Sighting) -> SightingDocument:
 
 
 def _lines(request: web.Request) -> int:
-    given = request.query.get("lines", str(SHOWN_LINES))
-    if not is_number(given) or int(given) > KEPT_LINES:
-        raise Invalid(f"lines is a whole number up to {KEPT_LINES}, not {given[:40]!r}")
-    return int(given)
+    if LINES.name not in request.query:
+        return SHOWN_LINES
+    if (lines := number(request, LINES.name)) > KEPT_LINES:
+        raise Invalid(f"lines is a whole number up to {KEPT_LINES}, not {lines}")
+    return lines

@@ -15,7 +15,8 @@ from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Time, time
 from tinkbox.api.listing import Filters, Query, listed
 from tinkbox.api.long_answers import in_turn
-from tinkbox.api.output_stream import Changed, Look, Output, Run, Source, answer
+from tinkbox.api.output_stream import FOLLOW, Changed, Look, Output, Run, Source, answer
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import takes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.services.services import Listed, Printed, Services
@@ -100,14 +101,12 @@ class _ServiceDoor:
     changed: Changed
     followers: Followers
 
-    @takes("workflow", "machine", "limit", "sort", several=("state",))
+    @takes("workflow", "machine", LIMIT, sort_by(("name", "state", "begun_at")), several=(Parameter("state", Phase),))
     async def show_list(self, request: web.Request) -> Json[list[ListedService]]:
         """Every service, or those of one `workflow`."""
         documents = await in_slices(self._document, await self.services.all(Query(request).text("workflow")))
         filters: Filters = {"state": lambda service: [service["state"]], "machine": self._keys}
-        return await listed(
-            request, documents, filters=filters, sorts=("name", "state", "begun_at"), words={"state": Phase}
-        )
+        return await listed(request, documents, filters=filters)
 
     def _document(self, each: Listed) -> ListedService:
         return {
@@ -124,7 +123,7 @@ class _ServiceDoor:
         record = self.machines.known.get(service["machine"])
         return [service["host"], service["machine"], *(names_of(record.hardware) if record else ())]
 
-    @takes("service", "follow")
+    @takes(Parameter("service", required=True), FOLLOW)
     async def logs(self, request: web.Request) -> Output:
         """What a `service`, [WORKFLOW/]SERVICE, printed; `follow` and events are as for workflows."""
         key = request.query.get("service", "")

@@ -13,6 +13,7 @@ from tinkbox.api.answers import WEB_SOCKET, Json, Media, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Identity, Time
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, key_of, read_object, takes
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
@@ -103,7 +104,9 @@ class _ShellDoor:
         """The sessions of a workflow."""
         return answered([_document(each) for each in await self._shells.listed(key_of(request))])
 
-    @takes("ticket", "mode", "after")
+    @takes(
+        "ticket", Parameter("mode", Mode), Parameter("after", int, about="bytes of the output that are known already")
+    )
     async def attach(self, request: web.Request) -> Annotated[web.StreamResponse, WEB_SOCKET]:
         """A session's WebSocket, with its `ticket`."""
         expect_websocket(request)

@@ -5,30 +5,43 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, NotRequired, Required, TypedDict
+from shlex import quote
+from typing import Any, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
-from tinkbox.api.json_values import Identity, NamedIdentity, ProblemFields, Time, machine_names, time
+from tinkbox.api.json_values import (
+    CreationResult,
+    Identity,
+    NamedIdentity,
+    ProblemFields,
+    Time,
+    creation_result,
+    machine_names,
+    time,
+)
 from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import encoded, in_turn, json_object, turn
+from tinkbox.api.parameters import LIMIT, sort_by
 from tinkbox.api.requests import DevicesWish, devices_of, key_of, read_object, takes, text_field
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import StoredTemplate, Templates, own_name
+from tinkbox.engine.templates.templates import NewTemplate, StoredTemplate, Templates, own_name
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.turns import in_slices
+from tinkbox.engine.workflows.missing_images import told_elsewhere
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.model.access import Right
 from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called, mac_of
+from tinkbox.model.images.standing import WantedImage
 from tinkbox.model.labels import NO_LABELS, Labels, parse_labels
 from tinkbox.model.text import counted, natural
 from tinkbox.store.hardware import MachineRecord
@@ -60,6 +73,9 @@ class TemplateChange(TypedDict, total=False):
 
 
 class ListedTemplateDocument(NamedIdentity):
+    """`namespace` is that of its document, empty: it was made by hand, or by an earlier release."""
+
+    namespace: str
     labels: dict[str, str]
     created_at: Time | None
     updated_at: Time | None
@@ -77,8 +93,10 @@ class BuiltInDocument(TypedDict):
 
 
 class StoredDocument(Identity):
+    """`results` are of every template that was given, in their order, `created` those that are new."""
+
+    results: list[CreationResult]
     created: list[NamedIdentity]
-    existing: list[NamedIdentity]
     notes: list[ProblemFields]
 
 
@@ -102,11 +120,11 @@ class VerdictsDocument(TypedDict):
 
 
 def routes(templates: Templates, machines: Machines, shortages: Shortages) -> list[web.RouteDef]:
-    @takes("limit", "sort", several=("label",))
+    @takes(LIMIT, sort_by(("name", "created_at", "updated_at")), several=("label",))
     async def show_list(request: web.Request) -> Json[list[ListedTemplateDocument]]:
         """The templates, without their texts."""
         documents = map(listed_document, await templates.all())
-        return await listed(request, documents, filters={}, sorts=("name", "created_at", "updated_at"), labels=True)
+        return await listed(request, documents, filters={}, labels=True)
 
     async def show_catalogue(_: web.Request) -> Json[list[BuiltInDocument]]:
         """The templates of the program."""
@@ -127,7 +145,7 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
     async def check(request: web.Request) -> Json[VerdictsDocument]:
         """Render a template for every machine, or for `hardware`; nothing is stored.
 
-        An image that the appliance should have, and has not, is a note, or with `require_images` a problem.  So is what is ignored,
+        An image that is missing or damaged is a note, or with `require_images` a problem.  So is what is ignored,
         with `strict`.
         """
         document = await read_object(request)
@@ -142,9 +160,14 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
                 templates, known, asked, devices, caller(request).name, strict=flag(document, "strict")
             )
         async with turn(request):
-            names = dict.fromkeys(image for _, verdict in verdicts for image in verdict.images)
-            lacking = zip(names, await in_slices(shortages.image, names), strict=True)
-            missing = {name: Problem(text=each) for name, each in lacking if each}
+            images = dict.fromkeys(image for _, verdict in verdicts for image in verdict.images)
+            findings = await in_slices(shortages.image, images)
+            missing = {
+                image: Problem(text=found.problem)
+                for image, found in zip(images, findings, strict=True)
+                if found.problem
+            }
+            notes = [*notes, *(Problem(text=each) for each in told_elsewhere(findings))]
             if flag(document, "require_images"):
                 verdicts = await in_slices(lambda each: (each[0], _lacking(each[1], missing)), verdicts)
             else:
@@ -200,6 +223,7 @@ def listed_document(stored: ListedTemplate) -> ListedTemplateDocument:
     return {
         "id": stored.id,
         "name": stored.name,
+        "namespace": stored.namespace,
         "labels": dict(stored.labels),
         "created_at": time(stored.created_at),
         "updated_at": time(stored.updated_at),
@@ -212,6 +236,7 @@ def template_document(found: Template | BuiltIn) -> TemplateDocument:
         head: ListedTemplateDocument = {
             "id": found.id,
             "name": found.name,
+            "namespace": "",
             "labels": {},
             "created_at": None,
             "updated_at": None,
@@ -233,31 +258,33 @@ async def create_documents(
     `strict` refuses what would be ignored.
     """
     notes: Sequence[Problem] = ()
-    labels: Mapping[str, Labels] = {}
     if has_objects(text):
         read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
         if name and len(read) > 1:
             raise Invalid(f"{len(read)} templates cannot have one name: leave -n out")
-        texts = {name or each.name: each.text for each in read}
-        labels = {name or each.name: each.labels for each in read}
+        new = [replace(each, name=name or each.name, labels={**each.labels, **given}) for each in read]
     else:
-        texts = {name or own_name(text): text}
-    labels = {each: {**labels.get(each, {}), **given} for each in texts}
-    stored = await templates.create_all(texts, who, labels, strict=strict)
-    told = [*notes, *(_is_there(each, labels[each.name]) for each in stored if not each.is_new)]
+        new = [NewTemplate(name=name or own_name(text), data=text, labels=given)]
+    stored = await templates.create_all(new, who, strict=strict)
+    there = [(each, one.labels) for each, one in zip(stored, new, strict=True) if not each.is_new]
+    told = [*notes, *(_is_there(each, wanted) for each, wanted in there)]
     told += [_of_template(each.name if len(stored) > 1 else "", one) for each in stored for one in each.ignored]
-    created, existing = ([_named(each) for each in stored if each.is_new is new] for new in (True, False))
-    return {"id": stored[0].id, "created": created, "existing": existing, "notes": [asdict(each) for each in told]}
-
-
-def _named(stored: StoredTemplate) -> NamedIdentity:
-    return {"id": stored.id, "name": stored.name}
+    return {
+        "id": stored[0].id,
+        "results": [creation_result(each.id, each.name, is_new=each.is_new) for each in stored],
+        "created": [{"id": each.id, "name": each.name} for each in stored if each.is_new],
+        "notes": [asdict(each) for each in told],
+    }
 
 
 def _is_there(stored: StoredTemplate, wanted: Labels) -> Problem:
     """That a template was stored before, with the same text."""
     keeps = any(stored.labels.get(name) != value for name, value in wanted.items())
-    labels = f", and its labels stay as they are: `tinkbox template label {stored.name}` changes them" if keeps else ""
+    labels = (
+        f", and its labels stay as they are: `tinkbox template label {quote(stored.name)}` changes them"
+        if keeps
+        else ""
+    )
     return Problem(text=f"template {stored.name} is there already with the same text: nothing was made{labels}")
 
 
@@ -276,7 +303,7 @@ async def template_text(
     if len(read) > 1:
         names = ", ".join(each.name for each in read)
         raise Invalid(f"there are {len(read)} templates in it, and one is asked for: {names}")
-    return read[0].text, notes
+    return read[0].data, notes
 
 
 async def _in_order(machines: Machines) -> list[Hardware]:
@@ -311,7 +338,7 @@ async def _validated(
         texts = {"": text}
         if has_objects(text):
             read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
-            texts = {each.name: each.text for each in read}
+            texts = {each.name: each.data for each in read}
 
     told: dict[Problem, None] = dict.fromkeys(notes)
 
@@ -319,36 +346,28 @@ async def _validated(
         try:
             verdicts = await templates.validate(text, known, devices, who)
             if strict:
-                refuse_ignored(verdicts.ignored)
+                refuse_ignored(verdicts.remarks.ignored)
         except Invalid as error:
             raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
-        if strict:
-            return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts]
         several = name if len(texts) > 1 else ""
-        for each in chain(verdicts.ignored, *(each.ignored for each in verdicts)):
-            told.setdefault(_of_template(several, each))
-        return verdicts
+        ignored = () if strict else (verdicts.remarks.ignored, *(each.ignored for each in verdicts))
+        for note in chain(*ignored, verdicts.remarks.notes):
+            told.setdefault(_of_template(several, note))
+        return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts] if strict else verdicts
 
     found = [(name, each) for name, text in texts.items() for each in await judged(name, text)]
     return found, list(told)
 
 
-def _lacking(verdict: Verdict, missing: Mapping[str, Problem]) -> Verdict:
-    """The verdict with those of the `missing` images, by their names, that it needs."""
+def _lacking(verdict: Verdict, missing: Mapping[WantedImage, Problem]) -> Verdict:
+    """The verdict with those of the `missing` images that it needs."""
     return replace(
         verdict, problems=(*verdict.problems, *(missing[each] for each in verdict.images if each in missing))
     )
 
 
-class _ReadTemplate(NamedTuple):
-    """A `kind: Template`."""
-
-    name: str
-    text: str
-    labels: Labels
-
-
-def _read_templates(text: str, *, strict: bool) -> tuple[list[_ReadTemplate], tuple[Problem, ...]]:
+def _read_templates(text: str, *, strict: bool) -> tuple[list[NewTemplate], tuple[Problem, ...]]:
+    """Every `kind: Template` of a text; raises Invalid with every problem."""
     taken = take(text, "Template", strict=strict)
     names = [each.name for each in taken.objects]
     problems = [
@@ -364,7 +383,11 @@ def _read_templates(text: str, *, strict: bool) -> tuple[list[_ReadTemplate], tu
             problems += [each.problem(problem.key, problem.text) for problem in refusal.problems]
     if problems:
         raise Invalid(f"invalid Template: {counted(len(problems), 'problem')}", problems)
-    return [_ReadTemplate(each.name, each.spec["data"], labels[each.name]) for each in taken.objects], taken.notes
+    read = [
+        NewTemplate(name=each.name, data=each.spec["data"], namespace=each.namespace, labels=labels[each.name])
+        for each in taken.objects
+    ]
+    return read, taken.notes
 
 
 def _verdict(template: str, verdict: Verdict) -> VerdictOnTemplate:

@@ -11,6 +11,7 @@ from aiohttp import web
 from tinkbox.api.access import needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time, time
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import key_of, number, takes
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
@@ -63,7 +64,7 @@ def routes(workflows: Workflows) -> list[web.RouteDef]:
     # What is answered takes several times its size while it is made: one is made at a time, beside the event loop.
     alone = asyncio.Lock()
 
-    @takes("version")
+    @takes(Parameter("version", int))
     async def show(request: web.Request) -> Json[DataDocument]:
         """The ephemeral data with the content of its files, the newest or that of a `version`."""
         async with alone:

@@ -1,5 +1,6 @@
 """`/v1/workflows`: what is done with machines.  KEY is an id, a unique beginning of one, or the name of the newest so called."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -9,25 +10,29 @@ from typing import Annotated, Any, Final, TypedDict
 from aiohttp import web
 
 from tinkbox.api.access import caller, may_look, needing
-from tinkbox.api.answers import Json, answered
+from tinkbox.api.answers import JSON, Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.event_stream import streamed
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import (
+    CreationResult,
     Document,
     Identity,
     NamedIdentity,
     OutcomeDocument,
     ProblemFields,
     Time,
+    creation_result,
     outcome,
     time,
 )
-from tinkbox.api.listing import Query
+from tinkbox.api.listing import SINCE, Query
 from tinkbox.api.long_answers import encoded, turn
 from tinkbox.api.named_machines import NamedMachine, named_machine
-from tinkbox.api.output_stream import Output, answer, output_of_actions
+from tinkbox.api.output_stream import FOLLOW, Output, answer, output_of_actions
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import (
+    TO_CHANGE,
     DevicesWish,
     devices_of,
     key_of,
@@ -265,10 +270,10 @@ class ChangedWorkflow(Identity):
 
 
 class CreatedDocument(Identity, total=False):
-    """`created` and `existing` are there where `documents` were given."""
+    """`results` and `created` are there where `documents` were given: of each one in their order, and of the new ones."""
 
+    results: list[CreationResult]
     created: list[NamedIdentity]
-    existing: list[NamedIdentity]
     notes: list[ProblemFields]
 
 
@@ -331,13 +336,20 @@ class _WorkflowDoor:
     rollouts: Rollouts
     creation: Creation
 
-    @takes("machine", "template", "since", "limit", "sort", several=("state", "label"))
+    @takes(
+        "machine",
+        "template",
+        SINCE,
+        LIMIT,
+        sort_by(WORKFLOW_FIELDS),
+        several=(Parameter("state", State), "label"),
+    )
     async def show_list(
         self, request: web.Request
     ) -> Annotated[web.StreamResponse, Json[list[ListedWorkflowDocument]]]:
         """The workflows, oldest first."""
         query = Query(request)
-        order = query.order(WORKFLOW_FIELDS, Order("created_at"))
+        order = query.order(Order("created_at"))
         listing = WorkflowListing(
             states=query.words("state", State),
             machine=self.machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
@@ -354,75 +366,65 @@ class _WorkflowDoor:
             await pieces.make()  # a list that is soon made waits for one turn
         with unread(request, found.octets):
             told = _listed(request, pieces)
-            return await streamed(request, told, "application/json", {HEADER: str(found.total)})
+            return await streamed(request, told, JSON, {HEADER: str(found.total)})
 
     @takes(body=WorkflowWish)
     async def create(self, request: web.Request) -> Json[CreatedDocument]:
         """Make one for a `machine` that has no other work, behind what the machines of `hardware` have, or of `documents`.
 
         One of `documents` that is there with the same content is not made a second time, unless `again` says so.  With
-        `require_images` none is made as long as an image is missing that the appliance should have.  `strict` refuses what would be
+        `require_images` none is made as long as an image is missing or damaged.  `strict` refuses what would be
         ignored of template or documents.
         """
         document = await read_object(request)
-        armed = document.get("breakpoints")
-        labels = labels_given(parse_labels(document.get("labels")))
-        change = None if armed is None else change_from_document(armed)
-        who, confirmed = caller(request).name, flag(document, "confirm_wipe")
-        required, strict = flag(document, "require_images"), flag(document, "strict")
+        how = _how(document, caller(request).name)
         if document.get("documents") is not None:
-            text = text_field(document, "documents")
-            how = Creating(
-                who=who,
-                again=flag(document, "again"),
-                breakpoints=change,
-                confirm_wipe=confirmed,
-                labels=labels,
-                require_images=required,
-                strict=strict,
-            )
-            answer = creations_document(await self.creation.create(text, how))
+            answer = creations_document(await self.creation.create(text_field(document, "documents"), how))
         else:
-            template = text_field(document, "template")
-            machine = text_field(document, "machine") if document.get("machine") is not None else ""
-            devices = devices_of(document) if document.get("hardware") is not None or not machine else {}
-            notes = await self._in_vain(template, devices) if may_look(request) else []
-            if machine:
-                wanted = Wanted(
-                    template=template,
-                    machines=(machine,),
-                    parameters=devices,
-                    breakpoints=change,
-                    confirm_wipe=confirmed,
-                    labels=labels,
-                    require_images=required,
-                    strict=strict,
-                )
-                made = await self.rollouts.create_one(wanted, who)
-            else:
-                made = await self.workflows.prepare(
-                    template,
-                    devices,
-                    breakpoints=change,
-                    who=who,
-                    confirm_wipe=confirmed,
-                    labels=labels,
-                    require_images=required,
-                    strict=strict,
-                )
-                await self.workflows.create_prepared(made)
-            notes += [asdict(each) for each in made.ignored] if may_look(request) else []
-            answer = {"id": made.id, "notes": notes} if notes else {"id": made.id}
+            answer = await self._of_template(document, how, looks=may_look(request))
         created = [each["id"] for each in answer["created"]] if "created" in answer else [answer["id"]]
         log_change(request, "workflow created", *created)
         if may_look(request) and (told := await self._in_the_way(created)):
             answer["notes"] = [*answer.get("notes", ()), *told]
         return answered(answer, status=201 if created else 200)
 
+    async def _of_template(self, document: Document, how: Creating, *, looks: bool) -> CreatedDocument:
+        template = text_field(document, "template")
+        machine = text_field(document, "machine") if document.get("machine") is not None else ""
+        devices = devices_of(document) if document.get("hardware") is not None or not machine else {}
+        notes = await self._in_vain(template, devices) if looks else []
+        if machine:
+            wanted = Wanted(
+                template=template,
+                machines=(machine,),
+                parameters=devices,
+                breakpoints=how.breakpoints,
+                confirm_wipe=how.confirm_wipe,
+                labels=how.labels,
+                require_images=how.require_images,
+                strict=how.strict,
+            )
+            made = await self.rollouts.create_one(wanted, how.who)
+        else:
+            made = await self.workflows.prepare(
+                template,
+                devices,
+                breakpoints=how.breakpoints,
+                who=how.who,
+                confirm_wipe=how.confirm_wipe,
+                labels=how.labels,
+                require_images=how.require_images,
+                strict=how.strict,
+            )
+            await self.workflows.create_prepared(made)
+        notes += [asdict(each) for each in made.ignored] if looks else []
+        return {"id": made.id, "notes": notes} if notes else {"id": made.id}
+
     async def _in_vain(self, key: str, devices: Devices) -> list[ProblemFields]:
         """What there is to say of the `-r` map's names that the template does not use."""
         template = await self.templates.get(key)
-        return [{"text": each} for each in needless(template.name, template.data, list(devices))]
+        told = await asyncio.to_thread(needless, template.name, template.data, list(devices))
+        return [{"text": each} for each in told]
 
     async def _in_the_way(self, ids: Sequence[str]) -> list[Document]:
         """What keeps workflows that were just made from beginning, and what else there is to say of them."""
@@ -447,7 +449,7 @@ class _WorkflowDoor:
             }
         )
 
-    @takes("run")
+    @takes(Parameter("run", int))
     async def delete(self, request: web.Request) -> Json[Identity]:
         """Forget a workflow that does not run; refused when it is in another `run` by now."""
         run = number(request, "run") if "run" in request.query else None
@@ -455,7 +457,7 @@ class _WorkflowDoor:
         log_change(request, "workflow deleted", workflow_id)
         return answered({"id": workflow_id})
 
-    @takes(body=CancellationWish)
+    @takes(body=CancellationWish, optional=True)
     async def cancel(self, request: web.Request) -> Json[ChangedWorkflow]:
         """Have a workflow end, with `force` also when its machine does not answer; refused when it is in another `run` by now."""
         document = await read_options(request)
@@ -464,7 +466,7 @@ class _WorkflowDoor:
         log_change(request, CANCELED, workflow_id)
         return await self._standing(workflow_id)
 
-    @takes(body=RetryWish)
+    @takes(body=RetryWish, optional=True)
     async def retry(self, request: web.Request) -> Json[ChangedWorkflow]:
         """Resume a workflow that ended badly, at the failed action or at one called `from`; `run` as for cancel."""
         document = await read_options(request)
@@ -478,7 +480,7 @@ class _WorkflowDoor:
     async def _standing(self, workflow_id: str) -> Json[ChangedWorkflow]:
         return answered({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
-    @takes("to_change")
+    @takes(TO_CHANGE)
     async def state(self, request: web.Request) -> Json[ShownState]:
         """Where a workflow stands; with `to_change` that one which the key means for what changes it, `unfinished`: what ends it, `held`: what decides about its hold."""
         standing = await self.breakpoints.standing(key_of(request), to_change(request))
@@ -502,7 +504,7 @@ class _WorkflowDoor:
         workers = dict.fromkeys(each.action.worker for each in flow.actions)
         return [named_machine(self.machines, each) for each in workers]
 
-    @takes("after")
+    @takes(Parameter("after", int))
     async def events(self, request: web.Request) -> Json[list[EventDocument]]:
         """A workflow's events behind number `after`; all of them where there is no such event (`api.routes.events`)."""
         after = number(request, "after")
@@ -511,7 +513,7 @@ class _WorkflowDoor:
             after = 0
         return answered([event_document(each) for each in happened if each.number > after])
 
-    @takes("follow")
+    @takes(FOLLOW)
     async def logs(self, request: web.Request) -> Output:
         """What the actions printed, as text or as server-sent events; `follow` goes on to the end."""
         workflow = await self.workflows.get(key_of(request))
@@ -519,16 +521,26 @@ class _WorkflowDoor:
         return await answer(request, source, self.workflows.changed, self.followers)
 
 
+def _how(document: Document, who: str) -> Creating:
+    """How the person `who` wants workflows made; raises Invalid."""
+    armed = document.get("breakpoints")
+    return Creating(
+        who=who,
+        again=flag(document, "again"),
+        breakpoints=None if armed is None else change_from_document(armed),
+        confirm_wipe=flag(document, "confirm_wipe"),
+        labels=labels_given(parse_labels(document.get("labels"))),
+        require_images=flag(document, "require_images"),
+        strict=flag(document, "strict"),
+    )
+
+
 def creations_document(found: Creations) -> CreatedDocument:
-    """What became of a file's documents: those that were `created`, and those that are `existing` with the same content."""
-
-    def listed(*, new: bool) -> list[NamedIdentity]:
-        return [{"id": each.id, "name": each.name} for each in found.made if each.is_new is new]
-
+    """What became of a file's documents, in its order."""
     return {
         "id": found.made[0].id,
-        "created": listed(new=True),
-        "existing": listed(new=False),
+        "results": [creation_result(each.id, each.name, is_new=each.is_new) for each in found.made],
+        "created": [{"id": each.id, "name": each.name} for each in found.made if each.is_new],
         "notes": [asdict(each) for each in found.notes],
     }
 

@@ -16,7 +16,7 @@ from tinkbox.cli.exit_statuses import BY_SIGNAL
 from tinkbox.model.text import clean
 
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
+ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 class EndedBySignal(SystemExit):
@@ -33,7 +33,7 @@ def ended_in_order() -> Iterator[None]:
     def end(number: int, _: FrameType | None) -> NoReturn:
         raise EndedBySignal(BY_SIGNAL + number)
 
-    before = {number: signal.signal(number, end) for number in _ENDS}
+    before = {number: signal.signal(number, end) for number in ENDS}
     try:
         yield
     finally:

@@ -135,7 +135,7 @@ def _agreed(chosen: argparse.Namespace, rehearsed: Document) -> Mapping[str, str
 
     pruned = [each for each in rehearsed["results"] if each["outcome"] == "pruned"]
     for each in pruned:
-        which = "" if each.get("key", each["name"]) == each["name"] else f" ({each['id']})"
+        which = "" if _key(each) == each["name"] else f" ({each['id']})"
         print(f"{_named(each)}{which} is in no file", file=sys.stderr)
     if pruned:
         confirm(chosen, f"Delete {'it' if len(pruned) == 1 else f'these {len(pruned)}'}", line=clean(chosen.line))
@@ -152,28 +152,40 @@ def _show(chosen: argparse.Namespace, answer: Document) -> int:
     return _tell_refused(results)
 
 
+def _key(result: Document) -> str:
+    """What means it among those of its kind."""
+    return str(result.get("key", result["name"])).removeprefix(f"{result['kind']}/")
+
+
 def _keys(results: Sequence[Document]) -> list[str]:
     """What `export` and the commands of each kind take for those that are there: KIND/ID where a name means several, or cannot be passed on."""
     named = Counter(_named(each) for each in results)
 
     def key(result: Document) -> str:
-        means, identity = result.get("key", result["name"]), result["id"]
+        means, identity = _key(result), result["id"]
         return str(identity or means) if named[_named(result)] > 1 else key_for_scripts(means, identity)
 
     return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] not in _NOT_THERE]
 
 
 def _show_differences(chosen: argparse.Namespace, answer: Document) -> int:
-    from tinkbox.cli.output.manifests import difference
-
     show_notes(answer)
     changed = [each for each in answer["results"] if each["outcome"] not in ("unchanged", "kept")]
     _print(
         chosen,
         changed,
-        "".join(clean_block(difference(_named(each), each["old"], each["new"])) for each in changed),
+        "".join(map(_difference, changed)),
     )
     return max(int(bool(changed)), _tell_refused(answer["results"]))
+
+
+def _difference(result: Document) -> str:
+    """What changes, or that the answer had no room for it, of which a note tells more."""
+    from tinkbox.cli.output.manifests import difference
+
+    if "new" not in result:
+        return f"{_named(result)} {result['outcome']}: what changes is left out\n"
+    return clean_block(difference(_named(result), result["old"], result["new"]))
 
 
 def _print(chosen: argparse.Namespace, results: Sequence[Document], lines: str) -> None:

@@ -22,6 +22,7 @@ Look at the documents that `tinkbox apply` keeps as they are: rules for unknown
 machines (WorkflowRuleSet, Policy), and Machine, Job and Task for power
 control. `tinkbox export` prints them."""
 COLUMNS: Sequence[Column] = (
+    Column("ID", "id", wide=True),
     Column("Kind", "kind"),
     Column("Namespace", "namespace", fit=Fit(rank=2)),
     Column("Name", "name", fit=Fit(least=12)),
@@ -42,7 +43,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         verbs, "delete", delete, "forget documents", "What came of them stays. At a terminal it asks first."
     )
     verb.add_argument(
-        "keys", nargs="+", metavar="KIND/NAME", help="such as workflowruleset/all, or with an id for the name"
+        "keys", nargs="+", metavar="KIND/NAME", help="such as workflowruleset/rack7, or with an id for the name"
     )
     verb.add_argument("--namespace", type=filled, metavar="NAME", help="of this namespace (default: any)")
     add_yes(verb)
@@ -57,7 +58,7 @@ def delete(chosen: argparse.Namespace) -> int:
         kind, slash, name = each.partition("/")
         if not (kind and slash and name):
             raise Invalid(
-                f"{each[:80]!r} is no KIND/NAME, such as workflowruleset/all: `tinkbox document list -q` prints them"
+                f"{each[:80]!r} is no KIND/NAME, such as workflowruleset/rack7: `tinkbox document list -q` prints them"
             )
 
     from tinkbox.cli.terminal.questions import confirm

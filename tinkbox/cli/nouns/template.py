@@ -22,6 +22,7 @@ from tinkbox.cli.flags import (
 from tinkbox.cli.input_documents import add_text_source, input_file, read_devices, read_text
 from tinkbox.cli.labelling import declare_label
 from tinkbox.cli.output.changes import change_each, show_each, tell_deleted
+from tinkbox.cli.output.created import results_of, word_of
 from tinkbox.cli.output.formats import (
     As2020,
     Column,
@@ -46,6 +47,7 @@ from tinkbox.model.labels import show_labels
 COLUMNS: Sequence[Column] = (
     *id_columns(),
     Column("Name", "name", fit=Fit(least=12)),
+    Column("Namespace", lambda template: template.get("namespace", ""), wide=True),
     Column("Age", "created_at", age),
     Column("Changed", "updated_at", age),
     Column("Labels", "labels", show_labels, Fit(least=8, rank=1)),
@@ -139,10 +141,8 @@ def create(chosen: argparse.Namespace) -> None:
         lambda operator: operator.templates.create(chosen.name or "", text, dict(chosen.labels), strict=chosen.strict),
     )
     show_notes(answer)
-    for created in answer.get("created", [answer]):
-        print("Created Template: ", created["id"])
-    for existing in answer.get("existing", ()):
-        print("Existing Template: ", existing["id"])
+    for each in results_of(answer):
+        print(f"{word_of(each)} Template: ", each["id"])
 
 
 def show_list(chosen: argparse.Namespace) -> int:

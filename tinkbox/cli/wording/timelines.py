@@ -2,10 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Final
 
 from tinkbox.cli.output.formats import Column, Document, rows_of
 from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import listing, table
+
+# Below the timeline of a machine without a MAC.
+NO_BOOTS: Final = "nothing is known of its boots, for its document tells no MAC: `tinkbox hardware edit MACHINE --add-mac MAC` tells one"
 
 
 def detail(seen: Document) -> str:

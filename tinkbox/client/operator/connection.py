@@ -212,7 +212,8 @@ class Connection(ABC):
         """What to say of an error of the connection."""
         # A library's own words may name the place again.
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+        # An error of TLS has a number of its own, which may be the same.
+        if self.socket and isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return Unreachable(
                 f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
                 "TINKBOX_TOKEN"

@@ -32,8 +32,9 @@ class Hardware:
         asked = {"set": dict(change.set), "remove": list(change.removed)}
         return await self._connection.document("PATCH", f"/v1/hardware/{part(key)}/labels", asked)
 
-    async def push(self, text: bytes) -> Document:
-        return await self._connection.document("POST", "/v1/hardware", text)
+    async def push(self, text: bytes, *, strict: bool = False) -> Document:
+        """Register or change the machines of documents; `strict` refuses what would be ignored of them."""
+        return await self._connection.document("POST", f"/v1/hardware{'?strict=true' if strict else ''}", text)
 
     async def add(self, wanted: Mapping[str, Any]) -> Document:
         """Register a machine by its `mac`; `wanted` may have `name`, `address`, `gateway`, `interface_macs`, `ssh_keys`, `disks`, `labels`."""

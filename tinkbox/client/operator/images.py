@@ -1,9 +1,10 @@
 """Images that actions run from, and the in-memory operating system."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.client.refusals import Unanswered, Unreachable
 
 
 class Images:
@@ -27,22 +28,38 @@ class Images:
         """The system images, with what they say of themselves."""
         return await self._connection.documents("/v1/system-images")
 
-    async def load(self, archive: Path | AsyncIterator[bytes], name: str = "") -> list[str]:
+    async def load(
+        self,
+        archive: Path | AsyncIterator[bytes],
+        name: str = "",
+        tell: Callable[[Document], None] = lambda _: None,
+    ) -> list[str]:
         """Send an image archive, a file or what comes of it; returns the names it held.
 
-        With a `name` it has one image, which gets this one.
+        With a `name` it has one image, which gets this one.  `tell` hears the answer, whose `notes` are for people.
+        Raises Unreachable also where the connection ends before the answer: whether it is loaded or not, to load the same again
+        is the way out.
         """
         path = f"/v1/images?name={part(name)}" if name else "/v1/images"
-        if isinstance(archive, Path):
-            with archive.open("rb") as file:
-                answer = await self._connection.upload(path, file)
-        else:
-            answer = await self._connection.upload(path, archive)
+        try:
+            if isinstance(archive, Path):
+                with archive.open("rb") as file:
+                    answer = await self._connection.upload(path, file)
+            else:
+                answer = await self._connection.upload(path, archive)
+        except Unanswered as error:
+            raise Unreachable(f"{error.what}: when the appliance runs again, type the same again") from None
+        tell(answer)
         return [str(name) for name in answer["loaded"]]
 
     async def described(self, reference: str) -> Document:
         """The manifest that a name means: `digest`, `media_type`, `size`, and the whole name, `reference`."""
         return await self._connection.document("GET", f"/v1/images/descriptor?reference={part(reference)}")
+
+    async def referring(self, reference: str) -> list[Document]:
+        """What refers to an image, each as in `described`; raises NotFound where an earlier appliance does not tell."""
+        answer = await self._connection.document("GET", f"/v1/images/referrers?reference={part(reference)}")
+        return list(answer["referrers"])
 
     def blob(self, digest: str, start: int = 0) -> AsyncIterator[bytes]:
         """A blob from some byte on, as it comes."""
@@ -56,16 +73,20 @@ class Images:
         return {str(each) for each in answer["absent"]}
 
     async def delete(self, reference: str) -> Document:
-        """Delete one; `notes` in the answer tell what stays of it."""
+        """Delete one; `name` in the answer is that of lists, and `notes` tell what stays of it."""
         return await self._connection.document("DELETE", f"/v1/images?reference={part(reference)}")
 
     async def room(self) -> Document:
         """What all of them take of the disk, and what may still come."""
         return await self._connection.document("GET", "/v1/images/room")
 
-    async def collect(self, *, dry_run: bool) -> Document:
-        """Free what no image needs, or tell what that would free."""
-        return await self._connection.document("POST", "/v1/images/gc", {"dry_run": dry_run})
+    async def collect(self, *, dry_run: bool, now: bool = False, untagged: bool = False) -> Document:
+        """Free what no image needs, or tell what that would free.
+
+        With `untagged` also the images without a tag, with `now` also what a push in progress may need.
+        """
+        more = {key: True for key, chosen in (("now", now), ("untagged", untagged)) if chosen}
+        return await self._connection.document("POST", "/v1/images/gc", {"dry_run": dry_run, **more})
 
 
 class Osie:

@@ -20,6 +20,7 @@ from tinkbox.engine.applying.reading import (
     DeclaredMachine,
     DeclaredTemplate,
     Documents,
+    TemplateKey,
 )
 from tinkbox.engine.machines.machines import claims
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
@@ -50,19 +51,19 @@ class Outcome(StrEnum):
 class Stored:
     """What is there, as far as documents are about it.
 
-    Machines by id, templates by name, workflows by name, newest last, kept documents by their keys; `holders` are the other machines that have a MAC,
-    address or agent id of a declared one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that
-    workflows allow to netboot, `template_ids` the ids of the templates that workflows refer to, `waiting` the rollouts in
-    which machines wait.
+    Machines by id, templates by the keys of their documents, workflows by name, newest last, kept documents by their keys;
+    `holders` are the other machines that have a MAC, address or agent id of a declared one; `needing` the unfinished workflows of
+    machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
+    refer to, `waiting` the rollouts in which machines wait.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
-    templates: Mapping[str, Template] = field(default_factory=dict)
+    templates: Mapping[TemplateKey, Template] = field(default_factory=dict)
     flows: Mapping[str, Sequence[DeclaredWorkflow]] = field(default_factory=dict)
     holders: Mapping[str, Sequence[tuple[str, Hardware]]] = field(default_factory=dict)
     needing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     let_netboot: Collection[str] = ()
-    template_ids: Mapping[str, str] = field(default_factory=dict)
+    template_ids: Mapping[TemplateKey, str] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[KeptKey, KeptDocument] = field(default_factory=dict)
 
@@ -126,7 +127,7 @@ def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, st
     problems += [problem for each in kept for problem in _kept_problems(each)]
     return Decisions(
         machines=machines,
-        templates=[_template(each, stored.templates.get(each.name)) for each in documents.templates],
+        templates=[_template(each, stored.templates.get(each.key)) for each in documents.templates],
         flows=flows,
         kept=kept,
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
@@ -163,9 +164,9 @@ def _machine(declared: DeclaredMachine, stored: Stored, netbooting: Collection[s
 
 
 def _template(declared: DeclaredTemplate, stored: Template | None) -> Decision[DeclaredTemplate]:
-    old = template_manifest(stored.name, stored.data, stored.labels) if stored else None
+    old = template_manifest(stored.namespace, stored.name, stored.data, stored.labels) if stored else None
     labels = declared.labels if declared.labels is not None else stored.labels if stored else NO_LABELS
-    new = template_manifest(declared.name, declared.text, labels)
+    new = template_manifest(declared.namespace, declared.name, declared.text, labels)
     return Decision(
         declared=declared,
         outcome=_outcome(old, new),
@@ -270,7 +271,7 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
     """What a workflow calls its template; made by hand, it is the declared one where that is the same template."""
     if flow.declaration is not None:
         return flow.declaration.template_ref
-    same = stored.template_ids.get(declared.template_ref) == flow.template_id
+    same = stored.template_ids.get(declared.template_key) == flow.template_id
     return declared.template_ref if same else flow.template_name
 
 

@@ -12,13 +12,14 @@ from typing import Final
 from uuid import UUID
 
 from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow
-from tinkbox.engine.applying.reading import DeclaredFlow, declared_flow
+from tinkbox.engine.applying.document_references import runs_anew, told_elsewhere
+from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow
 from tinkbox.engine.documents.kubernetes import Object, has_objects, read_all, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.templates import find_template
-from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware
@@ -101,18 +102,23 @@ class Creation:
         others = await asyncio.to_thread(_others, text) if lacking else frozenset[tuple[str, str]]()
         problems += [_missing(each, others) for each in lacking]
         problems += [_changed(each, found) for each, found in zip(flows, there, strict=True) if found and found.changed]
+        standing = [each for each, found in zip(flows, there, strict=True) if found and not found.changed]
+        ignored = await self._ignored_of(standing, known, how)
+        problems += ignored if how.strict else ()
         if problems:
             raise Invalid(f"invalid Workflow: {counted(len(problems), 'problem')}", problems)
         made: list[Made] = []
-        notes = list(taken.notes)
+        notes = [*taken.notes, *ignored]
+        new = [each for each, found in zip(flows, there, strict=True) if not found]
+        notes += [each.source.problem("status", told) for each in new if (told := runs_anew(each))]
         for each in flows:
             try:
-                one, told = await self._create(each, known, how)
+                one, said = await self._create(each, known, how)
             except (Invalid, NotFound, Conflict) as refusal:
                 others = await asyncio.to_thread(_others, text)
                 raise _after(refusal, each, others, made) from None
             made.append(one)
-            notes += told
+            notes += said
         return Creations(made=made, notes=notes)
 
     async def _there(self, flows: Sequence[DeclaredFlow], how: Creating) -> list[_There | None]:
@@ -120,6 +126,17 @@ class Creation:
         if how.again:
             return [None] * len(flows)
         return await self._store.read(lambda tables: [_found(tables, each) for each in flows])
+
+    async def _ignored_of(self, standing: Sequence[DeclaredFlow], known: References, how: Creating) -> list[Problem]:
+        """What is ignored of the templates of workflows that are there, as they would be filled now for one of each.
+
+        What cannot be filled any more is no news: nothing is made of it.
+        """
+        told: list[Problem] = []
+        for flow in {each.template_key: each for each in reversed(standing)}.values():
+            with suppress(Refusal):
+                told += _ignored(flow, await self._prepare(flow, known, how, strict=False))
+        return told
 
     async def _create(self, flow: DeclaredFlow, known: References, how: Creating) -> tuple[Made, list[Problem]]:
         """Make a workflow, or find the one that is there; and what there is to say of it."""
@@ -136,18 +153,29 @@ class Creation:
 
     async def _make(self, flow: DeclaredFlow, known: References, how: Creating) -> tuple[Made, list[Problem]]:
         machine = _referred(flow, known)
-        workflow_id = self._new_id()
-        name = flow.name or generated_name(flow.source.generate_name, UUID(workflow_id).int)
 
         def first(tables: Tables) -> None:
             if not how.again and _found(tables, flow) is not None:
                 raise _ThereMeanwhile
 
-        prepared = await self._workflows.prepare(
+        prepared = await self._prepare(flow, known, how, strict=how.strict)
+        await self._workflows.create_prepared(prepared, first)
+        notes = [*_ignored(flow, prepared), *await self._let_netboot(flow, machine)]
+        if told := told_elsewhere(flow, prepared.template):
+            notes.append(flow.source.problem("spec.templateRef", told))
+        if machine is not None and (told := await self._elsewhere(prepared.id, machine, known)):
+            notes.append(flow.source.problem("spec.hardwareRef", told))
+        return Made(id=prepared.id, name=prepared.name, is_new=True), notes
+
+    async def _prepare(self, flow: DeclaredFlow, known: References, how: Creating, *, strict: bool) -> Prepared:
+        """A workflow of this document, of which nothing is stored yet."""
+        machine = _referred(flow, known)
+        workflow_id = self._new_id()
+        return await self._workflows.prepare(
             flow.template_ref,
             flow.devices,
             machine=machine,
-            name=name,
+            name=flow.name or generated_name(flow.source.generate_name, UUID(workflow_id).int),
             breakpoints=how.breakpoints,
             who=how.who,
             confirm_wipe=how.confirm_wipe,
@@ -155,15 +183,8 @@ class Creation:
             declared=_declaration(flow, machine),
             as_id=workflow_id,
             require_images=how.require_images,
-            strict=how.strict,
+            strict=strict,
         )
-        await self._workflows.create_prepared(prepared, first)
-        ignored = (f"template {flow.template_ref}: {each}" for each in prepared.ignored)
-        notes = [flow.source.problem("spec.templateRef", each) for each in ignored]
-        notes += await self._let_netboot(flow, machine)
-        if machine is not None and (told := await self._elsewhere(workflow_id, machine, known)):
-            notes.append(flow.source.problem("spec.hardwareRef", told))
-        return Made(id=workflow_id, name=name, is_new=True), notes
 
     async def _let_netboot(self, flow: DeclaredFlow, machine: Hardware | None) -> list[Problem]:
         """`toggleAllowNetboot`: the ticket does the rest, but a machine that must not netboot at all gets none."""
@@ -196,9 +217,9 @@ def _found(tables: Tables, flow: DeclaredFlow) -> _There | None:
     """The workflow that a document means; one whose name is made anew each time means none."""
     if not flow.name:
         return None
-    template_ids: dict[str, str] = {}
+    template_ids: dict[TemplateKey, str] = {}
     with suppress(NotFound, Conflict):
-        template_ids[flow.template_ref] = find_template(tables, flow.template_ref).id
+        template_ids[flow.template_key] = find_template(tables, flow.template_ref, flow.namespace).id
     there = [each for each in tables.declarations.named([flow.name]) if each.id]
     stored = Stored(flows={flow.name: there}, template_ids=template_ids)
     meant = meant_workflow(flow, stored)
@@ -232,6 +253,12 @@ def _changed(flow: DeclaredFlow, there: _There) -> Problem:
         f"workflow {flow.name} is there already, {there.workflow.id}, and {differs(there.changed)}: a workflow never changes. Give "
         "the document another name, or have another one of this name made with --again",
     )
+
+
+def _ignored(flow: DeclaredFlow, prepared: Prepared) -> list[Problem]:
+    """What of its template is not taken as it stands."""
+    told = (f"template {flow.template_ref}: {each}" for each in prepared.ignored)
+    return [flow.source.problem("spec.templateRef", each) for each in told]
 
 
 def _is_there(flow: DeclaredFlow, workflow: DeclaredWorkflow, how: Creating) -> Problem:

@@ -170,7 +170,13 @@ def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *
         found[template.id] = template
     labelled = [(each, each.labels if isinstance(each, Template) else NO_LABELS) for each in found.values()]
     exported = [
-        Exported(kind=Kind.TEMPLATE, name=each.name, manifest=template_manifest(each.name, each.data, labels))
+        Exported(
+            kind=Kind.TEMPLATE,
+            name=each.name,
+            manifest=template_manifest(
+                each.namespace if isinstance(each, Template) else "", each.name, each.data, labels
+            ),
+        )
         for each, labels in labelled
         if _fits(selector, labels)
     ]

@@ -1,13 +1,13 @@
 """Use-cases of documents that are kept as they were given: what there is, that one is forgotten, and how many there may be."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tinkbox.engine.lookup import only
+from tinkbox.engine.lookup import MOST_TOLD, only
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.disk_usage import Stored
 from tinkbox.model.documents.kept_documents import MAX_KEPT_BYTES, MAX_KEPT_NUMBER, ROW_BYTES, KeptDocument, json_bytes
-from tinkbox.model.errors import Problem
+from tinkbox.model.errors import Conflict, Problem
 from tinkbox.store.database import Store, Tables
 
 _WAY_OUT: Final = (
@@ -38,6 +38,8 @@ class KeptDocuments:
                 for each in tables.kept_documents.all()
                 if each.kind == kind.lower() and key in (each.name, each.id) and namespace in ("", each.namespace)
             ]
+            if len(found) > 1:
+                raise _in_several_namespaces(found)
             document = only(found, "document", f"{kind}/{key}")
             tables.kept_documents.delete(document.id)
             return document
@@ -45,6 +47,16 @@ class KeptDocuments:
         document = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
         return document
+
+
+def _in_several_namespaces(found: Sequence[KeptDocument]) -> Conflict:
+    first = found[0]
+    there = ", ".join(f"{each.namespace} ({first.kind}/{each.id})" for each in found[:MOST_TOLD])
+    more = f" and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
+    return Conflict(
+        f"document {first.kind}/{first.name} is in {len(found)} namespaces: say which with --namespace, or give its id for the name: "
+        f"{there}{more}"
+    )
 
 
 def beyond_room(

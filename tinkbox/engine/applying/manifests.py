@@ -46,8 +46,9 @@ def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = N
     return {"apiVersion": api, "kind": "Hardware", "metadata": metadata, **rest}
 
 
-def template_manifest(name: str, text: str, labels: Labels) -> Manifest:
-    metadata = _metadata({"name": name}, labels)
+def template_manifest(namespace: str, name: str, text: str, labels: Labels) -> Manifest:
+    """The document of a template; one of no namespace is printed as of the default one."""
+    metadata = _metadata({"name": name, "namespace": namespace}, labels)
     return {"apiVersion": API, "kind": "Template", "metadata": metadata, "spec": {"data": text}}
 
 

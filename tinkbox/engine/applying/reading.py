@@ -4,12 +4,12 @@ Every problem says its file and line.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tinkbox.engine.applying.manifests import kept_manifest
 from tinkbox.engine.applying.structured_flows import reference, task_key
-from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Everything, Object
+from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Object, Part, RemarksOn, read_part
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import declared_retirement, with_retirement
@@ -20,7 +20,9 @@ from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
+from tinkbox.model.text import counted
 
+MOST_NOTES: Final = 5_000  # of all files
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
 # Of what is read without a problem, where something may turn out to be in the way; the line of every field takes more
 # memory than all else.
@@ -33,6 +35,7 @@ _PLACES: Final = frozenset(
         "metadata.instance",
         "metadata.instance.userdata",
         "metadata.userdata",
+        "status",
         "spec",
         "spec.data",
         "spec.templateRef",
@@ -53,6 +56,9 @@ _GENERATES: Final = (
 )
 _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml has unknown_machines: discover"
 _CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
+
+
+TemplateKey = tuple[str, str]  # namespace and name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,12 @@ class DeclaredTemplate(Declared):
     """A template as a document has it."""
 
     name: str
+    namespace: str
     text: str
+
+    @property
+    def key(self) -> TemplateKey:
+        return self.namespace, self.name
 
     def text_problem(self, found: Problem, lines: Sequence[str]) -> Problem:
         """What is wrong in the template's text, with the line of the file, whose `lines` these are, where that is found."""
@@ -123,6 +134,11 @@ class DeclaredFlow(Declared):
     structured: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def template_key(self) -> TemplateKey:
+        """Which template it means, looked for from its namespace."""
+        return self.namespace, self.template_ref
+
+    @property
     def tasks(self) -> list[Mapping[str, Any]]:
         """The entries of one of v1alpha2, each of which refers to a Task."""
         listed = (self.structured.get("spec") or {}).get("tasks")
@@ -135,9 +151,10 @@ class DeclaredFlow(Declared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredKept(Declared):
-    """A document that is kept as it is."""
+    """A document that is kept as it is; `templates` are those that its rule sets refer to, each from a namespace."""
 
     document: KeptDocument
+    templates: Sequence[TemplateKey] = ()
 
     @property
     def name(self) -> str:
@@ -161,7 +178,7 @@ class Documents:
     """All that the files declare, in their order.
 
     `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
-    are any.  `textless` are the places of templates without a text by their names: they are left out.
+    are any.  `textless` are the places of templates without a text by namespace and name: they are left out.
     """
 
     machines: Sequence[DeclaredMachine] = ()
@@ -171,7 +188,11 @@ class Documents:
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
     unread: Unread = field(default_factory=Unread)
-    textless: Mapping[str, str] = field(default_factory=dict)
+    textless: Mapping[TemplateKey, str] = field(default_factory=dict)
+
+    def is_textless(self, namespace: str, name: str) -> bool:
+        """Whether a document without a text means a template; one of no namespace is meant from any."""
+        return any(called == name and namespace in ("", space) for space, called in self.textless)
 
     def __len__(self) -> int:
         return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept)
@@ -185,8 +206,17 @@ class _Found:
     kept: list[DeclaredKept] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+    untold: int = 0  # notes
     unread: Unread = field(default_factory=Unread)
-    textless: dict[str, str] = field(default_factory=dict)
+    textless: dict[TemplateKey, str] = field(default_factory=dict)
+
+    def tell(self, notes: Iterable[Problem]) -> None:
+        """Keep the first MOST_NOTES, and how many others there are."""
+        for each in notes:
+            if len(self.notes) < MOST_NOTES:
+                self.notes.append(each)
+            else:
+                self.untold += 1
 
 
 def in_file(file: str, problem: Problem) -> Problem:
@@ -201,14 +231,16 @@ class Reading:
 
     def __init__(
         self,
-        notes_on: Callable[[Hardware], Iterable[Problem]] = lambda hardware: hardware.notes,
+        remarks_on: RemarksOn = lambda hardware: hardware.remarks,
         *,
         discovers: bool = True,
+        strict: bool = False,
     ) -> None:
-        """`notes_on` says what of a machine's document is not honoured; unless it `discovers`, no rule accepts a machine."""
+        """Unless the appliance `discovers`, no rule accepts a machine; `strict` refuses what would be ignored."""
         self._found = _Found()
-        self._notes_on = notes_on
+        self._remarks_on = remarks_on
         self._discovers = discovers
+        self._strict = strict
         self.values = 0
 
     @property
@@ -216,40 +248,51 @@ class Reading:
         """How many there are so far."""
         return len(self._found.problems)
 
-    def take(self, file: SourceFile, everything: Everything) -> Sequence[DeclaredMachine]:
-        """Take the documents of a file, or of a part of it; returns its machines."""
-        found, known = self._found, len(self._found.machines)
+    def take(self, file: SourceFile, part: Part) -> None:
+        """Take the documents of a part of a file."""
+        found, everything = self._found, read_part(part, strict=self._strict)
         found.problems += [in_file(file.name, each) for each in everything.problems]
-        found.notes += [in_file(file.name, each) for each in everything.notes]
+        found.tell(in_file(file.name, each) for each in everything.notes)
         found.unread.whole &= everything.whole
         self.values += everything.values
         for each in everything.left_out:
             if each.kind == "Template":
-                found.textless[each.name] = _place(file.name, each)
+                found.textless[each.namespace, each.name] = _place(file.name, each)
         for each in everything.objects:
             taken, kept = len(found.machines), len(found.kept)
             _take(each, file, found)
-            for one in found.kept[kept:]:
-                found.notes += [in_file(file.name, told) for told in self._notes_on_rules(each, one.document)]
+            for place in range(kept, len(found.kept)):
+                found.kept[place] = self._with_rules(found.kept[place], each)
             for machine in found.machines[taken:]:
-                notes = self._notes_on(machine.hardware)
-                found.notes += [in_file(file.name, each.problem(one.key, one.text)) for one in notes]
-        return found.machines[known:]
+                self._take_remarks(machine, each)
 
-    def _notes_on_rules(self, source: Object, document: KeptDocument) -> Iterator[Problem]:
-        read = read_rule_sets(document)
-        for each in read.notes:
-            yield source.problem(each.key, each.text)
+    def _take_remarks(self, machine: DeclaredMachine, source: Object) -> None:
+        """Keep what there is to say of a machine, of whose document `source` has all lines."""
+
+        def told(problems: Iterable[Problem]) -> list[Problem]:
+            return [in_file(machine.file, source.problem(each.key, each.text)) for each in problems]
+
+        found = self._found
+        try:
+            remarks = self._remarks_on(machine.hardware)
+        except Invalid as refusal:
+            found.problems += told(refusal.problems)
+            return
+        if self._strict:
+            found.problems += told(remarks.ignored)
+        else:
+            found.tell(told(remarks.ignored))
+        found.tell(told(remarks.notes))
+
+    def _with_rules(self, declared: DeclaredKept, source: Object) -> DeclaredKept:
+        """The same with what its rule sets refer to; what there is to say of these is kept."""
+        read = read_rule_sets(declared.document)
+        notes = [source.problem(each.key, each.text) for each in read.notes]
         if read.rule_sets and not self._discovers:
-            yield source.problem("spec", _WAITS)
-
-    def refuse(self, problems: Iterable[Problem]) -> None:
-        """Keep what is wrong besides."""
-        self._found.problems += problems
-
-    def note(self, notes: Iterable[Problem]) -> None:
-        """Keep what there is to say besides."""
-        self._found.notes += notes
+            notes.append(source.problem("spec", _WAITS))
+        self._found.tell(in_file(declared.file, each) for each in notes)
+        templates = dict.fromkeys((each.namespace, each.template) for each in read.rule_sets if each.template)
+        return replace(declared, templates=tuple(templates))
 
     def end_early(self) -> None:
         """The rest is not read: it may declare anything."""
@@ -258,7 +301,12 @@ class Reading:
     def documents(self) -> Documents:
         """All that was taken."""
         found = self._found
-        found.notes += _leave_out_superseded(found)
+        found.tell(_leave_out_superseded(found))
+        if found.untold:
+            found.notes.append(
+                Problem(text=f"{counted(found.untold, 'more note')} left out: apply fewer files at once to see them")
+            )
+            found.untold = 0
         found.problems += [*_twice(found), *_claimed_twice(found.machines)]
         return Documents(
             machines=found.machines,
@@ -290,7 +338,8 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         listed = problems or [Problem(text=str(refusal))]
-        found.problems += [in_file(file.name, each.problem(one.key, one.text)) for one in listed]
+        news = [one for one in listed if not one.key or one.key not in each.wrong]
+        found.problems += [in_file(file.name, each.problem(one.key, one.text)) for one in news]
         _note_unread(each, found.unread)
 
 
@@ -328,7 +377,14 @@ def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
     if problems:
         raise Invalid("", problems)
     found.templates.append(
-        DeclaredTemplate(source=each, file=file.name, labels=each.declared_labels, name=each.name, text=text)
+        DeclaredTemplate(
+            source=each,
+            file=file.name,
+            labels=each.declared_labels,
+            name=each.name,
+            namespace=each.namespace,
+            text=text,
+        )
     )
 
 
@@ -424,7 +480,7 @@ def declared_flow(each: Object, file: str = "") -> DeclaredFlow:
 def _named(found: _Found) -> Iterator[tuple[tuple[str, ...], str, Declared]]:
     """Every document by what makes two of them the same, and its name."""
     yield from ((("hardware", each.hardware.id), each.name, each) for each in found.machines)
-    yield from ((("template", each.name), each.name, each) for each in found.templates)
+    yield from ((("template", *each.key), each.name, each) for each in found.templates)
     yield from ((("workflow", each.namespace, each.name), each.name, each) for each in found.flows)
     yield from ((each.document.key, each.name, each) for each in found.kept)
 

@@ -26,14 +26,14 @@ def task_key(entry: Mapping[str, Any], namespace: str) -> KeptKey:
     return KeptKind.TASK, wanted.get("namespace") or namespace, wanted.get("name") or ""
 
 
-def called(tasks: Sequence[KeptKey]) -> str:
+def tasks_called(tasks: Sequence[KeptKey]) -> str:
     """What stands for the name of its template: no template has such a name."""
     names = [name for _, _, name in tasks]
     more = ", …" if len(names) > MOST_NAMED else ""
     return f"{'task' if len(names) == 1 else 'tasks'} {', '.join(names[:MOST_NAMED])}{more}"
 
 
-def seen(machine: Hardware | None) -> Mapping[str, Any]:
+def hardware_view(machine: Hardware | None) -> Mapping[str, Any]:
     """`.hardware` for such a workflow: a document of v1alpha2 as it is, any other in the form of v1alpha1."""
     if machine is not None and is_v1alpha2(machine.document):
         return machine.labelled_document()

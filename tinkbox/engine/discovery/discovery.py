@@ -10,7 +10,7 @@ from functools import partial
 from ipaddress import IPv4Network
 from typing import NoReturn
 
-from tinkbox.engine.applying.structured_flows import called, reference, seen, task_key
+from tinkbox.engine.applying.structured_flows import hardware_view, reference, task_key, tasks_called
 from tinkbox.engine.discovery.kept_rule_sets import KeptRuleSets
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_tickets import Kind
@@ -25,7 +25,6 @@ from tinkbox.model.card_firmware import Need, need
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.devices import Devices
 from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled, host_name
-from tinkbox.model.documents.agent_attributes import agent_attributes
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION_2
 from tinkbox.model.documents.rule_sets import LABEL, PREFIX, RuleSet
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
@@ -83,7 +82,7 @@ class Discovery:
         self._strangers = strangers
         self._rules = acceptance.rules
         self._networks = acceptance.networks
-        self._rule_sets = KeptRuleSets(store)
+        self._rule_sets = KeptRuleSets(store, wakeups)
         self._needs: dict[str, Need] = {}
 
     async def load(self) -> list[str]:
@@ -327,9 +326,11 @@ class Discovery:
             return
         rule = best_rule(self._rules, mac, inventory)
         if rule is None:
-            rule_set = await self._rule_sets.best(agent_attributes(inventory))
+            rule_set = await self._rule_sets.best(inventory)
             if rule_set is not None:
                 await self._follow(rule_set, mac)
+            else:
+                self._show_problem(mac, self._rule_sets.left_out)
             return
         devices = {name: filled(value, mac, inventory) for name, value in rule.devices.items()}
         name = host_name(filled(rule.name, mac, inventory))
@@ -354,12 +355,12 @@ class Discovery:
         lacking = [f"task {key[2]} of namespace {key[1]}" for key in keys if key not in kept]
         if lacking:
             raise Invalid(f"{lacking[0]} is not there: `tinkbox apply` its document")
-        view = seen(hardware)
+        view = hardware_view(hardware)
         entries = [Entry(task=kept[key].manifest, worker=mac_of(hardware), hardware=view) for key in keys]
         with self._workflows.rendering(BY_RULE) as turn:
             text = await composed(manifest, entries, turn)
         now, reference_ = self._clock(), reference(manifest)
-        template = Template(id=reference_, name=called(keys), data=text, created_at=now, updated_at=now)
+        template = Template(id=reference_, name=tasks_called(keys), data=text, created_at=now, updated_at=now)
         declared = Declaration(
             template_ref=reference_, hardware_ref=hardware.name, namespace=rule_set.namespace, document=manifest
         )
@@ -392,9 +393,11 @@ class Discovery:
         return stranger if stranger and stranger.standing is Standing.WAITING else None
 
     def _show_problem(self, mac: MacAddress, problem: str) -> None:
+        """Show why a machine is not accepted by rules; empty: they say nothing of it."""
         stranger = self._waiting(mac)
         if stranger is not None and stranger.problem != problem:
-            _log.warning("%s: %s", mac, problem, extra={"action": "discovery.rule"})
+            if problem:
+                _log.warning("%s: %s", mac, problem, extra={"action": "discovery.rule"})
             self._strangers.keep(replace(stranger, problem=problem))
             self._changed()
 

@@ -22,7 +22,7 @@ class ContainerReader(NodeReader):
     def name(self, fields: Mapping[str, Node], node: Node, key: str) -> str:
         name = self.text(fields, "name", key)
         if isinstance(node, MappingNode) and not 0 < len(name.encode()) < MAX_NAME:
-            text = f"name cannot be empty or have more than {MAX_NAME - 1} characters"
+            text = f"name cannot be empty or have more than {MAX_NAME - 1} bytes"
             self.refuse(fields.get("name", node), path(key, "name"), text)
         return name
 

@@ -18,6 +18,7 @@ from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.devices import ANNOTATION, Devices, annotated
 from tinkbox.model.documents.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.documents.kubernetes import (
+    ANNOTATED_DISABLED,
     DEFAULT_NAMESPACE,
     DISABLED_ANNOTATION,
     FORMER_KINDS,
@@ -28,11 +29,10 @@ from tinkbox.model.documents.kubernetes import (
     SHAPES,
     UNHEEDED,
     VERSION,
-    is_of_tinkerbell,
     kinds_of,
     versions_of,
 )
-from tinkbox.model.errors import Invalid, Problem, TooLarge
+from tinkbox.model.errors import Invalid, Problem, Remarks, TooLarge
 from tinkbox.model.hardware import Hardware, given_hardware
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
@@ -76,6 +76,8 @@ _BREAKS: Final = ("\n", "\r", "\x85", "\u2028", "\u2029")
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")  # before JSON
 _LONGEST_WORD: Final = 16  # in JSON beside texts: what a window's end may cut
 _JSON: Final = json.JSONDecoder()
+# What there is to say of a machine's document, beside what is told of its shape; raises Invalid.
+RemarksOn = Callable[[Hardware], Remarks]
 _HEADS = re.compile(r"^\ufeff?apiVersion:\s", re.MULTILINE), re.compile(r"^\ufeff?kind:\s", re.MULTILINE)
 
 
@@ -83,7 +85,8 @@ _HEADS = re.compile(r"^\ufeff?apiVersion:\s", re.MULTILINE), re.compile(r"^\ufef
 class Object:
     """One document: its content as JSON would have it, and the line of each of its fields.
 
-    Without a name it may have `generate_name`, what the name of each that is made of it begins with.
+    Without a name it may have `generate_name`, what the name of each that is made of it begins with.  `wrong` are the fields of
+    which a problem is told already.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Object:
     lines: Mapping[str, int] = field(repr=False)
     kind: str = ""
     generate_name: str = ""
+    wrong: frozenset[str] = frozenset()
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -182,16 +186,22 @@ def take(text: str, kind: str, *, strict: bool = False) -> Taken:
 
 
 def take_hardware(
-    text: str, notes_on: Callable[[Hardware], Iterable[Problem]] = lambda hardware: hardware.notes
+    text: str, remarks_on: RemarksOn = lambda hardware: hardware.remarks, *, strict: bool = False
 ) -> tuple[list[Hardware], tuple[Problem, ...]]:
-    """The machines in a file, and what there is to say, also of each (`notes_on`); raises Invalid with every problem of theirs."""
-    taken, problems = _read(text, "Hardware")
+    """The machines in a file, and what there is to say, also of each (`remarks_on`).
+
+    Raises Invalid with every problem of theirs, `strict` also with what would be ignored.
+    """
+    taken, problems = _read(text, "Hardware", strict=strict)
     machines: list[Hardware] = []
     notes = list(taken.notes)
     for each in taken.objects:
         try:
             machines.append(given_hardware(each.content))
-            notes += [each.problem(found.key, found.text) for found in notes_on(machines[-1])]
+            told = remarks_on(machines[-1])
+            ignored = [each.problem(found.key, found.text) for found in told.ignored]
+            (problems if strict else notes).extend(ignored)
+            notes += [each.problem(found.key, found.text) for found in told.notes]
         except Invalid as error:
             problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
     _refuse("Hardware", problems)
@@ -400,7 +410,7 @@ def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     """Take a document; returns whether it is known what it is."""
     head, entries = _head(node), _entries(node)
     if "kind" not in head and "apiVersion" not in head:
-        return _take_headless(node, entries, plain, found)
+        return _take_headless(node, entries, plain, found, strict=strict)
     if _shape_of(head):
         found.take(node, head, strict=strict)
     elif told := _foreign(head):
@@ -412,7 +422,7 @@ def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     return True
 
 
-def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _Found) -> bool:
+def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _Found, *, strict: bool) -> bool:
     """Take a document that does not say what it is; returns whether it is known."""
     if {"id", "network"} <= set(entries):
         reader = NodeReader()
@@ -420,7 +430,8 @@ def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _
         found.problems += reader.problems
         of_2020 = Object(name="", namespace="", content=content, lines=dict(_places(node)), kind=HARDWARE_2020)
         found.objects.append(of_2020)
-        found.notes += [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
+        slips = [of_2020.problem(each.key, each.text) for each in slips_of_2020(content)]
+        (found.problems if strict else found.notes).extend(slips)
     elif {"id", _BEFORE_2020} <= set(entries):
         found.notes.append(Problem(line=line_of(node), text=_OLDER_FORM))
     else:
@@ -438,7 +449,7 @@ def _foreign(head: Mapping[str, str]) -> str:
     group = head["group"]
     if former := FORMER_KINDS.get((group, head["kind"])):
         return f"{what} is left out: {group} calls this kind {former} since 2022, and has other fields in it"
-    if is_of_tinkerbell(group):
+    if group in GROUPS:
         return ""
     near = nearest(group, [each for each in GROUPS if head["kind"] in kinds_of(each)])
     slip = f"; did you mean {near}?" if near else ""
@@ -446,13 +457,11 @@ def _foreign(head: Mapping[str, str]) -> str:
 
 
 def _known(head: Mapping[str, str]) -> str:
-    """What there is where a document is none: kinds of its group, or groups."""
-    group, kind = head["group"], head.get("kind", "")
+    """What there is where a document is none: kinds of its group."""
+    group = head["group"]
     if "apiVersion" not in head:
         return f"it needs an apiVersion, such as {GROUP}/{VERSION}"
-    if not is_of_tinkerbell(group):
-        return "it needs a kind"
-    return meant(kind, kinds_of(group)) if group in GROUPS else meant(group, GROUPS)
+    return meant(head.get("kind", ""), kinds_of(group)) if group in GROUPS else "it needs a kind"
 
 
 def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
@@ -576,6 +585,7 @@ class _ObjectReader(NodeReader):
             lines=self._lines,
             kind=self._kind,
             generate_name=generated,
+            wrong=frozenset(each.key for each in self.problems if each.key),
         )
         if self._kind == "Template" and content and not read.spec.get("data"):
             self.waiting.append(read.problem("spec.data", "the text is required"))
@@ -631,7 +641,7 @@ class _ObjectReader(NodeReader):
             case bool():
                 return self.flag(node, key)
             case int():
-                return self.number(node, key, "a number", MAX_NUMBER)
+                return self.number(node, key, "", MAX_NUMBER)
             case _:
                 return self.scalar(node, key)
 
@@ -641,7 +651,7 @@ class _ObjectReader(NodeReader):
         for name, _ in node.value if isinstance(node, MappingNode) else ():
             waiting = UNHEEDED[self._kind].get("spec.disabled")
             if waiting and isinstance(name, ScalarNode) and name.value == DISABLED_ANNOTATION:
-                text = f"{name.value}: {waiting.text}"
+                text = f"{name.value}: {ANNOTATED_DISABLED}"
                 self.waiting.append(Problem(line=line_of(name), key="metadata.annotations", text=text))
             if isinstance(name, ScalarNode) and name.value.startswith(OWN_ANNOTATIONS) and name.value not in known:
                 super().unknown(name, "metadata.annotations", known)

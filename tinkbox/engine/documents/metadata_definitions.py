@@ -70,10 +70,11 @@ class MetadataReader(NodeReader):
             return ""
         # A block begins in the line behind its key.
         before = line_of(node) if isinstance(node, ScalarNode) and node.style == "|" else 0
-        for found, kept in ((unfit(text), self.problems), (misreadings(text), self.ignored)):
-            for each in found:
-                line = line_of(node) if not before or each.line is None else before + each.line
-                kept.append(Problem(line=line, key=path(key, each.key) if each.key else key, text=each.text))
+        wrong = unfit(text)
+        kept = self.problems if wrong else self.ignored
+        for each in wrong or misreadings(text):
+            line = line_of(node) if not before or each.line is None else before + each.line
+            kept.append(Problem(line=line, key=path(key, each.key) if each.key else key, text=each.text))
         return text
 
     def _network(self, node: Node | None) -> Mapping[str, Any]:

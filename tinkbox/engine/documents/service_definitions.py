@@ -21,10 +21,11 @@ from tinkbox.model.services import (
 )
 from tinkbox.model.sizes import parse_size, show_size
 from tinkbox.model.template import HEALTHCHECK_KEYS, MAX_CHECKS, MAX_READY_SECONDS, SERVICE_KEYS
+from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.wire.routing.labels import read_labels
 from tinkbox.yaml_nodes import is_null, path
 
-OWN_FOLDER = PurePosixPath("/workflow")
+OWN_FOLDER = PurePosixPath(DATA_FOLDER)
 _NEEDED = "a service needs its worker: the appliance's name or address, or the address or agentID of known hardware"
 _PORT = re.compile(r"[0-9]{1,5}")
 _CPUS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")

@@ -60,8 +60,13 @@ _KEYS: Final = (
     "warnings", "wireguard", "write_files", "write_files_deferred", "yum_add_repo", "yum_repo_dir", "yum_repos",
     "zypper",
 )  # fmt: skip
-_LISTS: Final = ("packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "groups_list", "mounts")
+_LISTS: Final = ("packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "mounts")
 _MAPPINGS: Final = ("apt", "ntp", "growpart", "phone_home", "power_state", "disk_setup", "autoinstall", "reporting")
+
+
+def is_too_large(text: str) -> bool:
+    """Whether a text has more bytes than are served."""
+    return len(text.encode(errors="replace")) > MAX_USER_DATA
 
 
 def unfit(text: str) -> list[Problem]:
@@ -69,8 +74,8 @@ def unfit(text: str) -> list[Problem]:
 
     Gzip in base64 must be whole: it is unpacked as cloud-init does it (`util.decomp_gzip`). What is in it is not looked at.
     """
-    size = len(text.encode(errors="replace"))
-    if size > MAX_USER_DATA:
+    if is_too_large(text):
+        size = len(text.encode(errors="replace"))
         return [Problem(text=f"{size} bytes: at most {MAX_USER_DATA >> 10} KiB are served")]
     if not text.strip():
         return []
@@ -97,7 +102,7 @@ def ignored(text: str) -> list[Problem]:
     Others read user-data as well, such as Kickstart, so this is no reason to refuse it.
     """
     begins = text.strip().lower()
-    if not begins or begins.startswith(_NO_CLOUD_INIT) or unfit(text):
+    if not begins or begins.startswith(_NO_CLOUD_INIT):
         return []
     unread = ignored_whole(text)
     return odd(text) if unread is None else [unread]
@@ -154,7 +159,7 @@ def _misreadings(root: MappingNode) -> Iterator[Problem]:
 
 
 def cloud_config(text: str) -> list[tuple[ScalarNode, Node]] | None:
-    """The keys of a fit cloud-config with their values; None where a text is none, or not fit."""
+    """The keys of a cloud-config with their values; None where a text is none, or not fit."""
     if not _is_cloud_config(text) or unfit(text):
         return None
     root = _fit_root(text)
@@ -162,8 +167,8 @@ def cloud_config(text: str) -> list[tuple[ScalarNode, Node]] | None:
 
 
 def _fit_root(text: str) -> MappingNode | None:
-    """What stands in a fit cloud-config; None where a text is none, is not fit, or has nothing but its head."""
-    if not _is_cloud_config(text) or unfit(text):
+    """What stands in a fit text that is a cloud-config; None where it is none, or has nothing but its head."""
+    if not _is_cloud_config(text):
         return None
     documents = compose(text)
     root = documents[0] if documents else None

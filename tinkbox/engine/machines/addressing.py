@@ -29,8 +29,7 @@ class Addressing:
 
 
 def notes_on(hardware: Hardware, addressing: Addressing) -> Iterator[Problem]:
-    """What of a machine's document is not honoured, and which of its addresses cannot work here."""
-    yield from hardware.notes
+    """Which addresses of a machine's document cannot work here."""
     if addressing.mode in OTHERS_ADDRESSES or not addressing.subnets:
         return
     holder = "spec" if hardware.document.get("kind") == "Hardware" else "network"

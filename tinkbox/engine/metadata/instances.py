@@ -7,17 +7,21 @@ count together.
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
-from tinkbox.engine.documents.user_data import ignored, ignored_whole, unfit
+from tinkbox.engine.documents.user_data import ignored, ignored_whole, is_too_large, unfit
 from tinkbox.model.documents.hardware_v1alpha2 import has_placeholders, is_v1alpha2
+from tinkbox.model.documents.instance_metadata import misspelt_keys
+from tinkbox.model.documents.loose_values import mapping_of, text_of
 from tinkbox.model.documents.machine_views import object_view
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.metadata import MAX_KEY, MAX_KEYS, MAX_USER_DATA, Defaults, Instance, Metadata
 from tinkbox.model.text import counted
 
 MAX_BONDING_MODE: Final = 6
+MOST_MISSPELT: Final = 50  # keys of one document
 _LINES: Final = ("hostname", "id")
 # Where a document of v1alpha2 has what `object_view` has in these places.
 _IN_V1ALPHA2: Final[Mapping[str, str]] = {
@@ -42,22 +46,22 @@ def instance_of(
 
     Who asks by address alone gets the id that the document gives it, as Tootles does.
     """
-    spec_of_hardware = _mapping(object_view(hardware.document).get("spec"))
+    spec_of_hardware = mapping_of(object_view(hardware.document).get("spec"))
     metadata = _metadata(hardware.document)
-    details = _mapping(metadata.get("instance"))
+    details = mapping_of(metadata.get("instance"))
     own_id = f"{hardware.id}-{workflow_id}" if workflow_id else hardware.id
     return Instance(
         hardware=hardware,
-        id=(_text(details.get("id")) if by_address else "") or own_id,
-        hostname=spec.hostname or _text(details.get("hostname")) or _own_hostname(hardware),
+        id=(text_of(details.get("id")) if by_address else "") or own_id,
+        hostname=spec.hostname or text_of(details.get("hostname")) or _own_hostname(hardware),
         workflow_id=workflow_id,
         ssh_keys=tuple(dict.fromkeys([*spec.ssh_keys, *ssh_keys_of(hardware.document), *defaults.ssh_keys]))[:MAX_KEYS],
         user_data=spec.user_data or user_data_of(hardware.document),
-        vendor_data=spec.vendor_data or _bounded(_text(spec_of_hardware.get("vendorData"))),
+        vendor_data=spec.vendor_data or _bounded(text_of(spec_of_hardware.get("vendorData"))),
         network=spec.network,
         bonding_mode=_mode(metadata.get("bonding_mode")),
         details=details,
-        facility=_mapping(metadata.get("facility")),
+        facility=mapping_of(metadata.get("facility")),
         defaults=defaults,
         url=url,
     )
@@ -75,36 +79,40 @@ def user_data_of(document: Mapping[str, Any]) -> str:
 
 def ssh_keys_of(document: Mapping[str, Any]) -> Iterator[str]:
     """Those of the instance, as texts, or as objects with a `key`."""
-    value = _mapping(_metadata(document).get("instance")).get("ssh_keys")
+    value = mapping_of(_metadata(document).get("instance")).get("ssh_keys")
     for each in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
-        text = _text(each.get("key") if isinstance(each, Mapping) else each).strip()
+        text = text_of(each.get("key") if isinstance(each, Mapping) else each).strip()
         if text and len(text) <= MAX_KEY and text.isprintable():
             yield text
 
 
-def check_texts(hardware: Hardware) -> list[Problem]:
-    """Look at what a hardware document has for cloud-init, when it is given; raises Invalid with every problem.
+def check_texts(hardware: Hardware) -> Remarks:
+    """Look at what a hardware document has for the system on its machine, when it is given; raises Invalid for what cannot be served.
 
-    Returns what is odd, and no reason to refuse it.  The keys are those of the document, the lines of a text stand in the words.
+    What cloud-init could not use is ignored of it, and a key that is a misspelling of one that means something.  The keys are those of the document, the lines of a text stand in the words.
     """
     document = hardware.document
     unusable = [Problem(key=_place(document, key), text=text) for key, text in _unusable(hardware)]
     if unusable:
         raise Invalid(f"metadata that cannot be served: {counted(len(unusable), 'problem')}", unusable)
-    spec = _mapping(object_view(document).get("spec"))
-    problems: list[Problem] = []
+    spec = mapping_of(object_view(document).get("spec"))
+    too_large: list[Problem] = []
+    useless = list(islice(misspelt_keys(_metadata(document), _holder(document)), MOST_MISSPELT))
     odd: list[Problem] = []
-    for key, text in (_user_data(document), ("spec.vendorData", _text(spec.get("vendorData")))):
+    for key, text in (_user_data(document), ("spec.vendorData", text_of(spec.get("vendorData")))):
         if is_v1alpha2(document) and has_placeholders(text) and text == _bounded(text):
             continue  # it need not be YAML before Tinkerbell fills it
-        for found, kept in ((unfit(text), problems), (ignored(text), odd)):
-            for each in found:
-                inside = [f"line {each.line} in it"] if each.line else []
-                told = ", ".join([*inside, *filter(None, [each.key])])
-                kept.append(Problem(key=_place(document, key), text=f"{told}: {each.text}" if told else each.text))
-    if problems:
-        raise Invalid(f"user-data that cloud-init could not use: {counted(len(problems), 'problem')}", problems)
-    return odd
+        if wrong := unfit(text):
+            kept = too_large if is_too_large(text) else useless
+        else:
+            wrong, kept = ignored(text), odd
+        for each in wrong:
+            inside = [f"line {each.line} in it"] if each.line else []
+            told = ", ".join([*inside, *filter(None, [each.key])])
+            kept.append(Problem(key=_place(document, key), text=f"{told}: {each.text}" if told else each.text))
+    if too_large:
+        raise Invalid(f"user-data that cannot be served: {counted(len(too_large), 'problem')}", too_large)
+    return Remarks(ignored=tuple(useless), notes=tuple(odd))
 
 
 def _place(document: Mapping[str, Any], key: str) -> str:
@@ -115,10 +123,10 @@ def _place(document: Mapping[str, Any], key: str) -> str:
 def _unusable(hardware: Hardware) -> Iterator[tuple[str, str]]:
     """(key, what is wrong): names and ids are served as one line each, and Linux has seven modes of a bond."""
     metadata, holder = _metadata(hardware.document), _holder(hardware.document)
-    details = _mapping(metadata.get("instance"))
+    details = mapping_of(metadata.get("instance"))
     lines = {"metadata.name": hardware.name} | {f"{holder}.instance.{each}": details.get(each) for each in _LINES}
     for key, value in lines.items():
-        if any(unicodedata.category(each) in _NO_LINE for each in _text(value)):
+        if any(unicodedata.category(each) in _NO_LINE for each in text_of(value)):
             yield key, "it has a line break or another control character: write it on one line"
     mode = metadata.get("bonding_mode")
     if isinstance(mode, int) and not isinstance(mode, bool) and not 0 <= mode <= MAX_BONDING_MODE:
@@ -132,26 +140,26 @@ def _holder(document: Mapping[str, Any]) -> str:
 
 def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document's `metadata`, which clients of 2020 also wrote as text of JSON."""
-    held = document if document.get("kind") != "Hardware" else _mapping(object_view(document).get("spec"))
+    held = document if document.get("kind") != "Hardware" else mapping_of(object_view(document).get("spec"))
     found = held.get("metadata")
     if isinstance(found, str):
         try:
             found = json.loads(found)
         except (ValueError, RecursionError):
             found = None
-    return _mapping(found)
+    return mapping_of(found)
 
 
 def _user_data(document: Mapping[str, Any]) -> tuple[str, str]:
     """Where it stands, and what it is: today's place first, then the two of 2020."""
     metadata, holder = _metadata(document), _holder(document)
-    spec = _mapping(document.get("kind") == "Hardware" and object_view(document).get("spec"))
+    spec = mapping_of(document.get("kind") == "Hardware" and object_view(document).get("spec"))
     places = {
         "spec.userData": spec.get("userData"),
-        f"{holder}.instance.userdata": _mapping(metadata.get("instance")).get("userdata"),
+        f"{holder}.instance.userdata": mapping_of(metadata.get("instance")).get("userdata"),
         f"{holder}.userdata": metadata.get("userdata"),
     }
-    return next(((key, text) for key, value in places.items() if (text := _text(value))), ("", ""))
+    return next(((key, text) for key, value in places.items() if (text := text_of(value))), ("", ""))
 
 
 def _own_hostname(hardware: Hardware) -> str:
@@ -165,11 +173,3 @@ def _mode(value: Any) -> int:
 
 def _bounded(text: str) -> str:
     return text if len(text.encode(errors="replace")) <= MAX_USER_DATA else ""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -17,6 +17,7 @@ from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bin
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
+from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gaps, mentions
 from tinkbox.engine.workflows.workflows import check_size
@@ -24,6 +25,7 @@ from tinkbox.model import machine_keys
 from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, mac_of, worker_of
+from tinkbox.model.images.standing import WantedImage
 from tinkbox.model.labels import Labels, Selector
 from tinkbox.model.rollout import MAX_MACHINES, OnFailure
 from tinkbox.model.template import Definition
@@ -87,13 +89,15 @@ class Chosen:
 class Refused:
     """A machine that is meant and cannot begin; without an id where its key means no machine.
 
-    Where it is `rendered`, the reason may have what the template made of the machine's document.
+    Where it is `rendered`, the reason may have what the template made of the machine's document.  One that is `engaged` has other
+    work, and can begin once that is over.
     """
 
     name: str
     machine: str
     why: str
     rendered: bool = False
+    engaged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,7 @@ class Plan:
     """The machines in the order in which they begin, and what is done with them.
 
     Each of them is the template's `device`; `parameters` are the rest of the `-r` map.
-    `wiped` are the disks that the template has wiped there, by the machines' ids; `images` are those of actions and services,
+    `wiped` are the disks that the template has wiped there, by the machines' ids; `images` are those that actions and services need,
     of any machine, `gaps` the machines that ask for metadata and would be given nothing, by where they ask and why.  `ignored` is
     what is not taken as it stands in the template (`Definition`).
     """
@@ -124,7 +128,7 @@ class Plan:
     refused: tuple[Refused, ...]
     steps: tuple[Step, ...]
     wiped: Mapping[str, frozenset[str]]
-    images: tuple[str, ...]
+    images: tuple[WantedImage, ...]
     gaps: Mapping[tuple[str, str], Sequence[Hardware]] = field(default_factory=dict)
     ignored: tuple[Problem, ...] = ()
 
@@ -165,7 +169,7 @@ class _Judged:
 
     why: str = ""
     steps: tuple[Step, ...] = ()
-    images: tuple[str, ...] = ()
+    images: tuple[WantedImage, ...] = ()
     gaps: tuple[tuple[str, str], ...] = ()
     ignored: tuple[Problem, ...] = ()
 
@@ -262,7 +266,7 @@ async def planned(
     refused: list[Refused] = []
     steps: tuple[Step, ...] = ()
     wiped: dict[str, frozenset[str]] = {}
-    images: dict[str, None] = {}
+    images: dict[WantedImage, None] = {}
     ignored: dict[Problem, None] = {}
     lacking: dict[tuple[str, str], list[Hardware]] = defaultdict(list)
     for piece in _pieces(machines, AT_ONCE):
@@ -370,10 +374,7 @@ def _judged(
     mentioned = mentions(draft).get(machine.hardware.id, ())
     return _Judged(
         steps=steps,
-        images=(
-            *(each.action.spec.image for each in actions if each.state is not State.SKIPPED),
-            *(each.spec.image for each in services),
-        ),
+        images=tuple(wanted_images(actions, services)),
         gaps=tuple(gaps(machine.hardware, definition.metadata, mentioned, gap)),
         ignored=definition.ignored,
     )
@@ -411,4 +412,6 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def refused_in(machines: Mapping[str, str], why: Mapping[str, str]) -> list[Refused]:
     """Of machines, names by ids, those that are engaged, with the reasons of `engaged`."""
-    return [Refused(name=name, machine=each, why=why[each]) for each, name in machines.items() if each in why]
+    return [
+        Refused(name=name, machine=each, why=why[each], engaged=True) for each, name in machines.items() if each in why
+    ]

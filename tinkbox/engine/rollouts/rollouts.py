@@ -7,7 +7,6 @@ from typing import Final
 
 from tinkbox.engine.lookup import only, only_called
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.rollouts.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.rollouts.planning import (
     Plan,
     Refused,
@@ -26,13 +25,15 @@ from tinkbox.engine.templates.parameters import needless
 from tinkbox.engine.templates.templates import find_listed_template, find_template
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.engine.workflows.image_digests import DigestOf, missing_images, refuse_missing
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gap_lines
+from tinkbox.engine.workflows.missing_images import images_elsewhere, missing_images, refuse_missing
+from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.retries import overtaken_on, taken_meanwhile
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN, OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
-from tinkbox.model.errors import Conflict, Invalid, Problem
+from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal
+from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.keys import meant
 from tinkbox.model.labels import LabelChange
@@ -110,7 +111,7 @@ class Rollouts:
         names: Names,
         renderings: Turns,
         rehearsals: Rehearsals,
-        digest_of: DigestOf,
+        standing_of: StandingOf,
         metadata_gap: MetadataGap,
     ) -> None:
         self._store = store
@@ -121,7 +122,7 @@ class Rollouts:
         self._new_id = new_id
         self._names = names
         self._renderings = renderings
-        self._digest_of = digest_of
+        self._standing_of = standing_of
         self._metadata_gap = metadata_gap
         self._rehearsals = rehearsals
 
@@ -139,7 +140,7 @@ class Rollouts:
 
     def _require_images(self, plan: Plan, wanted: Wanted) -> None:
         if wanted.require_images:
-            refuse_missing(plan.images, self._digest_of)
+            refuse_missing(plan.images, self._standing_of)
 
     async def plan(self, wanted: Wanted, who: str = OPERATOR) -> Plan:
         """What a rollout would do; nothing is stored.
@@ -172,7 +173,8 @@ class Rollouts:
             *in_vain,
             *boot_obstacles(machines, osie, self._machines.known.key),
             *started_by_hand(machines, self._machines.known.key),
-            *missing_images(plan.images, self._digest_of),
+            *missing_images(plan.images, self._standing_of),
+            *images_elsewhere(plan.images, self._standing_of),
             *gap_lines(plan.gaps),
         ]
 
@@ -237,7 +239,7 @@ class Rollouts:
         """
         plan = await self.plan(wanted, who)
         if plan.refused:
-            raise _refused(plan.refused, 0)
+            raise _refused_alone(*plan.refused)
         (machine,) = plan.machines
         prepared = await self._workflows.prepare(
             plan.template,
@@ -253,7 +255,7 @@ class Rollouts:
 
         def use_case(tables: Tables) -> list[str]:
             if why := engaged(tables, plan.names):  # since it was looked at
-                raise _refused(refused_in(plan.names, why), 0)
+                raise _refused_alone(*refused_in(plan.names, why))
             return self._workflows.take_in(tables, prepared).workers()
 
         workers = await self._store.write(use_case)
@@ -516,6 +518,13 @@ def _refused(refused: Sequence[Refused], left: int) -> Invalid:
     return Invalid(
         f"nothing was begun: {counted(len(refused), 'machine')} of {len(refused) + left} cannot begin{way_out}", listed
     )
+
+
+def _refused_alone(machine: Refused) -> Refusal:
+    """The refusal of the only machine that is wanted: a conflict where it has other work."""
+    if machine.engaged:
+        return Conflict(f"nothing was begun: machine {machine.name} has other work: {machine.why}")
+    return _refused([machine], 0)
 
 
 def _changed_since() -> Conflict:

@@ -2,8 +2,8 @@
 
 What stands between braces shows it:
 
-* Jinja2: `{{ name` where the name is no function of Go templates, and a `{% statement` or `{# comment #}` that begins a line,
-  or a value, of the template itself;
+* Jinja2: `{{ name` where the name is no function of Go templates, `{{ name()`, for Go has no empty parentheses, and a
+  `{% statement` or `{# comment #}` that begins a line, or a value, of the template itself;
 * Go templates: `{{.`, `{{$`, `{{/* comment */}}`, `{{ keyword` such as `{{ if` or `{{ end`, `{{ name argument`, as Go calls
   functions, and `.name` or `$` anywhere else: whether there is a function of a name is for the reader of Go templates to say.
 
@@ -33,6 +33,8 @@ _END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _INSIDE = re.compile(r"[-+]?\s*(?:(?P<go>[.$]|/\*)|(?P<name>[A-Za-z_]\w*)(?P<call>\()?)?")
 # Behind a name, what only Go has there: an argument without a comma or parenthesis before it, which may be a call itself.
 _ARGUMENT = re.compile(r"""\s+(?:["'`$\d]|(?:\(\s*)+(?:[.$]|[A-Za-z_]\w*\s+[.$"'`\d(]))""")
+# Behind a name, what only Jinja2 has there.
+_EMPTY_CALL = re.compile(r"\(\s*\)")
 # Anywhere: a field of the data, or a variable.
 _FIELD = re.compile(r"[\s(|](?:\.[A-Za-z_]|\$)")
 _MARGIN = re.compile(r" *+(?:- ++)*+")
@@ -44,6 +46,7 @@ _DEVICE = re.compile(
 _GO_NAME = re.compile(r"(?:-\s)?\s*\.(?P<name>[A-Za-z_]\w*)\s*(?:\s-)?\Z")
 _QUOTED = re.compile(r"""\"[^"\n]*\"|'[^'\n]*'|`[^`]*`""")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
+_WHOLE_WORD = re.compile(r"\w+")
 _JINJA_NAME = re.compile(r"[-+]?\s*(?P<name>[A-Za-z_]\w*)\s*-?\Z")
 
 
@@ -152,7 +155,14 @@ def device_names(text: str) -> list[str]:
 def unmentioned(text: str, names: Collection[str]) -> list[str]:
     """Those of these names that stand nowhere between braces: a template makes nothing of them."""
     inside = _inside(text)
-    return [each for each in names if not re.search(rf"(?<!\w){re.escape(each)}(?!\w)", inside)]
+    whole = {*_WHOLE_WORD.findall(inside)}
+
+    def stands(name: str) -> bool:
+        if not whole.issuperset(parts := _WHOLE_WORD.findall(name)):
+            return False
+        return parts == [name] or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", inside) is not None
+
+    return [each for each in names if not stands(each)]
 
 
 def words(text: str) -> list[str]:
@@ -206,7 +216,7 @@ def _dialect_of(inside: str, functions: Collection[str]) -> Dialect | None:
         return None
     if _ARGUMENT.match(inside, match.end("name")):
         return Dialect.GO
-    return None if name in functions else Dialect.JINJA
+    return None if name in functions and not _EMPTY_CALL.match(inside, match.end("name")) else Dialect.JINJA
 
 
 def _sections(text: str, dialect: Dialect = Dialect.JINJA) -> Iterator[tuple[str, int, str]]:

@@ -3,13 +3,16 @@
 The only file that knows jinja2.  The sandbox bounds neither time nor memory: `confinement` does.
 """
 
+import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import jinja2.debug  # imported here because jinja2 does it late, when no file can be opened any more
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
@@ -18,16 +21,38 @@ from tinkbox.gotemplate import GoError
 from tinkbox.gotemplate.values import Thing
 from tinkbox.model.errors import Problem
 from tinkbox.model.spelling import meant
+from tinkbox.sprig import REFUSED
 
 _FILE = "<template>"
 # Chance, and Python's own look at things, which shows addresses in memory.
 _NOT_HERE = ("random", "pprint")
 _GLOBALS = ("range", "dict", "namespace", "joiner", "cycler")
+_READS_ANOTHER: Final[Mapping[type[nodes.Node], str]] = {
+    nodes.Include: "include",
+    nodes.Import: "import",
+    nodes.FromImport: "from",
+    nodes.Extends: "extends",
+}
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "true or false", int: "a number", float: "a number", str: "a text", dict: "a map", list: "a list",
+    tuple: "a list", type(None): "nothing",
+}  # fmt: skip
+# Where in our own program something is: `tinkbox.sprig.dates.times.Time`, `functions.<locals>.<lambda>()`.
+_OWN_PLACE: Final = re.compile(r"\b(?:\w+\.)+<locals>\.|\b(?:tinkbox|jinja2)(?:\.\w+)*\.(?=[A-Z])")
+_PYTHONS_OWN: Final = (ArithmeticError, TypeError, ValueError, LookupError, AttributeError, SecurityError)
 Functions = Mapping[str, Callable[..., Any]]
 
 
 class _TooLong(Exception):
     pass
+
+
+class _Refused(Exception):
+    """The template has what no template may have."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
 
 
 class _NoValue(UndefinedError):
@@ -45,7 +70,7 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
     """
     if not data:
         try:
-            _environment({}, functions).from_string(text)
+            _read(text, {}, functions)
         except Exception as error:  # whatever Python's own compiler may say
             return [_problem(error)]
         return []
@@ -54,9 +79,32 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
 
 def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: int) -> str | Problem:
     try:
-        return _bounded(_environment(data, functions).from_string(text).generate(**data), most)
+        return _bounded(_read(text, data, functions).generate(**data), most)
     except Exception as error:  # whatever the template's own operations may raise
         return _problem(error)
+
+
+def _read(text: str, data: Mapping[str, Any], functions: Functions) -> Template:
+    """The template; raises what jinja2 raises, and _Refused."""
+    environment = _environment(data, functions)
+    tree = environment.parse(text)
+    for node in tree.find_all(tuple(_READS_ANOTHER)):
+        word = _READS_ANOTHER[type(node)]
+        raise _Refused(
+            node.lineno, f"{{% {word} %}} is not available: a template is one text, and there is no other one to read"
+        )
+    for filtered in tree.find_all(nodes.Filter):
+        _refuse_called(filtered.name, filtered.lineno)
+    free = find_undeclared_variables(tree) - set(data)
+    for call in tree.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name in free:
+            _refuse_called(call.node.name, call.lineno)
+    return environment.from_string(tree)
+
+
+def _refuse_called(name: str, line: int) -> None:
+    if name in REFUSED:
+        raise _Refused(line, f"{name} is not available: it {REFUSED[name]}")
 
 
 def _problem(error: Exception) -> Problem:
@@ -65,6 +113,8 @@ def _problem(error: Exception) -> Problem:
     match error:
         case TemplateSyntaxError():
             return Problem(line=error.lineno, text=str(error.message))
+        case _Refused():
+            return Problem(line=error.line, text=str(error))
         case MemoryError():
             return Problem(line=line, text=TOO_MUCH_MEMORY)
         case RecursionError():
@@ -73,8 +123,15 @@ def _problem(error: Exception) -> Problem:
             return Problem(line=line, key=error.name, text=str(error))
         case UndefinedError() | GoError() | _TooLong():
             return Problem(line=line, text=str(error))
+        case _ if isinstance(error, _PYTHONS_OWN):
+            return Problem(line=line, text=_told(error))
         case _:
-            return Problem(line=line, text=f"{type(error).__name__}: {str(error)[:500]}")
+            return Problem(line=line, text=f"{type(error).__name__}: {_told(error)}")
+
+
+def _told(error: Exception) -> str:
+    """What Python says, without where in the program that is."""
+    return _OWN_PLACE.sub("", str(error)).replace("<lambda>()", "this function")[:500]
 
 
 def _bounded(pieces: Iterable[str], most: int) -> str:
@@ -118,12 +175,22 @@ def _naming_the_nearest(data: Mapping[str, Any]) -> type[StrictUndefined]:
                 exc = cast("type[UndefinedError]", partial(_NoValue, str(name)))  # jinja2 calls it with the hint
             elif hint is None and isinstance(obj, Mapping):
                 hint = f"there is no {name} in it; {meant(str(name), [str(key) for key in obj])}"
+            elif hint is None:
+                hint = _lacking(obj, name)
             super().__init__(hint, obj, name, exc)
 
     return Missing
 
 
+def _lacking(value: Any, name: object) -> str:
+    """What to say where a value has no such element or attribute."""
+    if isinstance(value, Thing):
+        return f"{value.type_name} has no {name} in Jinja2, where methods with arguments do not work: use a function, such as dateModify"
+    kind = _KINDS.get(type(value), f"a {type(value).__name__}")
+    return f"{kind} has no {'element' if isinstance(name, int) else 'attribute'} {name}"
+
+
 def _printable(value: Any) -> Any:
-    if isinstance(value, str | int | float | Thing | list | tuple | dict | Thing | StrictUndefined) or value is None:
+    if isinstance(value, str | int | float | Thing | list | tuple | dict | StrictUndefined) or value is None:
         return value
     raise TypeError(f"a {type(value).__name__} cannot be printed")

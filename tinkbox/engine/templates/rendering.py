@@ -39,6 +39,7 @@ from tinkbox.model.template import MAX_TEXT, Definition
 WORKFLOW_IDS = ("workflow_id", "workflowid")
 RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
 NO_WORKFLOW = str(UUID(int=0))
+MAX_TOLD = 20
 DUMMY = "00:00:00:00:00:00"
 GIVEN_BY = "with --set NAME=VALUE, or in the -r map"  # to `workflow create`
 DECLARED_IN = "under spec.hardwareMap of the document"  # that `apply` or `workflow create -f` has
@@ -97,6 +98,21 @@ async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> 
         if problems:
             raise invalid_template(problems, because)
     return ()
+
+
+async def told_of_stored(text: str, turn: Turn, *, apart: bool = False) -> tuple[Problem, ...]:
+    """What `check` returns, of a text that it took once; what it refuses by now is among it.
+
+    It takes no process for Jinja2, for only of a text with nothing but names as placeholders there is something to say.
+    """
+    try:
+        dialect, _ = await in_thread(turn, find_dialect, text, NAMES)
+        names = await in_thread(turn, placeholders, text, dialect)
+        if names is None:
+            return ()
+        return await _check_whole(await in_thread(turn, as_go, text), names, turn, apart)
+    except Invalid as refusal:
+        return tuple(refusal.problems)
 
 
 async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apart: bool) -> tuple[Problem, ...]:
@@ -213,16 +229,23 @@ def _result(text: str, rendered: str) -> Rendered | Invalid:
 def _missing(text: str, dialect: Dialect, data: Data, way_out: str) -> list[Problem]:
     """Every placeholder without a value, where a text has nothing but names as placeholders."""
     names = placeholders(text, dialect) or ()
-    return [_without_value(each.name, each.line, data, way_out) for each in names if each.name not in data]
+    given = _given(data)
+    return [_without_value(each.name, each.line, given, way_out) for each in names if each.name not in data]
 
 
 def _naming_the_value(problem: Problem, data: Data, way_out: str) -> Problem:
     """What a dialect says of a text, with the way out where a value is missing, which is the problem's key then."""
-    return _without_value(problem.key, problem.line, data, way_out) if problem.key else problem
+    return _without_value(problem.key, problem.line, _given(data), way_out) if problem.key else problem
 
 
-def _without_value(name: str, line: int | None, data: Data, way_out: str) -> Problem:
-    given = ", ".join(sorted(each for each in data if each not in RESERVED)) or "nothing"
+def _given(data: Data) -> str:
+    """The names that a person gave values, the first of many: each placeholder without one tells them."""
+    names = sorted(each for each in data if each not in RESERVED)
+    more = f" and {len(names) - MAX_TOLD} more" if len(names) > MAX_TOLD else ""
+    return f"{', '.join(names[:MAX_TOLD])}{more}" or "nothing"
+
+
+def _without_value(name: str, line: int | None, given: str, way_out: str) -> Problem:
     near = nearest(name, RESERVED)
     text = f"placeholder {name} has no value: give it {way_out.replace('NAME', name)}, which has {given}"
     return Problem(line=line, key=name, text=f"{text}; did you mean {near}?" if near else text)

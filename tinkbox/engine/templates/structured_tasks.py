@@ -1,15 +1,18 @@
 """Tinkerbell's Workflow of v1alpha2: values are filled in, and what comes out is the text of a template without placeholders.
 
 Only texts are filled, each by itself: no placeholder changes what there is.  First the Workflow is, then each Task (templating.md
-of Tinkerbell's docs/technical/v1alpha2).
+of Tinkerbell's docs/technical/v1alpha2).  A text that refers to others of its own document, as `{{ .task.spec.env.one }}` does, is
+filled when these are: it has their values, and what comes of a value is never read as a placeholder.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Any, Final
 
 from tinkbox.engine.templates.dialects import Dialect
@@ -17,14 +20,20 @@ from tinkbox.engine.templates.go_dialect import GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import Turn, in_thread
+from tinkbox.model.documents.loose_values import list_of, mapping_of, those_given
 from tinkbox.model.documents.machine_views import decoded
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.text import quoted
 
 MAX_TEXTS: Final = 1_000  # with placeholders, in one document
 _BETWEEN: Final = "\x1f"  # between texts that are filled together; what has one itself is refused
+MAX_ROUNDS: Final = 10  # texts that lead to texts that lead to texts
+# What a text mentions of its own document, by the name of that.
+_MENTIONS: Final = {each: re.compile(rf"\.{each}\b((?:\.\w+)*)") for each in ("task", "workflow")}
 _MARKS: Final = re.compile(r"\{(?=[{%#])")
 Document = Mapping[str, Any]
 _Path = tuple[str | int, ...]
+_Text = tuple[_Path, str]  # a text with placeholders, and where it stands in the spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,24 +53,23 @@ async def composed(
     `apart` is as in `render_each`.
     """
     first = entries[0].hardware if entries else {}
-    data = {"hardware": first, "workflow": decoded(workflow), "references": {}}
-    filled = await _filled(workflow, data, "the Workflow", turn, apart)
-    spec = _mapping(filled.get("spec"))
-    extras = [_mapping(each.get("extra")) for each in _list(spec.get("tasks"))]
+    data = {"hardware": first, "references": {}}
+    filled = await _filled(workflow, "workflow", data, "the Workflow", turn, apart)
+    spec = mapping_of(filled.get("spec"))
+    extras = [mapping_of(each.get("extra")) for each in list_of(spec.get("tasks"))]
     tasks: list[dict[str, Any]] = []
     for number, (entry, extra) in enumerate(zip(entries, extras, strict=True)):
         data = {
             "hardware": entry.hardware,
             "workflow": decoded(filled),
-            "task": decoded(entry.task),
             "references": {},
         }
-        name = str(_mapping(entry.task.get("metadata")).get("name"))
-        task = await _filled(entry.task, data, f"Task {name}", turn, apart)
+        name = str(mapping_of(entry.task.get("metadata")).get("name"))
+        task = await _filled(entry.task, "task", data, f"Task {name}", turn, apart)
         names = [each["name"] for each in tasks]
         called = name if name not in names else f"{name}-{number + 1}"
-        tasks.append(_task(called, entry.worker, _mapping(task.get("spec")), _mapping(spec.get("globals")), extra))
-    name = str(_mapping(workflow.get("metadata")).get("name"))
+        tasks.append(_task(called, entry.worker, mapping_of(task.get("spec")), mapping_of(spec.get("globals")), extra))
+    name = str(mapping_of(workflow.get("metadata")).get("name"))
     told = {"version": "0.1", "name": name, "global_timeout": spec.get("timeoutSeconds") or 0, "tasks": tasks}
     # What was filled in stays as it is: it is no template.
     return _MARKS.sub(r"\\u007b", json.dumps(told, ensure_ascii=False, indent=1))
@@ -69,39 +77,39 @@ async def composed(
 
 def _task(name: str, worker: str, spec: Document, shared: Document, extra: Document) -> dict[str, Any]:
     """A task in the words of v1alpha1; what is nearer to the action counts more."""
-    environment = {**_mapping(shared.get("env")), **_mapping(spec.get("env")), **_mapping(extra.get("env"))}
-    volumes = [each for one in (shared, spec, extra) for each in _list(one.get("volumes"))]
-    return _given(
+    environment = {**mapping_of(shared.get("env")), **mapping_of(spec.get("env")), **mapping_of(extra.get("env"))}
+    volumes = [each for one in (shared, spec, extra) for each in list_of(one.get("volumes"))]
+    return those_given(
         {
             "name": name,
             "worker": worker,
             "environment": environment,
             "volumes": volumes,
-            "actions": [_action(_mapping(each)) for each in _list(spec.get("actions"))],
+            "actions": [_action(mapping_of(each)) for each in list_of(spec.get("actions"))],
         }
     )
 
 
 def _action(action: Document) -> dict[str, Any]:
     """An action in the words of v1alpha1."""
-    command = [*([action["command"]] if action.get("command") else []), *_list(action.get("args"))]
+    command = [*([action["command"]] if action.get("command") else []), *list_of(action.get("args"))]
     told = {
         "name": action.get("name"),
         "image": action.get("image"),
         "timeout": action.get("timeoutSeconds"),
         "command": command,
-        "volumes": list(_list(action.get("volumes"))),
-        "environment": dict(_mapping(action.get("env"))),
-        "namespaces": _given(_mapping(action.get("namespaces"))),
+        "volumes": list(list_of(action.get("volumes"))),
+        "environment": dict(mapping_of(action.get("env"))),
+        "namespaces": those_given(mapping_of(action.get("namespaces"))),
         "retries": action.get("retries"),
     }
     condition = str(action.get("if") or "").strip()
     wanted = {} if not condition else {"if": condition.lower() == "true"}
-    return {**_given(told), **wanted, **({"reboot": True} if action.get("background") else {})}
+    return {**those_given(told), **wanted, **({"reboot": True} if action.get("background") else {})}
 
 
-async def _filled(document: Document, data: Document, what: str, turn: Turn, apart: bool) -> Document:
-    """The document with the texts of its spec filled."""
+async def _filled(document: Document, called: str, data: Document, what: str, turn: Turn, apart: bool) -> Document:
+    """The document with the texts of its spec filled; in them it is `called` so."""
     found = [(path, text) for path, text in _texts(document.get("spec"), ()) if "{{" in text]
     if not found:
         return document
@@ -109,7 +117,27 @@ async def _filled(document: Document, data: Document, what: str, turn: Turn, apa
         raise Invalid(f"{what} has more than {MAX_TEXTS} texts with placeholders")
     if problems := await in_thread(turn, _wrong, found, what):
         raise Invalid(f"{what} cannot be read", problems)
-    whole = _BETWEEN.join(text for _, text in found)
+    spec = json.loads(json.dumps(document["spec"]))
+    for number in range(MAX_ROUNDS):
+        ready = _ready(found, called) if number < MAX_ROUNDS - 1 else found
+        known = {**data, called: decoded({**document, "spec": spec})}
+        values = await _values([text for _, text in ready], known, what, turn, apart)
+        later = [each for each in found if each not in ready]
+        _refuse_unfilled(ready, values, later or found, called, what)
+        for (path, _), value in zip(ready, values, strict=True):
+            holder = spec
+            for step in path[:-1]:
+                holder = holder[step]
+            holder[path[-1]] = value
+        found = later
+        if not found:
+            break
+    return {**document, "spec": spec}
+
+
+async def _values(texts: Sequence[str], data: Document, what: str, turn: Turn, apart: bool) -> list[str]:
+    """What becomes of texts, filled together."""
+    whole = _BETWEEN.join(texts)
     if apart:
         (rendered,) = await render_confined(whole, [data], turn, Dialect.GO)
         if isinstance(rendered, Problem):
@@ -117,15 +145,47 @@ async def _filled(document: Document, data: Document, what: str, turn: Turn, apa
     else:
         rendered = await in_thread(turn, partial(_render, whole, data, what))
     values = rendered.split(_BETWEEN)
-    if len(values) != len(found):
+    if len(values) != len(texts):
         raise Invalid(f"{what}: a value has a control character that may not be in it")
-    spec = json.loads(json.dumps(document["spec"]))
-    for (path, _), value in zip(found, values, strict=True):
-        holder = spec
-        for step in path[:-1]:
-            holder = holder[step]
-        holder[path[-1]] = value
-    return {**document, "spec": spec}
+    return values
+
+
+def _mentioned(text: str, called: str) -> list[tuple[str, ...]]:
+    """The fields of its own document that a text mentions, such as `("spec", "env", "one")`."""
+    return [tuple(each.split(".")[1:]) for each in _MENTIONS[called].findall(text)]
+
+
+def _ready(found: Sequence[_Text], called: str) -> Sequence[_Text]:
+    """The texts that mention none which is still to be filled; all, where each waits for another."""
+    fields = [("spec", *takewhile(lambda step: isinstance(step, str), path)) for path, _ in found]
+    within = Counter(field[:length] for field in fields for length in range(len(field) + 1))
+    whole = Counter(fields)
+
+    def waits(text: str, own: tuple[object, ...]) -> bool:
+        return any(
+            within[mentioned] > (own[: len(mentioned)] == mentioned)
+            or any(whole[mentioned[:length]] > (own == mentioned[:length]) for length in range(len(mentioned)))
+            for mentioned in _mentioned(text, called)
+        )
+
+    return [each for each, own in zip(found, fields, strict=True) if not waits(each[1], own)] or found
+
+
+def _refuse_unfilled(
+    filled: Sequence[_Text], values: Sequence[str], waiting: Sequence[_Text], called: str, what: str
+) -> None:
+    """Raise Invalid for a value that has the text of another placeholder: no action can mean that."""
+    problems = [
+        Problem(
+            text=f"{what}, spec.{'.'.join(map(str, path))}: it leads to {quoted(left)}, which is not filled by then"
+        )
+        for (path, text), value in zip(filled, values, strict=True)
+        if _mentioned(text, called)
+        for left in [next((one for _, one in waiting if one in value), "")]
+        if left
+    ]
+    if problems:
+        raise Invalid(f"{what} cannot be filled", problems)
 
 
 def _wrong(found: Sequence[tuple[_Path, str]], what: str) -> list[Problem]:
@@ -160,15 +220,3 @@ def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _texts(inner, (*path, place))
-
-
-def _given(values: Document) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in (None, "", [], {}, 0)}
-
-
-def _mapping(value: Any) -> Document:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()

@@ -1,14 +1,13 @@
 """Use-cases of templates."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from tinkbox.engine.documents.definitions import refuse_ignored
-from tinkbox.engine.lookup import only
+from tinkbox.engine.lookup import MOST_TOLD, only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
@@ -17,16 +16,17 @@ from tinkbox.engine.turns import Rehearsals, Turns, in_thread, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.devices import Devices
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, Problem
 from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.model.keys import beginning, exactly
-from tinkbox.model.labels import LabelChange, LabelKind, Labels
+from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import OfTemplate
+from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 
 T = TypeVar("T")
-NO_TEMPLATE_LABELS: Final[Mapping[str, Labels]] = MappingProxyType({})
 # None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
 _OWN_NAME = re.compile(
     r"""^\ufeff?name:[ \t]+(?P<quote>["']?)(?P<name>[^"'\s#]+)(?P=quote)[ \t]*(?:#.*)?\r?$""", re.MULTILINE
@@ -34,11 +34,21 @@ _OWN_NAME = re.compile(
 _NAME = re.compile(r"(?!-|\.{1,2}\Z)[a-zA-Z0-9_.-]{1,199}\Z")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTemplate:
+    """A template that is to be stored; `namespace` is that of its document, empty: it is made by hand."""
+
+    name: str
+    data: str
+    namespace: str = ""
+    labels: Labels = field(default_factory=lambda: NO_LABELS)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
     """A template that was to be stored, and whether it is new; one that was there has its own labels.
 
-    Of one whose text is new `ignored` is what is not taken as it stands in it (`Definition`).
+    Of a text that was given `ignored` is what is not taken as it stands in it (`Definition`), whether or not it is new.
     """
 
     id: str
@@ -79,40 +89,41 @@ class Templates:
         One of the name with the same text is it.  Raises Invalid with every problem of name and text, Conflict where one of the
         name has another text.
         """
-        (stored,) = await self.create_all({name: data}, who)
+        (stored,) = await self.create_all([NewTemplate(name=name, data=data)], who)
         return stored.id
 
     async def create_all(
         self,
-        texts: Mapping[str, str],
+        given: Sequence[NewTemplate],
         who: str = OPERATOR,
-        labels: Mapping[str, Labels] = NO_TEMPLATE_LABELS,
         *,
         strict: bool = False,
     ) -> list[StoredTemplate]:
-        """The same with several texts by their names, all or none; `labels` are by these names, of those that are new.
+        """The same with several, all or none; labels count of those that are new.
 
         `strict` refuses what would be ignored.
         """
-        ignored: dict[str, tuple[Problem, ...]] = {}
-        for name, data in texts.items():
-            check_template_name(name)
-            ignored[name] = await self._check(data, who, strict=strict)
-        now = self._clock()
-        new = [
-            Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
-            for name, data in texts.items()
-        ]
+        ignored: list[tuple[Problem, ...]] = []
+        for one in given:
+            check_template_name(one.name)
+            ignored.append(await self._check(one.data, who, strict=strict))
+        new = [self._new(each.namespace, each.name, each.data) for each in given]
 
         def use_case(tables: Tables) -> list[StoredTemplate]:
-            return [self._put_new(tables, each, labels.get(each.name, {})) for each in new]
+            return [self._put_new(tables, each, one.labels) for each, one in zip(new, given, strict=True)]
 
         stored = await self._store.write(use_case)
-        return [replace(each, ignored=ignored[each.name]) if each.is_new else each for each in stored]
+        told = zip(stored, ignored, strict=True)
+        return [replace(each, ignored=found) for each, found in told]
+
+    def _new(self, namespace: str, name: str, data: str) -> Template:
+        now = self._clock()
+        identity = parse_uuid(self._new_id())
+        return Template(id=identity, namespace=namespace, name=name, data=data, created_at=now, updated_at=now)
 
     def _put_new(self, tables: Tables, template: Template, labels: Labels) -> StoredTemplate:
         """Store one, unless it is there with the same text; raises Conflict where another one has the name."""
-        for there in tables.templates.named(template.name):
+        for there in _sharing_name(tables, template):
             if there.data == template.data:
                 return StoredTemplate(there.id, there.name, there.labels, is_new=False)
         _refuse_taken(tables, template)
@@ -120,13 +131,10 @@ class Templates:
         tables.labels.replace(LabelKind.TEMPLATE, template.id, labels)
         return StoredTemplate(template.id, template.name, labels, is_new=True)
 
-    def take_in(self, tables: Tables, name: str, data: str) -> Template:
-        """Store a checked text under a name, in place of the template that has it."""
-        now = self._clock()
-        stored = next(iter(tables.templates.named(name)), None)
-        if stored is None:
-            stored = Template(id=parse_uuid(self._new_id()), name=name, data=data, created_at=now, updated_at=now)
-        template = replace(stored, data=data, updated_at=now)
+    def take_in(self, tables: Tables, namespace: str, name: str, data: str) -> Template:
+        """Store the checked text of a document, in place of the template that the document means."""
+        stored = declared_template(tables, namespace, name, data) or self._new(namespace, name, data)
+        template = replace(stored, namespace=namespace, data=data, updated_at=self._clock())
         tables.templates.put(template)
         return template
 
@@ -220,12 +228,46 @@ class Templates:
         return ignored
 
 
-def find_template(tables: Tables, key: str) -> Template | BuiltIn:
-    """The one template that `key` means, a stored one before that of the program; raises NotFound or Conflict."""
+def find_template(tables: Tables, key: str, namespace: str | None = None) -> Template | BuiltIn:
+    """The one template that `key` means, a stored one before that of the program; raises NotFound or Conflict.
+
+    In a document of a `namespace` it means the one of that namespace, else one of no namespace, else the only one of that name.
+    """
     found = exactly(tables.templates, key)
-    if not found and key in catalogue():
+    nearest = found if namespace is None else in_namespace(found, namespace)
+    if not nearest and key in catalogue():
         return catalogue()[key]
-    return only(found or beginning(tables.templates, key), "template", key)
+    return _only(nearest or found or beginning(tables.templates, key), key)
+
+
+def in_namespace(templates: Sequence[Template], namespace: str) -> list[Template]:
+    """Those of templates of one name that a document of this namespace means; empty: there are only others' at best."""
+    own = [each for each in templates if each.namespace == namespace]
+    return own or [each for each in templates if not each.namespace]
+
+
+def declared_template(tables: Tables, namespace: str, name: str, data: str) -> Template | None:
+    """The stored template that a document means, None: it is new.
+
+    One of no namespace is that of the default namespace, and of another if it has the same text: then only its namespace was not known.
+    """
+    there = tables.templates.named(name)
+    own = [each for each in there if each.namespace == namespace]
+    by_hand = [each for each in there if not each.namespace and (namespace == DEFAULT_NAMESPACE or each.data == data)]
+    return next(iter(own or by_hand), None)
+
+
+def _only(found: Sequence[Template], key: str) -> Template:
+    """As `only`; templates of several namespaces are told with these, where they are few."""
+    if 1 < len(found) <= MOST_TOLD and len({each.name for each in found}) == 1:
+        told = ", ".join(f"{each.id} ({told_namespace(each.namespace)})" for each in found)
+        raise Conflict(f"template {quoted(key)} is ambiguous: it fits {len(found)}, name one by its id: {told}")
+    return only(found, "template", key)
+
+
+def told_namespace(namespace: str) -> str:
+    """What people are told of where a template is."""
+    return f"namespace {namespace}" if namespace else "no namespace"
 
 
 def find_listed_template(tables: Tables, key: str) -> OfTemplate:
@@ -248,7 +290,7 @@ def _stored(tables: Tables, key: str) -> Template:
             f"template {key} is built in and stays as it is: store your own of that name with `tinkbox template create -n "
             f"{key}`, and it is used instead"
         )
-    return only(found or beginning(tables.templates, key), "template", key)
+    return _only(found or beginning(tables.templates, key), key)
 
 
 def own_name(text: str) -> str:
@@ -271,8 +313,17 @@ def check_template_name(name: str) -> None:
         )
 
 
+def _sharing_name(tables: Tables, template: Template) -> list[Template]:
+    """Those that cannot be beside one of its name: of the same namespace, and where one of both has none, of any."""
+    return [
+        each
+        for each in tables.templates.named(template.name)
+        if template.namespace in ("", each.namespace) or not each.namespace
+    ]
+
+
 def _refuse_taken(tables: Tables, template: Template) -> None:
-    taken = tables.templates.named(template.name)
+    taken = _sharing_name(tables, template)
     if any(each.id != template.id for each in taken):
         raise Conflict(
             f"there is a template named {template.name} already ({taken[0].id}): `tinkbox template update "

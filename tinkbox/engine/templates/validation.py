@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
-from tinkbox.engine.templates.dialects import device_names
+from tinkbox.engine.templates.dialects import Dialect, device_names, placeholders
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
@@ -19,11 +19,12 @@ from tinkbox.engine.templates.rendering import (
     rendering_data,
 )
 from tinkbox.engine.templates.rendering_process import MAX_BATCH
+from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turn, in_slices, in_thread
 from tinkbox.model.devices import Devices, addresses
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware, MacAddress, names_of, worker_of
-from tinkbox.model.workflow import State
+from tinkbox.model.images.standing import WantedImage
 
 GIVEN_BY = "in the -r map"  # to `template validate`
 AT_ONCE: Final = 4 * MAX_BATCH  # machines of which the rendered templates are in memory
@@ -40,14 +41,14 @@ class Verdict:
     machine: Hardware | None
     devices: Devices
     problems: tuple[Problem, ...]
-    images: tuple[str, ...] = ()
+    images: tuple[WantedImage, ...] = ()
     ignored: tuple[Problem, ...] = ()
 
 
 class Verdicts(list[Verdict]):
-    """Verdicts of one template, and what is ignored of it whatever the machine, as far as it is known then."""
+    """Verdicts of one template, with what there is to say of it whatever the machine, as far as it is known then."""
 
-    ignored: tuple[Problem, ...] = ()
+    remarks = Remarks()
 
 
 async def validate(
@@ -63,7 +64,7 @@ async def validate(
     would bind it.  Raises Invalid for what is wrong with the template whatever the machine.
     """
     verdicts = Verdicts()
-    verdicts.ignored = await check(text, turn, apart=True)
+    verdicts.remarks = Remarks(ignored=await check(text, turn, apart=True))
     async with turn():
         known = await _Known.of(machines)
     called = await in_thread(turn, device_names, text)
@@ -71,7 +72,7 @@ async def validate(
     if devices is not None:
         asked = [await in_thread(turn, known.first, devices)]
     if not asked:
-        await _judge_alone(text, _devices(called, names, DUMMY), names, turn)
+        verdicts.remarks = await _judge_alone(text, _devices(called, names, DUMMY), names, turn, verdicts.remarks)
 
     def with_devices(machine: Hardware | None) -> tuple[Hardware | None, Devices, Data]:
         given = devices or {}
@@ -90,11 +91,23 @@ async def validate(
     return verdicts
 
 
-async def _judge_alone(text: str, devices: Devices, names: Names, turn: Turn) -> None:
-    """Raise Invalid for services that are refused whatever the machine, where a template can be rendered without one."""
+_NOT_LOOKED_AT: Final = (
+    "no machine is registered and the template cannot be filled without one, so nothing of what it makes was looked at, such as "
+    "unknown keys: give devices with -r, or register a machine first"
+)
+
+
+async def _judge_alone(text: str, devices: Devices, names: Names, turn: Turn, known: Remarks) -> Remarks:
+    """What there is to say of a template where there is no machine; `known` is what is said of it without rendering it.
+
+    Raises Invalid for services that are refused whatever the machine, where it can be rendered without one.
+    """
     (rendered,) = await render_each(text, [rendering_data(devices, None)], turn, apart=True)
     if isinstance(rendered, Rendered):
         await in_thread(turn, bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
+        return Remarks(ignored=rendered.definition.ignored)
+    has_names_alone = await in_thread(turn, placeholders, text, Dialect.EITHER) is not None
+    return known if has_names_alone else known + Remarks(notes=(Problem(text=_NOT_LOOKED_AT),))
 
 
 def _devices(called: Sequence[str], names: Names, address: str) -> Devices:
@@ -103,9 +116,9 @@ def _devices(called: Sequence[str], names: Names, address: str) -> Devices:
 
 def _judged(
     rendered: Rendered | Invalid, hardware_at: HardwareAt, names: Names, worker_named: WorkerNamed
-) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+) -> tuple[tuple[Problem, ...], tuple[WantedImage, ...]]:
     """What is wrong, and which images of actions and services are needed."""
-    images: dict[str, None] = {}
+    images: dict[WantedImage, None] = {}
     refusals: list[Invalid] = []
     if isinstance(rendered, Invalid):
         refusals.append(rendered)
@@ -113,12 +126,12 @@ def _judged(
         definition = rendered.definition
         try:
             actions = bind(hardware_at, definition, names, worker_named)
-            images |= dict.fromkeys(each.action.spec.image for each in actions if each.state is not State.SKIPPED)
+            images |= dict.fromkeys(wanted_images(actions, ()))
         except Invalid as refusal:
             refusals.append(refusal)
         try:
             services = bind_services(hardware_at, definition, names, NO_WORKFLOW, worker_named)
-            images |= dict.fromkeys(each.spec.image for each in services)
+            images |= dict.fromkeys(wanted_images((), services))
         except Invalid as refusal:
             refusals.append(refusal)
     return tuple(problem for each in refusals for problem in each.problems or [Problem(text=str(each))]), tuple(images)

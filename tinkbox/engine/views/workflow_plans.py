@@ -6,19 +6,19 @@ from shlex import quote
 from typing import Final
 
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.rollouts.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.rollouts.planning import device_of, hardware_at, with_appliance
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import unmentioned
 from tinkbox.engine.templates.templates import find_template
-from tinkbox.engine.workflows.image_digests import DigestOf
+from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows, check_size
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, worker_of
+from tinkbox.model.images.standing import Source, StandingOf, WantedImage
 from tinkbox.model.services import APPLIANCE
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -104,14 +104,14 @@ class WorkflowPlans:
         known: KnownMachines,
         workflows: Workflows,
         names: Names,
-        digest_of: DigestOf,
+        standing_of: StandingOf,
         shortages: Shortages,
     ) -> None:
         self._store = store
         self._known = known
         self._workflows = workflows
         self._names = names
-        self._digest_of = digest_of
+        self._standing_of = standing_of
         self._shortages = shortages
 
     async def plan(
@@ -146,7 +146,11 @@ class WorkflowPlans:
         return replace(
             plan,
             obstacles=[*_in_the_way(working, osie, self._known.key), *missing, *waits],
-            notes=[*self._shortages.metadata(new, self._hardware_of), *self._shortages.names(new)],
+            notes=[
+                *self._shortages.elsewhere(new),
+                *self._shortages.metadata(new, self._hardware_of),
+                *self._shortages.names(new),
+            ],
         )
 
     async def warnings(self, ids: Sequence[str], osie: Collection[str]) -> list[str]:
@@ -162,6 +166,7 @@ class WorkflowPlans:
             *boot_obstacles(machines, osie, self._known.key),
             *started_by_hand(machines, self._known.key),
             *self._shortages.images(found),
+            *self._shortages.elsewhere(found),
             *self._shortages.metadata(found, self._hardware_of),
             *self._shortages.names(found),
         ]
@@ -208,7 +213,10 @@ class WorkflowPlans:
         return [record], {device: worker_of(record.hardware), **with_appliance(template.data, self._names, parameters)}
 
     def _image(self, name: str, digest: str) -> PlannedImage:
-        return PlannedImage(name=name, digest=digest, elsewhere=not digest and self._digest_of(name) is None)
+        standing = self._standing_of(WantedImage(name))
+        shown = digest if standing.source is Source.APPLIANCE else ""
+        elsewhere = not (shown or standing.damage or standing.source is Source.NOBODY)
+        return PlannedImage(name=name, digest=shown, elsewhere=elsewhere)
 
 
 def _named(plan: WorkflowPlan, prepared: Prepared) -> WorkflowPlan:

@@ -4,15 +4,12 @@ A name in the appliance's registry is pinned when the workflow is created or, if
 offered.  The digest of any other is told by the first host that pulled it.  It stays until a person retries.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from tinkbox.model import history
-from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.images.references import parse_reference
-from tinkbox.model.text import counted
-from tinkbox.model.workflow import State, Workflow
+from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Tables
 
 # The digest of an image by its name, empty when the appliance's registry has none, None when it is another's to tell.
@@ -28,35 +25,6 @@ def pinned(workflow: Workflow, digest_of: DigestOf) -> Workflow:
         actions=tuple(replace(each, digest=found[each.action.spec.image]) for each in workflow.actions),
         services=tuple(replace(each, digest=found[each.service.spec.image]) for each in workflow.services),
     )
-
-
-def missing_image(name: str, digest_of: DigestOf) -> str:
-    """What to say of an image that the appliance's registry should have, and has not; empty: nothing."""
-    if digest_of(name) != "":
-        return ""
-    told = f"image {name} is not in the registry: push it there, or `tinkbox image load` it from a file"
-    reference = parse_reference(name)
-    meant = str(reference.as_docker_means)
-    # Where it is asked offline, Docker Hub is no way out.
-    return told if reference.host or digest_of(meant) == "" else f"{told}; if you mean Docker Hub's, write {meant}"
-
-
-def missing_images(names: Iterable[str], digest_of: DigestOf) -> list[str]:
-    """What to say of those of these images."""
-    return [told for name in dict.fromkeys(names) if (told := missing_image(name, digest_of))]
-
-
-def unpinned(workflow: Workflow) -> list[str]:
-    """The images of its services, and of the actions that are not skipped, of which no digest is known."""
-    images = [(each.service.spec.image, each.digest) for each in workflow.services]
-    images += [(each.action.spec.image, each.digest) for each in workflow.actions if each.state is not State.SKIPPED]
-    return [name for name, digest in images if not digest]
-
-
-def refuse_missing(names: Iterable[str], digest_of: DigestOf) -> None:
-    """Raise Invalid for the images of these that the appliance's registry should have, and has not."""
-    if missing := [Problem(text=each) for each in missing_images(names, digest_of)]:
-        raise Invalid(f"images that are required are missing: {counted(len(missing), 'problem')}", missing)
 
 
 def pin(tables: Tables, workflow_id: str, image: str, digest: str | None, now: datetime, told_by: str = "") -> None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from tinkbox.engine.workflows.image_digests import DigestOf, missing_image, missing_images, unpinned
+from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gap_lines, gaps, mentions
+from tinkbox.engine.workflows.missing_images import Finding, images_elsewhere, looked_up, missing_images
 from tinkbox.model.actions.action import Action
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.images.standing import StandingOf, WantedImage
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Service
 from tinkbox.model.workflow import Workflow
@@ -29,20 +31,24 @@ class New:
 
 
 class Shortages:
-    """`digest_of` is as in `image_digests`, `metadata_gap` as in `metadata_mentions`; `domain` is that of workflows' names."""
+    """`standing_of` tells where an image comes from, `metadata_gap` is as in `metadata_mentions`; `domain` is that of workflows' names."""
 
-    def __init__(self, digest_of: DigestOf, metadata_gap: MetadataGap, domain: str) -> None:
-        self._digest_of = digest_of
+    def __init__(self, standing_of: StandingOf, metadata_gap: MetadataGap, domain: str) -> None:
+        self._standing_of = standing_of
         self._metadata_gap = metadata_gap
         self._domain = domain.lower()
 
-    def image(self, name: str) -> str:
-        """What to say of an image that the appliance's registry should have, and has not; empty: nothing."""
-        return missing_image(name, self._digest_of)
+    def image(self, image: WantedImage) -> Finding:
+        """What there is to say of an image that is needed."""
+        return looked_up(image, self._standing_of)
 
     def images(self, found: Sequence[New]) -> list[str]:
-        """The same of all images that are needed."""
-        return missing_images([name for each in found for name in unpinned(each.workflow)], self._digest_of)
+        """What to say of the images that are needed, and that nothing can have."""
+        return missing_images(_wanted(found), self._standing_of)
+
+    def elsewhere(self, found: Sequence[New]) -> list[str]:
+        """What to say of those that are still to be asked for elsewhere."""
+        return images_elsewhere(_wanted(found), self._standing_of)
 
     def metadata(self, found: Sequence[New], hardware_of: HardwareOf) -> Iterator[str]:
         """The machines that will ask for metadata where they are given nothing."""
@@ -65,6 +71,11 @@ class Shortages:
                     for one in gaps(hardware, each.metadata, mentioned, self._metadata_gap):
                         lacking[one].append(hardware)
         return lacking
+
+
+def _wanted(found: Sequence[New]) -> Iterator[WantedImage]:
+    for each in found:
+        yield from wanted_images(each.workflow.actions, (one.service for one in each.workflow.services))
 
 
 def _domains(workflow: Workflow) -> Iterator[str]:

@@ -16,12 +16,14 @@ from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_servi
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered, render, rendering_data
 from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turn, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
-from tinkbox.engine.workflows.image_digests import DigestOf, pinned, refuse_missing, unpinned
+from tinkbox.engine.workflows.image_digests import DigestOf, pinned
 from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide, waiting
+from tinkbox.engine.workflows.missing_images import refuse_missing
 from tinkbox.engine.workflows.retries import (
     awaited,
     end_if_up,
@@ -39,6 +41,7 @@ from tinkbox.model.declaration import Declaration
 from tinkbox.model.devices import Devices, as_text
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware
+from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.journal import summary
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
@@ -126,6 +129,7 @@ class Workflows:
         names: Names,
         renderings: Turns,
         digest_of: DigestOf,
+        standing_of: StandingOf,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -136,6 +140,7 @@ class Workflows:
         self._names = names
         self._renderings = renderings
         self._digest_of = digest_of
+        self._standing_of = standing_of
         self._listening_since = clock()
 
     async def create(
@@ -161,7 +166,7 @@ class Workflows:
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
         both are, or neither is; it may know the workflow by `as_id`, where its id is given.  A template itself may stand for its
         key.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.  `declared` is the document that it is
-        made from, if it is.  With `require_images` none is made as long as the appliance's registry lacks an image of it.
+        made from, if it is.  With `require_images` none is made as long as an image of it is missing or damaged (`missing_images`).
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
         otherwise.
         """
@@ -216,9 +221,13 @@ class Workflows:
             check_name(name, "workflow")
         check_size(devices)
 
+        def found_template(tables: Tables) -> Template | BuiltIn:
+            if not isinstance(template_key, str):
+                return template_key
+            return find_template(tables, template_key, declared.namespace if declared else None)
+
         def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
-            found = find_template(tables, template_key) if isinstance(template_key, str) else template_key
-            return found, machine or first_known(tables, devices)
+            return found_template(tables), machine or first_known(tables, devices)
 
         template, seen = await self._store.read(question)
         workflow_id = as_id or self._new_id()
@@ -272,7 +281,7 @@ class Workflows:
         )
         workflow = pinned(planned, self._digest_of)
         if prepared.require_images:
-            refuse_missing(unpinned(workflow), self._digest_of)
+            refuse_missing(wanted_images(actions, services), self._standing_of)
         return workflow
 
     def take_in(self, tables: Tables, prepared: Prepared) -> Workflow:

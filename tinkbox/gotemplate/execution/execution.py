@@ -224,6 +224,7 @@ class Execution:
     ) -> object:
         self._here = function
         given = list(operands)
+        self._budget.step(len(given))
         if function.name not in self._functions:
             return self._short_circuit(function, given, dot, last)
         call, takes = self._functions[function.name]
@@ -277,6 +278,7 @@ class Execution:
 
     def _field(self, value: object, names: Iterable[str]) -> object:
         """Follow names through maps, structs and methods without arguments. Raises GoError for what is not there."""
+        self._budget.handle(names)
         for name in names:
             if isinstance(value, Thing):
                 value = self._apply(name, *_method(value, name), self._here, [], None, Absent.ABSENT)

@@ -16,7 +16,8 @@ class Limits:
     """What one rendering may take at most.
 
     `output_bytes` bounds the output and each string that a function makes, in bytes of UTF-8. `steps` counts statements,
-    commands and rounds of a range, and further each 64 characters or 16 elements that a function or a range handles.
+    commands, operands of functions and rounds of a range, and further each 64 characters or 16 elements that a function or a range
+    handles, and each 16 names that are followed.
     `depth` counts blocks, templates and parentheses that are being executed within each other.
     """
 

@@ -213,7 +213,7 @@ def _scalar(value: object, verb: str, spec: Spec) -> str | None:
 
 def _string(value: str, verb: str, spec: Spec) -> str | None:
     if verb in "xX":
-        return _hex(to_bytes(value), verb, spec)
+        return _hex(to_bytes(value if spec.precision is None else value[: spec.precision]), verb, spec)
     if verb not in "vsq":
         return None
     if spec.precision is not None:

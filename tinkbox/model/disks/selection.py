@@ -19,6 +19,7 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.spelling import meant
+from tinkbox.model.wildcards import consists_of
 
 MAX_SELECTION: Final = 199
 _CONDITION: Final = re.compile(r"([A-Za-z_-]+)\s*([<>=!~]+)(.*)\Z", re.ASCII | re.DOTALL)
@@ -57,8 +58,8 @@ class Text:
     pattern: str
 
     def fits(self, *values: str) -> bool:
-        first, *rest = folded(self.key, self.pattern).split("*")
-        return any(_fits(folded(self.key, value), first, rest) for value in values if value)
+        pieces = folded(self.key, self.pattern).split("*")
+        return any(consists_of(folded(self.key, value), pieces) for value in values if value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,19 +223,3 @@ def _flag(value: str) -> bool:
         return _FLAGS[value.lower()]
     except KeyError:
         raise Invalid(f"rotational is yes or no, not {value[:40]!r}") from None
-
-
-def _fits(value: str, first: str, rest: list[str]) -> bool:
-    """Whether the pieces of a pattern stand in the value, in their order, the first at its beginning and the last at its end."""
-    if not rest:
-        return value == first
-    *between, last = rest
-    if len(value) < len(first) + len(last) or not value.startswith(first) or not value.endswith(last):
-        return False
-    place, end = len(first), len(value) - len(last)
-    for piece in between:
-        place = value.find(piece, place, end)
-        if place < 0:
-            return False
-        place += len(piece)
-    return True

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.errors import Invalid
 from tinkbox.model.spelling import meant
+from tinkbox.model.wildcards import consists_of
 
 MAX_PATTERN: Final = 64 * 1024  # letters of one pattern
 MAX_VALUES: Final = 1_000  # fields and values of one pattern
@@ -177,26 +178,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_stars(pieces: list[str]) -> _Holds:
-    """Anything stands between the pieces.  Each is sought behind the one before: no text makes that long."""
-    first, *middle = pieces[:-1] or [""]
-    last = pieces[-1]
-
-    def holds(found: Any) -> bool:
-        if not isinstance(found, str):
-            return False
-        if len(pieces) == 1:
-            return found == last
-        if len(found) < len(first) + len(last) or not (found.startswith(first) and found.endswith(last)):
-            return False
-        at, end = len(first), len(found) - len(last)
-        for piece in middle:
-            at = found.find(piece, at, end)
-            if at < 0:
-                return False
-            at += len(piece)
-        return True
-
-    return holds
+    return lambda found: isinstance(found, str) and consists_of(found, pieces)
 
 
 _KINDS: Final[Mapping[str, Callable[[Any], _Holds]]] = {

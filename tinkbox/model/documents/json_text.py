@@ -60,15 +60,7 @@ def read_document(content: str | bytes, *, each_once: bool = False) -> Any:
 
     With `each_once` it raises TwoValues where an object has a name twice, with different values; else the last one counts.
     """
-    try:
-        text = content if isinstance(content, str) else content.decode()
-        document = (_EACH_ONCE if each_once else _DOCUMENTS).decode(text)
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text") from None
-    except json.JSONDecodeError as error:
-        raise _not_json(error, text) from None
-    except RecursionError:
-        raise _too_deep() from None
+    document = _read_by((_EACH_ONCE if each_once else _DOCUMENTS).decode, content)
     _refuse_unsound(document)
     return document
 
@@ -113,20 +105,28 @@ def read_large(content: bytes, values: int) -> Any:
 
     Python reads it, a text in it by a text: the reader in C would let no other thread do anything until it is at the end.
     """
-    decoder = _LargeDecoder(values)
-    try:
-        text = content.decode()
-        found, end = decoder.raw_decode(text, _behind_blank(text, 0))
+
+    def read(text: str) -> Any:
+        found, end = _LargeDecoder(values).raw_decode(text, _behind_blank(text, 0))
         end = _behind_blank(text, end)
         if end < len(text):
             raise json.JSONDecodeError("Extra data", text, end)
+        return found
+
+    return _read_by(read, content)
+
+
+def _read_by(read: Callable[[str], Any], content: str | bytes) -> Any:
+    """What a reader makes of a document; raises ValueError, in a person's words where the document is wrong."""
+    try:
+        text = content if isinstance(content, str) else content.decode()
+        return read(text)
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
         raise _not_json(error, text) from None
     except RecursionError:
         raise _too_deep() from None
-    return found
 
 
 def read_kept(text: str) -> Any:

@@ -100,7 +100,7 @@ HARDWARE: Mapping[str, Any] = {
         "bmcRef": {"apiGroup": "", "kind": "", "name": ""},
         "interfaces": [INTERFACE],
         "references": None,
-        # Not looked into: documents of 2020 and images of today put there what they like.
+        # Open: documents of 2020 and images of today put there what they like (`instance_metadata` looks for misspellings).
         "metadata": None,
         "tinkVersion": 0,
         "disks": [{"device": ""}],
@@ -285,6 +285,10 @@ _NO_WAITING = Unheeded(
     text="a workflow cannot be held back here: give its document without disabled when it is to run",
     leaves_out=True,
 )
+# Of a Workflow with DISABLED_ANNOTATION.
+ANNOTATED_DISABLED: Final = (
+    "a workflow cannot be held back here: give its document without this annotation when it is to run"
+)
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
 _NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
 _NO_REFERENCES = Unheeded(text="templates have no .references here")
@@ -380,11 +384,6 @@ FORMER_KINDS: Mapping[tuple[str, str], str] = {
     (BMC_GROUP, "BMCJob"): "Job",
     (BMC_GROUP, "BMCTask"): "Task",
 }
-
-
-def is_of_tinkerbell(group: str) -> bool:
-    """Whether a group of Kubernetes' API is one of Tinkerbell's own."""
-    return group == GROUP or group.endswith(f".{GROUP}")
 
 
 def kinds_of(group: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from tinkbox.gotemplate.types.structs import NIL_SLICE, NilPointer, Struct
 from tinkbox.gotemplate.types.typed_values import NilStrings, Strings
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.documents.kubernetes import GROUP, INTERFACE, METADATA, VERSION
+from tinkbox.model.documents.loose_values import list_of, mapping_of
 
 # Go's spelling where it is not the JSON name with capitals.
 _GO_NAMES: Mapping[str, str] = {
@@ -73,11 +74,11 @@ def object_view(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not document or document.get("kind") == "Hardware":
         return as_v1alpha1(document)
-    metadata = _mapping(document.get("metadata"))
-    instance = _mapping(metadata.get("instance"))
-    disks = _list(_mapping(instance.get("storage")).get("disks"))
+    metadata = mapping_of(document.get("metadata"))
+    instance = mapping_of(metadata.get("instance"))
+    disks = list_of(mapping_of(instance.get("storage")).get("disks"))
     interfaces = [
-        _interface_2020(_mapping(each)) for each in _list(_mapping(document.get("network")).get("interfaces"))
+        _interface_2020(mapping_of(each)) for each in list_of(mapping_of(document.get("network")).get("interfaces"))
     ]
     hostname = next((each["dhcp"]["hostname"] for each in interfaces if each["dhcp"].get("hostname")), "")
     return {
@@ -87,7 +88,7 @@ def object_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "spec": {
             "interfaces": interfaces,
             "metadata": metadata,
-            "disks": [{"device": _mapping(each).get("device", "")} for each in disks],
+            "disks": [{"device": mapping_of(each).get("device", "")} for each in disks],
             "userData": instance.get("userdata", ""),
         },
     }
@@ -113,18 +114,19 @@ def go_name(name: str) -> str:
 
 
 def _interface_2020(entry: Mapping[str, Any]) -> dict[str, Any]:
-    netboot = {_NETBOOT_2020.get(name, name): value for name, value in _mapping(entry.get("netboot")).items()}
+    netboot = {_NETBOOT_2020.get(name, name): value for name, value in mapping_of(entry.get("netboot")).items()}
     if isinstance(netboot.get("osie"), Mapping):
         netboot["osie"] = {_NETBOOT_2020.get(name, name): value for name, value in netboot["osie"].items()}
-    dhcp = {"dhcp": dict(_mapping(entry.get("dhcp")))}
+    dhcp = {"dhcp": dict(mapping_of(entry.get("dhcp")))}
     return {**dhcp, "netboot": netboot} if "netboot" in entry else dhcp
 
 
 def _go_struct(view: Mapping[str, Any]) -> Struct:
     """What Tinkerbell's controller makes of an object for templates: its type has no JSON tags."""
-    spec = _mapping(view.get("spec"))
+    spec = mapping_of(view.get("spec"))
     fields = {
-        "Disks": Strings(str(_mapping(each).get("device") or "") for each in _list(spec.get("disks"))) or NilStrings(),
+        "Disks": Strings(str(mapping_of(each).get("device") or "") for each in list_of(spec.get("disks")))
+        or NilStrings(),
         "Interfaces": _typed(spec.get("interfaces"), [INTERFACE], _INTERFACE_TYPE) or NIL_SLICE,
         "UserData": spec.get("userData") or "",
         "Metadata": _typed(spec.get("metadata") or {}, METADATA, _METADATA_TYPE),
@@ -135,25 +137,25 @@ def _go_struct(view: Mapping[str, Any]) -> Struct:
 
 def _go_object(view: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of an object: what is empty and has `omitempty` is absent, a struct that is no pointer is there."""
-    spec = _mapping(view.get("spec"))
+    spec = mapping_of(view.get("spec"))
     written = {
         **{name: value for name, value in spec.items() if _is_written(name, value, value)},
-        "auto": _tagged(_mapping(spec.get("auto"))),
+        "auto": _tagged(mapping_of(spec.get("auto"))),
     }
     if isinstance(spec.get("bmcRef"), Mapping):
         written["bmcRef"] = {**_BMC_REF, **spec["bmcRef"]}
-    if _list(spec.get("interfaces")):
+    if list_of(spec.get("interfaces")):
         written["interfaces"] = _typed(spec["interfaces"], [INTERFACE], _INTERFACE_TYPE)
     if isinstance(spec.get("metadata"), Mapping):
         written["metadata"] = _typed(spec["metadata"], METADATA, _METADATA_TYPE)
-    if _list(spec.get("disks")):
-        written["disks"] = [_tagged(_mapping(each)) for each in spec["disks"]]
+    if list_of(spec.get("disks")):
+        written["disks"] = [_tagged(mapping_of(each)) for each in spec["disks"]]
     if isinstance(spec.get("references"), Mapping) and spec["references"]:
-        written["references"] = {name: _tagged(_mapping(each)) for name, each in spec["references"].items()}
+        written["references"] = {name: _tagged(mapping_of(each)) for name, each in spec["references"].items()}
     if isinstance(spec.get("resources"), Mapping) and spec["resources"]:
         written["resources"] = {name: _quantity(each) for name, each in spec["resources"].items()}
-    metadata = _tagged(_mapping(view.get("metadata")))
-    return {**view, "metadata": metadata, "spec": written, "status": _mapping(view.get("status"))}
+    metadata = _tagged(mapping_of(view.get("metadata")))
+    return {**view, "metadata": metadata, "spec": written, "status": mapping_of(view.get("status"))}
 
 
 def _quantity(value: Any) -> Any:
@@ -219,11 +221,3 @@ def decoded(value: Any) -> Any:
     if isinstance(value, NilPointer):
         return None
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tinkbox.model.documents.json_patterns import Pattern, parse_pattern, pattern_of
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
+from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.errors import Invalid, Problem
 
 MAX_RULES: Final = 1_000  # of one document
@@ -72,8 +73,8 @@ def read_rule_sets(document: KeptDocument) -> Read:
 
 
 def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleSet:
-    workflow = _mapping(document.spec.get("workflow"))
-    template = _mapping(workflow.get("template"))
+    workflow = mapping_of(document.spec.get("workflow"))
+    template = mapping_of(workflow.get("template"))
     if not template.get("ref"):
         notes.append(
             Problem(
@@ -86,17 +87,17 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleS
         patterns=_patterns(document.spec.get("rules"), "spec.rules", notes),
         template=str(template.get("ref") or ""),
         agent_value=str(template.get("agentValue") or ""),
-        values={str(name): str(value or "") for name, value in _mapping(template.get("kvs")).items()},
+        values={str(name): str(value or "") for name, value in mapping_of(template.get("kvs")).items()},
         namespace=str(workflow.get("namespace") or DEFAULT_NAMESPACE),
         is_disabled=bool(workflow.get("disabled")),
     )
 
 
 def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet]:
-    listed = _mapping(document.spec.get("rules")).get("workflowAutoCreation")
+    listed = mapping_of(document.spec.get("rules")).get("workflowAutoCreation")
     for place, each in enumerate(listed if isinstance(listed, list) else []):
         key = f"spec.rules.workflowAutoCreation[{place}]"
-        config = _mapping(_mapping(each).get("config"))
+        config = mapping_of(mapping_of(each).get("config"))
         told = {name: config[name] for name in ("globals", "references", "timeoutSeconds", "tasks") if config.get(name)}
         if not told.get("tasks"):
             notes.append(
@@ -104,7 +105,7 @@ def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet
             )
         yield RuleSet(
             title=f"policy {document.name}, workflowAutoCreation[{place}]",
-            patterns=_patterns(_mapping(each).get("rules"), f"{key}.rules", notes),
+            patterns=_patterns(mapping_of(each).get("rules"), f"{key}.rules", notes),
             namespace=str(config.get("namespace") or DEFAULT_NAMESPACE),
             is_disabled=bool(config.get("disabled")),
             workflow=told if told.get("tasks") else {},
@@ -130,7 +131,3 @@ def _patterns(listed: Any, key: str, notes: list[Problem]) -> Sequence[Pattern]:
             wrong = True
             notes.append(Problem(key=f"{key}[{place}]", text=f"{refusal}. With it no rule of this set holds"))
     return () if wrong else found
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -1,9 +1,12 @@
 """Images that must stay because something names them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
+from tinkbox.model.errors import Invalid
+from tinkbox.model.images.references import parse_reference, pinned
 from tinkbox.model.text import counted
 
 NAMED_AT_MOST: Final = 5
@@ -29,6 +32,15 @@ class ImageNeed:
             return f"template {self.template}"
         of = f" of template {self.template}" if self.template else ""
         return f"workflow {self.workflow or self.workflow_id} ({self.workflow_id[:8]}{of})"
+
+
+def stood_in(needs: Sequence[ImageNeed], meant: Callable[[str], str]) -> Iterator[ImageNeed]:
+    """What runs instead of images that are named by their digests (`StandIns.meant`); one that is named by its tag has no digest."""
+    for each in needs:
+        with suppress(Invalid):  # a placeholder is a part of the name
+            named = pinned(each.image, each.digest)
+            if (instead := meant(named)) != named:
+                yield replace(each, image=instead, digest=parse_reference(instead).digest)
 
 
 def told(needs: Sequence[ImageNeed]) -> str:

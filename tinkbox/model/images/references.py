@@ -1,7 +1,8 @@
 """Names of container images, by the grammar of the distribution project (`reference` package)."""
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -93,9 +94,13 @@ def parse_reference(text: str) -> Reference:
         or len(repository) > MAX_REPOSITORY
         or (host and not _HOST.match(host))
         or (":" in name and not TAG.match(tag))
-        or ("@" in text and not DIGEST.match(digest))
     ):
         raise Invalid(f"invalid image name {text[:200]!r}: expected [HOST/]repository[:tag][@sha256:…], lower case")
+    if "@" in text and not DIGEST.match(digest):
+        raise Invalid(
+            f"invalid image name {text[:200]!r}: a digest is sha256: with all of its 64 hexadecimal digits, or sha512: with 128 "
+            "(`tinkbox image list -o wide` shows them)"
+        )
     return Reference(host=host, repository=repository, tag=tag, digest=digest)
 
 
@@ -121,6 +126,18 @@ def official(repository: str) -> str:
     """
     kept = "" if "/" in repository else Reference(repository=repository).as_docker_means.kept_as
     return kept if len(kept) <= MAX_REPOSITORY else ""
+
+
+def familiar(repository: str) -> str:
+    """The name without a host that Docker writes for a repository of Docker Hub, as in what `docker save` makes; empty: of others.
+
+    `alpine` for `docker.io/library/alpine`, `tools/wipe` for `docker.io/tools/wipe`.
+    """
+    host, _, path = repository.partition("/")
+    if host != _DOCKER_HUB[0]:
+        return ""
+    short = path.removeprefix("library/")
+    return path if "/" in short else short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +177,11 @@ class StandIns:
         if not self.images:
             return image
         said = parse_reference(image)
-        name = str(replace(said, tag="", digest=""))
-        if not said.digest and (whole := self.images.get(f"{name}:{said.selector}")):
-            return whole
-        known = name
-        while known:
-            rest = name[len(known) :]
+        known_as = list(_known_as(said))
+        for known, rest in known_as:
+            if not (rest or said.digest) and (whole := self.images.get(f"{known}:{said.selector}")):
+                return whole
+        for known, rest in known_as:
             if other := self.images.get(known):
                 if _REGISTRY.match(other) and not rest:
                     raise Invalid(f"{image}: {other} is a registry: name the image in it that stands for {known}")
@@ -176,8 +192,24 @@ class StandIns:
                         f"{image}: {other} has a tag, so it stands for one image: name the whole of it, not {known}"
                     )
                 return other
-            known = known.rpartition("/")[0]
         return image
+
+
+def _known_as(image: Reference) -> Iterator[tuple[str, str]]:
+    """What a person may call the repository of an image, or its beginning up to a slash, the longest first; each with the rest.
+
+    One of Docker Hub has several names to Docker: `docker.io/alpine` and `docker.io/library/alpine` are the same.
+    """
+    meant = image.as_docker_means if image.host else image
+    hosts = _DOCKER_HUB if meant.host == _DOCKER_HUB[0] else (meant.host,)
+    parts = meant.repository.split("/")
+    short = familiar(meant.kept_as)
+    paths = [(meant.repository, ""), *([(short, "")] if short not in ("", meant.repository) else [])]
+    paths += [("/".join(parts[:count]), "/" + "/".join(parts[count:])) for count in range(len(parts) - 1, -1, -1)]
+    for path, rest in paths:
+        for host in hosts:
+            if known := f"{host}/{path}".strip("/"):
+                yield known, rest
 
 
 def check_stand_in(name: str, image: str) -> None:
@@ -195,6 +227,16 @@ def _means_one(name: str) -> bool:
     """Whether it has a tag or digest; raises Invalid when it is no image name."""
     found = parse_reference(name)
     return not _REGISTRY.match(name) and bool(found.tag or found.digest)
+
+
+def algorithm_of(digest: str) -> str:
+    """What a digest was made by: `sha256` or `sha512`."""
+    return digest.partition(":")[0]
+
+
+def digest_of(content: bytes, algorithm: str = "sha256") -> str:
+    """The digest of these bytes by one of ALGORITHMS."""
+    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
 
 
 @lru_cache(maxsize=1024)

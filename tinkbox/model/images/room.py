@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from tinkbox.model.errors import Problem
 from tinkbox.model.sizes import show_size
@@ -34,24 +35,46 @@ class ImageRoom:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
-    """What was `freed` of blobs that no image needs, or would be.
+class Waiting:
+    """Blobs that no image needs, and that are kept for pushes which began lately, the last of them `until` then."""
 
-    `promised` stay for an hour after a client was told of them, `unknown` because a damaged image may need them.
+    blobs: Amount = Amount()
+    until: datetime | None = None
+
+    def __str__(self) -> str:
+        time = f" until {self.until:%H:%M} UTC" if self.until is not None else ""
+        return f"{self.blobs}, which no image needs, kept{time} for pushes that began within the hour"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What was `freed` of blobs that no image needs, or would be, and how many `images` without a tag went for that.
+
+    `promised` stay for an hour after a client was told of them, `unknown` because a damaged image may need them.  `untagged` are
+    the images without a tag that stay, and the bytes of what only they need; with `recent` they do because they came within the
+    hour.
     """
 
     freed: Amount
-    promised: Amount
+    images: int = 0
+    promised: Waiting
     unknown: Amount
+    untagged: Amount = Amount()
+    recent: bool = False
 
     @property
     def notes(self) -> Sequence[Problem]:
         """What a person is told of those that stay."""
         found = []
-        if self.promised.number:
-            text = f"{self.promised}: kept for up to an hour, a push that began lately may need them"
-            found.append(Problem(text=text))
+        if self.promised.blobs.number:
+            found.append(Problem(text=f"{self.promised}: `tinkbox image gc --now` frees that, and they send it again"))
         if self.unknown.number:
             text = f"{self.unknown}: kept, a damaged image may need them: push it again or delete it (`tinkbox image list -o wide`)"
+            found.append(Problem(text=text))
+        if self.untagged.number:
+            images = f"{counted(self.untagged.number, 'image')} without a tag ({show_size(self.untagged.octets)})"
+            text = f"{images}: `tinkbox image gc --untagged` frees what no workflow and no template needs of that"
+            if self.recent:
+                text = f"{images}: kept, a push that began within the hour may need that: `tinkbox image gc --untagged --now` frees it"
             found.append(Problem(text=text))
         return found

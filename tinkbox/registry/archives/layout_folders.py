@@ -20,11 +20,11 @@ from tinkbox.folder_sync import sync_folder
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST
-from tinkbox.registry.archives.layouts import REF_NAME
-from tinkbox.registry.archives.writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, blob_name, index_entry
+from tinkbox.registry.archives.oci_index import REF_NAME, Listing, blob_name, listing_of
+from tinkbox.registry.archives.writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, index_entry
 from tinkbox.registry.blobs.blobs import PIECE
 from tinkbox.registry.manifests.image_trees import ImageTree, refuse_other
-from tinkbox.registry.manifests.manifests import MAX_MANIFEST, OCI_INDEX, Descriptor, parse_manifest
+from tinkbox.registry.manifests.manifests import MAX_LISTED, MAX_MANIFEST, OCI_INDEX, Descriptor, parse_manifest
 
 INCOMING: Final = ".incoming"
 _ASIDE: Final = f"{INDEX}.damaged"
@@ -49,7 +49,10 @@ class LayoutFolder:
             with self._open(INDEX) as file:
                 content = file.read(MAX_MANIFEST + 1)
         except NotFound:
-            raise Invalid(f"{self._root} is no OCI layout: it has no {INDEX}") from None
+            raise Invalid(
+                f"{self._root} is no OCI layout, for it has no {INDEX}: name a folder that `tinkbox image export` or "
+                "`skopeo copy … oci:DIR` made, or an archive"
+            ) from None
         try:
             return parse_manifest(content, OCI_INDEX).manifests
         except Invalid as error:
@@ -57,8 +60,26 @@ class LayoutFolder:
                 f"{self._root}/{INDEX} is damaged ({error}): export the images into {self._root} again, which makes a new one"
             ) from None
 
+    def listing(self) -> Listing:
+        """The same, with what refers to what; raises as `images`."""
+
+        def content(listed: Descriptor) -> bytes:
+            try:
+                return self._manifest(listed)
+            except (NotFound, Unavailable):  # is told when it is taken
+                return b""
+
+        return listing_of(self.images(), content)
+
+    def place(self, digest: str) -> Path:
+        """Where the folder has a blob, or would have it; raises Invalid for what is no digest."""
+        return self._root / _file_of(digest)
+
     async def read(self, listed: Descriptor) -> bytes:
         """A manifest; raises NotFound."""
+        return self._manifest(listed)
+
+    def _manifest(self, listed: Descriptor) -> bytes:
         with self._open(_file_of(listed.digest)) as file:
             return file.read(MAX_MANIFEST + 1)
 
@@ -124,7 +145,7 @@ class LayoutFolder:
             self._list(image)
 
     async def _take(self, tree: ImageTree, digest: str, size: int, content: Content) -> None:
-        place = self._root / _file_of(digest)
+        place = self.place(digest)
         if self._holds(place, digest, size):
             return
         if digest in tree.manifests:
@@ -183,8 +204,11 @@ class LayoutFolder:
         entry = index_entry(image)
         document["manifests"] = [each for each in document["manifests"] if not _takes_place(entry, each)] + [entry]
         content = json.dumps(document, indent=1).encode()
-        if len(content) > MAX_MANIFEST:
-            raise Invalid(f"{self._root}/{INDEX} would have more than {MAX_MANIFEST} bytes: use another folder as well")
+        if len(content) > MAX_MANIFEST or len(document["manifests"]) > MAX_LISTED:
+            raise Invalid(
+                f"{self._root}/{INDEX} would list more than {MAX_LISTED} images and signatures, or have more than {MAX_MANIFEST} "
+                "bytes: use another folder as well"
+            )
         self._write(INDEX, content)
 
     def _write(self, name: str, content: bytes) -> None:

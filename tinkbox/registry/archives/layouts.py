@@ -4,21 +4,20 @@ Of an archive with both the OCI layout is read, which keeps digests and whole in
 it does not.
 
 Blobs that are here already need not be in an archive, so that nobody sends them twice.  What an index lists need not be there
-either (image-spec, "Image Index").
+either (image-spec, "Image Index").  What refers to an image, such as its signature, comes with it under whatever name it comes.
 """
 
-import gzip
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid
-from tinkbox.model.images.references import SHA256, TAG, parse_reference
+from tinkbox.model.images.references import algorithm_of, digest_of, parse_reference
+from tinkbox.registry.archives.oci_index import blob_name, hub_name, listing_of, named, names_of, only_tags, tag_of
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import (
     DOCKER_CONFIG,
@@ -30,31 +29,32 @@ from tinkbox.registry.manifests.manifests import (
     MAX_MANIFEST,
     Descriptor,
     Manifest,
+    StoredManifest,
     nested,
     parse_manifest,
     parse_object,
 )
+from tinkbox.registry.manifests.referrers import subject_of_tag
 from tinkbox.registry.manifests.repositories import is_repository
 
+MAX_NAMES: Final = 1000  # that an archive gives to images
+MAX_MANIFESTS: Final = 10_000  # in an archive
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
-REF_NAME = "org.opencontainers.image.ref.name"
-CONTAINERD_NAME = "io.containerd.image.name"
-_TOLD = 3
 _GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One name an archive gives; `manifests` are (bytes, media type), those an index needs before it."""
+    """One name an archive gives; `manifests` has what it means last, and before that what an index needs, and what refers to it."""
 
     repository: str
     tag: str
-    manifests: tuple[tuple[bytes, str], ...]
+    manifests: tuple[StoredManifest, ...]
 
     @property
     def digest(self) -> str:
         """Of the manifest that the name means."""
-        return f"sha256:{hashlib.sha256(self.manifests[-1][0]).hexdigest()}"
+        return self.manifests[-1].digest
 
 
 Images = tuple[Image, ...]
@@ -65,7 +65,14 @@ class Files(Protocol):
 
     def __contains__(self, name: str) -> bool: ...
     def read(self, name: str, limit: int) -> bytes: ...
-    def extract(self, name: str) -> Staged: ...
+    def extract(self, name: str, algorithm: str = "sha256") -> Staged:
+        """A blob of a file, which is to be kept by its digest of this algorithm."""
+        ...
+
+    def unzipped_digest(self, staged: Staged) -> str:
+        """The digest of what a gzip stream is when decompressed; raises TooLarge."""
+        ...
+
     def size_here(self, digest: str) -> int | None:
         """The bytes of a blob that is kept here already, and stays; None when it is not."""
         ...
@@ -81,20 +88,52 @@ def read_images(files: Files, is_own: Callable[[str], bool], name: str = "") -> 
     if docker is None and index is None:
         raise Invalid("the image archive has neither a manifest.json nor an index.json: it is damaged or no image")
     told = [tag for entry in docker or () for tag in entry.names]
+    _refuse_many(len(told))
     oci = [_Named(what=entry, names=_familiar(names_of(entry), told)) for entry in index or ()]
-    read: Callable[[Any], tuple[tuple[bytes, str], ...]]
+    _refuse_many(sum(len(each.names) for each in oci))
     if docker is not None and not (oci and {*told} <= {name for each in oci for name in each.names}):
-        found, read = docker, _docker_reader(files)
+        make = _docker_reader(files)
+        images = [
+            Image(repository=repository, tag=tag, manifests=(make(each.what),))
+            for each in _as_named(docker, name)
+            for repository, tag in (local_name(one, is_own) for one in each.names)
+        ]
     else:
-        found, read = oci, _oci_reader(files)
-    images = [
-        Image(repository=repository, tag=tag, manifests=read(each.what))
-        for each in _as_named(found, name)
-        for repository, tag in (local_name(one, is_own) for one in each.names)
-    ]
+        images = _oci_images(files, oci, is_own, name)
     if not images:
         raise Invalid(f"the image archive names no image{only_tags(index or ())}: {_GIVE_A_NAME}")
     return tuple(images)
+
+
+def _refuse_many(names: int) -> None:
+    if names > MAX_NAMES:
+        raise Invalid(
+            f"the image archive gives {names} names to images: at most {MAX_NAMES} are taken, save fewer images at once"
+        )
+
+
+def _oci_images(files: Files, listed: Sequence["_Named"], is_own: Callable[[str], bool], name: str) -> list[Image]:
+    """The images that an OCI layout names, each with what refers to it: tags of that come behind the image."""
+    read = _oci_reader(files)
+    listing = listing_of([each.what for each in listed], lambda entry: _content(files, entry))
+    found: dict[tuple[str, str], Image] = {}
+    for each in _as_named([one for one in listed if listing.is_image(one.what)], name):
+        own = read(each.what)
+        beside = listing.referring(one.digest for one in own)
+        manifests = {one.digest: one for other in beside for one in read(other)}
+        manifests |= {one.digest: manifests.pop(one.digest, one) for one in own}
+        for repository, tag in (local_name(one, is_own) for one in each.names):
+            found[repository, tag] = Image(repository=repository, tag=tag, manifests=tuple(manifests.values()))
+            for other in beside:
+                if subject_of_tag(more := tag_of(other)):
+                    one = Image(repository=repository, tag=more, manifests=read(other))
+                    found.setdefault((repository, more), one)
+    return [*found.values()]
+
+
+def _content(files: Files, entry: Descriptor) -> bytes:
+    name = blob_name(entry.digest)
+    return files.read(name, MAX_MANIFEST) if name in files else b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,55 +159,10 @@ def _as_named(found: Sequence[_Named], name: str) -> Sequence[_Named]:
     ]
 
 
-def names_of(entry: Descriptor) -> Sequence[str]:
-    """How an OCI layout names an image, if it does.
-
-    `org.opencontainers.image.ref.name` (image-spec, "Pre-Defined Annotation Keys") is a whole name with some programs, and with
-    others its tag alone, which names no image: with those that write another annotation as well, and with skopeo.
-    """
-    whole = entry.annotations.get(CONTAINERD_NAME, "")
-    ref = entry.annotations.get(REF_NAME, "")
-    chosen = ref if ":" in ref else whole or ("" if _only_tag(entry) else ref)
-    return [chosen] if chosen else []
-
-
-def named(name: str, entry: Descriptor) -> str:
-    """The same name, with the tag that an OCI layout gives an image which has nothing else, where the name has none.
-
-    Raises Invalid for what is no name.
-    """
-    reference, tag = parse_reference(name), _only_tag(entry)
-    return name if reference.tag or reference.digest or not TAG.match(tag) else f"{name}:{tag}"
-
-
-def only_tags(entries: Sequence[Descriptor]) -> str:
-    """What is told besides of images without a name that have a tag."""
-    tags = [tag for tag in map(_only_tag, entries) if tag]
-    more = f" and {len(tags) - _TOLD} more" if len(tags) > _TOLD else ""
-    return f", only the tag {', '.join(tags[:_TOLD])}{more}" if tags else ""
-
-
-def _only_tag(entry: Descriptor) -> str:
-    ref = entry.annotations.get(REF_NAME, "")
-    is_tag = not {":", "/", "@"} & {*ref} and CONTAINERD_NAME not in entry.annotations
-    return ref if is_tag else ""
-
-
 def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:
     """The same names as Docker's layout beside it has them: with `docker.io/library/` only where a person typed that."""
     shorter = {hub_name(each): each for each in told}
     return [shorter.get(hub_name(each), each) for each in names]
-
-
-def hub_name(text: str) -> str:
-    """A name as Docker and containerd complete it; raises Invalid for what is no name."""
-    return tagged(str(parse_reference(text).as_docker_means))
-
-
-def tagged(text: str) -> str:
-    """The same name with its tag, `latest` where it has none; raises Invalid for what is no name."""
-    reference = parse_reference(text)
-    return str(reference if reference.tag or reference.digest else replace(reference, tag="latest"))
 
 
 def local_name(text: str, is_own: Callable[[str], bool]) -> tuple[str, str]:
@@ -206,9 +200,14 @@ def _docker_entries(files: Files) -> Sequence[_Named]:
         raise Invalid("the image archive's manifest.json is damaged: write it again") from None
 
 
-def _docker_reader(files: Files) -> Callable[[_DockerImage], tuple[tuple[bytes, str], ...]]:
+def _docker_reader(files: Files) -> Callable[[_DockerImage], StoredManifest]:
     layer = cache(lambda name: _docker_layer(files, name))
-    return cache(lambda image: ((_docker_manifest(files, image.config, image.layers, layer), DOCKER_MANIFEST),))
+
+    def read(image: _DockerImage) -> StoredManifest:
+        content = _docker_manifest(files, image.config, image.layers, layer)
+        return StoredManifest(digest=digest_of(content), media_type=DOCKER_MANIFEST, content=content)
+
+    return cache(read)
 
 
 def _docker_manifest(
@@ -246,44 +245,48 @@ def _docker_layer(files: Files, name: str) -> tuple[Mapping[str, Any], str]:
         raise Invalid("the image archive has layers compressed with zstd, which Docker engines before 23 cannot read")
     if not start.startswith(b"\x1f\x8b"):
         return _written(DOCKER_LAYER, staged), staged.digest
-    with gzip.open(staged.path) as content:
-        return _written(DOCKER_LAYER_GZIP, staged), "sha256:" + hashlib.file_digest(content, "sha256").hexdigest()
+    return _written(DOCKER_LAYER_GZIP, staged), files.unzipped_digest(staged)
 
 
-def _oci_reader(files: Files) -> Callable[[Descriptor], tuple[tuple[bytes, str], ...]]:
+def _oci_reader(files: Files) -> Callable[[Descriptor], tuple[StoredManifest, ...]]:
     """What gives the manifests of an entry, read once, whatever names it has."""
-    known: dict[str, tuple[tuple[bytes, str], ...]] = {}
+    known: dict[str, tuple[StoredManifest, ...]] = {}
 
-    def read(entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+    def read(entry: Descriptor) -> tuple[StoredManifest, ...]:
         if entry.digest not in known:
             known[entry.digest] = _oci_manifests(files, entry)
+            if sum(map(len, known.values())) > MAX_MANIFESTS:
+                raise Invalid(f"the image archive has more than {MAX_MANIFESTS} manifests: save fewer images at once")
         return known[entry.digest]
 
     return read
 
 
-def _oci_manifests(files: Files, entry: Descriptor) -> tuple[tuple[bytes, str], ...]:
+def _oci_manifests(files: Files, entry: Descriptor) -> tuple[StoredManifest, ...]:
     contents: dict[str, bytes] = {}
 
     def read(listed: Descriptor) -> Manifest:
-        _refuse_sha512(listed)
         if listed is not entry and not _is_listed_manifest(files, listed):
             return Manifest(media_type="")
-        content = contents[listed.digest] = files.read(_blob(listed), MAX_MANIFEST)
-        if hashlib.sha256(content).hexdigest() != listed.digest.removeprefix("sha256:"):
+        content = contents[listed.digest] = files.read(blob_name(listed.digest), MAX_MANIFEST)
+        if digest_of(content, algorithm_of(listed.digest)) != listed.digest:
             raise Invalid(f"the image archive is damaged: {listed.digest} is not what its name says")
         manifest = parse_manifest(content, listed.media_type)
         for blob in manifest.blobs:
             _take_blob(files, blob)
         for blob in manifest.foreign:
-            if _blob(blob) in files:
+            if blob_name(blob.digest) in files:
                 _take_blob(files, blob)
         if manifest.manifests and not any(_is_there(files, each) for each in manifest.manifests):
             raise Invalid(f"the image archive is damaged: nothing is there of what its index {listed.digest} lists")
         return manifest
 
     found = nested([entry], read)
-    return tuple((contents[digest], manifest.media_type) for digest, manifest in found.items() if digest in contents)
+    return tuple(
+        StoredManifest(digest=digest, media_type=manifest.media_type, content=contents[digest])
+        for digest, manifest in found.items()
+        if digest in contents
+    )
 
 
 def _is_listed_manifest(files: Files, listed: Descriptor) -> bool:
@@ -291,21 +294,24 @@ def _is_listed_manifest(files: Files, listed: Descriptor) -> bool:
     if not _is_there(files, listed):
         return False
     if listed.media_type in ("", *MANIFESTS, *INDEXES):
-        return _blob(listed) in files
+        return blob_name(listed.digest) in files
     _take_blob(files, listed)
     return False
 
 
 def _is_there(files: Files, listed: Descriptor) -> bool:
-    return _blob(listed) in files or files.size_here(listed.digest) is not None
+    return blob_name(listed.digest) in files or files.size_here(listed.digest) is not None
 
 
 def _take_blob(files: Files, blob: Descriptor) -> None:
     """Extract a blob, or find that it is here; raises Invalid where it is neither, or not as long as its manifest says."""
-    _refuse_sha512(blob)
-    size = None if _blob(blob) in files else files.size_here(blob.digest)
+    name = blob_name(blob.digest)
+    size = None if name in files else files.size_here(blob.digest)
     if size is None:
-        size = _extract(files, _blob(blob)).size
+        staged = files.extract(name, algorithm_of(blob.digest))
+        if staged.digest_by(algorithm_of(blob.digest)) != blob.digest:
+            raise Invalid(f"the image archive is damaged: {name[:140]} is not what its name says")
+        size = staged.size
     if size != blob.size:
         raise Invalid(f"the image archive is damaged: {blob.digest} has {size} bytes, its manifest says {blob.size}")
 
@@ -317,17 +323,6 @@ def _extract(files: Files, name: str) -> Staged:
     if named and staged.digest != f"sha256:{named[1]}":
         raise Invalid(f"the image archive is damaged: {name[:100]} is not what its name says")
     return staged
-
-
-def _refuse_sha512(entry: Descriptor) -> None:
-    if not SHA256.match(entry.digest):
-        raise Invalid(
-            f"the image archive has {entry.digest[:19]}…: only sha256 digests are read from archives, so push the image instead"
-        )
-
-
-def _blob(entry: Descriptor) -> str:
-    return f"blobs/sha256/{entry.digest.removeprefix('sha256:')}"
 
 
 def _written(media_type: str, staged: Staged) -> Mapping[str, Any]:

@@ -7,15 +7,17 @@ it once, and is checked while it passes.
 import hashlib
 import json
 import tarfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.registry.archives.layouts import CONTAINERD_NAME, REF_NAME, hub_name
-from tinkbox.registry.manifests.image_trees import ImageTree, refuse_other
+from tinkbox.model.images.references import parse_reference
+from tinkbox.registry.archives.oci_index import CONTAINERD_NAME, REF_NAME, blob_name, hub_name
+from tinkbox.registry.manifests.image_trees import Damaged, ImageTree, refuse_other
 from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, MANIFESTS, OCI_INDEX, Manifest
+from tinkbox.registry.manifests.referrers import subject_of_tag
 
 OCI_LAYOUT: Final = b'{"imageLayoutVersion":"1.0.0"}'
 INDEX: Final = "index.json"
@@ -31,7 +33,7 @@ PUSH_AGAIN: Final = ": push or load its image again (`tinkbox image list` tells 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """An image and its name with its tag (`layouts.tagged`), which is empty for one that was named by its digest."""
+    """An image and its name with its tag (`oci_index.tagged`), which is empty for one that was named by its digest."""
 
     name: str
     tree: ImageTree
@@ -76,23 +78,22 @@ def index_entry(image: Saved) -> Mapping[str, Any]:
     return entry
 
 
-def blob_name(digest: str) -> str:
-    """Where an OCI layout has a blob (image-spec, "Image Layout")."""
-    return f"blobs/{digest.replace(':', '/')}"
-
-
 async def checked(digest: str, size: int, content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes; raises Unavailable at their end, or as soon as there are too many, when they are not those of the digest."""
+    """The same bytes; raises Damaged at their end, or as soon as there are too many, when they are not those of the digest."""
     hashed, passed = hashlib.new(digest.partition(":")[0]), 0
-    async for piece in content:
-        hashed.update(piece)
-        passed += len(piece)
-        if passed > size:
-            break
-        yield piece
+    try:
+        async for piece in content:
+            hashed.update(piece)
+            passed += len(piece)
+            if passed > size:
+                break
+            yield piece
+    finally:
+        if isinstance(content, AsyncGenerator):  # it has a file open
+            await content.aclose()
     if passed != size:
         many = "more than" if passed > size else f"{passed} of"
-        raise Unavailable(f"{digest} came damaged, with {many} {size} bytes: try again")
+        raise Damaged(digest, f"with {many} {size} bytes")
     refuse_other(digest, hashed.hexdigest())
 
 
@@ -117,8 +118,8 @@ def _docker_list(images: Sequence[Saved]) -> Sequence[Mapping[str, Any]]:
     listed: dict[str, dict[str, Any]] = {}
     for each in images:
         manifest = _runnable(each.tree)
-        if manifest is None:
-            continue
+        if manifest is None or manifest.subject or subject_of_tag(parse_reference(each.name).tag if each.name else ""):
+            continue  # Docker would load a signature as an image
         config, *layers = (blob_name(blob.digest) for blob in manifest.blobs)
         entry = listed.setdefault(each.tree.top.digest, {"Config": config, "RepoTags": [], "Layers": layers})
         if each.name:

@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from typing import Final
 
 from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
-from tinkbox.model.images.references import ALGORITHMS, DIGEST
-from tinkbox.model.images.room import Amount, ImageRoom
+from tinkbox.model.images.references import ALGORITHMS, DIGEST, digest_of
+from tinkbox.model.images.room import Amount, ImageRoom, Waiting
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
@@ -105,6 +105,7 @@ class Staged:
             self._file.write(chunk)
             self._file.flush()
         self._hash.update(chunk)
+        self._others.clear()
         self.size += len(chunk)
 
     def finish(self) -> None:
@@ -144,6 +145,7 @@ class Blobs:
         self._sizes = dict(self._found())
         self._octets = sum(self._sizes.values())
         self._arriving = 0
+        self._unneeded: Collection[str] = ()
         self._counting = threading.Lock()
         self._promises = Promises(root / "promised", clock)
         self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged)
@@ -161,7 +163,8 @@ class Blobs:
 
     def stage(self) -> Staged:
         """A new, empty blob without a name; raises Full when the registry is."""
-        self._room.refuse_beyond(self.usage().taken, 0)
+        usage = self.usage()
+        self._room.refuse_beyond(usage.octets, usage.incoming, 0, self._waiting)
         with space_needed():
             return Staged(self._incoming / self._new_token(), self._take)
 
@@ -172,27 +175,42 @@ class Blobs:
         """
         digest = staged.digest_by(algorithm)
         path = self.path(digest)
+        if self._name(staged, digest, path, promised=promised):
+            sync_folder(path.parent)
+        return digest
+
+    def keep_all(self, staged: Mapping[str, Staged]) -> None:
+        """The same of many by their digests: they come to the disk together, which takes less time."""
+        changed = set()
+        for digest, each in staged.items():
+            path = self.path(digest)
+            if self._name(each, digest, path, promised=False):
+                changed.add(path.parent)
+        for folder in changed:
+            sync_folder(folder)
+
+    def _name(self, staged: Staged, digest: str, path: Path, *, promised: bool) -> bool:
+        """Give a blob its name; whether it had none before, so that its folder is still to be synced."""
         with self._promises.turn:
             if promised:
                 self._promises.make(digest)
             is_here = self._is_here(digest, path)
         if is_here:
             staged.discard()
-            return digest
+            return False
         staged.finish()
         with self._promises.turn:
             staged.path.replace(path)
             self._count(digest, staged.size)
             self._verified.note(digest, path)
-        sync_folder(path.parent)
-        return digest
+        return True
 
     def add(self, content: bytes, algorithm: str = "sha256", beside: Sequence[tuple[Path, bytes]] = ()) -> str:
         """Keep a small blob, and write files that refer to it; returns its digest.
 
         All come to the disk together, which takes less time, and appear in this order.
         """
-        digest = f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+        digest = digest_of(content, algorithm)
         path = self.path(digest)
         places: dict[Path, Path] = {}
         with ExitStack() as staging, space_needed():
@@ -321,13 +339,29 @@ class Blobs:
         with self._promises.turn:
             self._discard(digest)
 
-    def put_aside(self, digest: str) -> Path | None:
+    def waiting(self, digests: Collection[str]) -> Waiting:
+        """Of blobs those that are promised."""
+        until = {
+            each: end for each in digests if each in self._sizes and (end := self._promises.until(each)) is not None
+        }
+        octets = sum(self._sizes.get(each, 0) for each in until)
+        return Waiting(blobs=Amount(number=len(until), octets=octets), until=max(until.values(), default=None))
+
+    def note_unneeded(self, digests: Collection[str]) -> None:
+        """These blobs are promised, and no image needs them: who is refused for want of room is told of that."""
+        self._unneeded = digests
+
+    def note_needed(self, digests: Collection[str]) -> None:
+        """These are needed by an image that came since."""
+        self._unneeded = [each for each in self._unneeded if each not in digests]
+
+    def put_aside(self, digest: str, *, though_promised: bool = False) -> Path | None:
         """Take a blob's name away unless it is promised; returns the file, which is still to be removed.
 
         That takes a while for a large one, and may be done when nobody waits.
         """
         with self._promises.turn:
-            if self._promises.hold(digest):
+            if self._promises.hold(digest) and not though_promised:
                 return None
             aside = self._incoming / self._new_token()
             with suppress(FileNotFoundError):
@@ -392,8 +426,11 @@ class Blobs:
     def _take(self, count: int) -> None:
         with self._counting:
             if count > 0:
-                self._room.refuse_beyond(self._octets + self._arriving, count)
+                self._room.refuse_beyond(self._octets, self._arriving, count, self._waiting)
             self._arriving += count
+
+    def _waiting(self) -> Waiting:
+        return self.waiting(self._unneeded)
 
     def _count(self, digest: str, size: int) -> None:
         with self._counting:

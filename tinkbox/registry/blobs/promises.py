@@ -45,6 +45,11 @@ class Promises:
         del self._made[digest]
         return False
 
+    def until(self, digest: str) -> datetime | None:
+        """How long a blob has to stay; None: it need not."""
+        made = self._made.get(digest)
+        return made + PROMISED_FOR if made is not None and self._is_valid(made) else None
+
     def _is_valid(self, made: datetime) -> bool:
         # Of a clock that was put back nothing is known.
         return abs(self._clock() - made) < PROMISED_FOR

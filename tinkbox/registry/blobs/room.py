@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinkbox.model.errors import Full
+from tinkbox.model.images.room import Waiting
 from tinkbox.model.sizes import show_size
 
-_WAY_OUT = "free some with `tinkbox image gc` and `tinkbox image delete`, then push again"
+_WAY_OUT = "free some with `tinkbox image delete` and `tinkbox image gc`, then push again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,17 +19,22 @@ class Room:
     reserve: int = 0
     most: int | None = None
 
-    def refuse_beyond(self, taken: int, more: int) -> None:
-        """Raise Full where so many `more` bytes than are `taken` would be too many."""
-        if self.most is not None and taken + more > self.most:
+    def refuse_beyond(self, kept: int, arriving: int, more: int, waiting: Callable[[], Waiting] = Waiting) -> None:
+        """Raise Full where so many `more` bytes than are `kept` and `arriving` would be too many.
+
+        `waiting` tells what is kept and could be freed: it is asked where it is told.
+        """
+        if self.most is not None and kept + arriving + more > self.most:
             raise Full(
-                f"the registry holds {show_size(taken)} of {show_size(self.most)} (images.most): {_WAY_OUT}, or raise images.most"
+                f"the registry holds {show_size(kept)} of {show_size(self.most)} (images.most){_arriving(arriving)}: "
+                f"{_way_out(waiting())}, or raise images.most"
             )
         free = self.free()
         if free - more < self.reserve:
             raise Full(
-                f"the registry is full: {show_size(free)} of its disk are free, and {show_size(self.reserve)} are reserved for "
-                f"everything else (images.reserve): {_WAY_OUT}, or give the data folder a larger disk"
+                f"the registry is full: {show_size(free)} of its disk are free{_arriving(arriving)}, and "
+                f"{show_size(self.reserve)} are reserved for everything else (images.reserve): {_way_out(waiting())}, or give "
+                "the data folder a larger disk"
             )
 
     def left(self, taken: int) -> int:
@@ -41,3 +47,13 @@ class Room:
     def is_full(self, taken: int) -> bool:
         """Whether nothing more is taken in."""
         return not self.left(taken)
+
+
+def _arriving(octets: int) -> str:
+    return f", with {show_size(octets)} on their way in" if octets else ""
+
+
+def _way_out(waiting: Waiting) -> str:
+    if waiting.blobs.number:
+        return f"`tinkbox image gc --now` frees {waiting}; or {_WAY_OUT}"
+    return _WAY_OUT

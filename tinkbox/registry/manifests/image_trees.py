@@ -20,6 +20,15 @@ from tinkbox.registry.manifests.manifests import (
 MAX_MANIFESTS: Final = 10_000
 
 
+class Damaged(Unavailable):
+    """A blob is not what its `digest` says; `how` tells what it is instead.  Where it came from by itself is not told."""
+
+    def __init__(self, digest: str, how: str) -> None:
+        super().__init__(f"{digest} came damaged, {how}: try again; `tinkbox image list` tells what is damaged")
+        self.digest = digest
+        self.how = how
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageTree:
     """`top` is what the image's name means; `manifests` are what it leads to, itself last, each with its bytes.
@@ -43,8 +52,8 @@ class ImageTree:
 async def tree_of(top: Descriptor, read: Callable[[Descriptor], Awaitable[bytes]]) -> ImageTree:
     """Read an image's manifests by `read`, which raises NotFound for one that is not there.
 
-    What an index lists may be missing (image-spec, "Image Index").  Raises NotFound where `top` is, Unavailable for one that is
-    not what its digest says, Invalid for one that is no manifest and for more than there can be.
+    What an index lists may be missing (image-spec, "Image Index").  Raises NotFound where `top` is, Damaged for one that is not
+    what its digest says, Invalid for one that is no manifest and for more than there can be.
     """
     contents: dict[str, bytes] = {}
     parsed: dict[str, Manifest] = {}
@@ -82,8 +91,6 @@ async def tree_of(top: Descriptor, read: Callable[[Descriptor], Awaitable[bytes]
 
 
 def refuse_other(digest: str, actual: str) -> None:
-    """Raise Unavailable for what has another digest, in hexadecimal digits, than it should have."""
+    """Raise Damaged for what has another digest, in hexadecimal digits, than it should have."""
     if digest.partition(":")[2] != actual:
-        raise Unavailable(
-            f"{digest} came damaged, as {actual[:12]}…: try again; `tinkbox image list` tells what is damaged"
-        )
+        raise Damaged(digest, f"as {actual[:12]}…")

@@ -27,6 +27,15 @@ _ELSEWHERE = (".foreign.", ".nondistributable.")
 _UNSAID = ("", "application/json", "application/octet-stream")
 
 
+# What the configuration of a container image says that it is; Docker up to 1.10 said no more than that it is bytes.
+CONTAINER_CONFIGS = (
+    "",
+    "application/vnd.oci.image.config.v1+json",
+    "application/vnd.docker.container.image.v1+json",
+    "application/octet-stream",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
     """One thing a manifest refers to."""
@@ -43,7 +52,8 @@ class Manifest:
 
     Only `blobs` have to be here.  Not so the layers that clients fetch from elsewhere (`foreign`), and what an index lists:
     it may be sparse (image-spec, "Image Index": an image of it need not be there).  What it lists may be no manifest, as in
-    the caches of BuildKit.  `artifact_type` is empty for a container image, `subject` the digest of what it describes.
+    the caches of BuildKit.  `artifact_type` is empty for a container image, `subject` the digest of what it describes.  Where the
+    manifest does not tell it, it is what its configuration is (image-spec, "Guidelines for Artifact Usage").
     """
 
     media_type: str
@@ -70,6 +80,15 @@ class Manifest:
         return self.blobs + tuple(each for each in self.manifests if each.media_type not in ("", *MANIFESTS, *INDEXES))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredManifest:
+    """A manifest as it was pushed."""
+
+    digest: str
+    media_type: str
+    content: bytes
+
+
 def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
     """Read a manifest or an index; raises Invalid.  `content_type` is what its bearer said it is."""
     document = parse_object(content, "manifest")
@@ -93,6 +112,8 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
             annotations=annotations,
         )
     config = _descriptor(document.get("config"), "config")
+    if config.media_type not in CONTAINER_CONFIGS:
+        artifact_type = artifact_type or config.media_type
     layers = list(zip(_descriptors(document, "layers"), document["layers"], strict=True))
     return Manifest(
         media_type=media_type,

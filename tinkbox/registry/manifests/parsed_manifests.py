@@ -9,6 +9,7 @@ from typing import Final
 from tinkbox.model.errors import Refusal
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.manifests import Descriptor, Manifest, parse_manifest
+from tinkbox.registry.manifests.referrers import Referrer, referrer
 from tinkbox.registry.manifests.repositories import Link
 
 _NO_ANNOTATIONS: Final[Mapping[str, str]] = {}
@@ -17,10 +18,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """A manifest; `size` is that of its own blobs, each once."""
+    """A manifest; `size` is that of its own blobs, each once.  `referrer` is None where it refers to none."""
 
     manifest: Manifest
     size: int
+    referrer: Referrer | None
 
 
 class ParsedManifests:
@@ -48,11 +50,12 @@ class ParsedManifests:
         """The bytes of the blobs of one that is known."""
         return self._known[digest].size
 
-    def note(self, digest: str, manifest: Manifest) -> None:
-        """A manifest that is kept from now on."""
+    def note(self, digest: str, manifest: Manifest, octets: int) -> None:
+        """A manifest that is kept from now on, and has so many bytes itself."""
         kept = _lean(manifest)
         size = sum({each.digest: each.size for each in kept.content}.values())
-        self._known[intern(digest)] = Parsed(manifest=kept, size=size)
+        told = referrer(digest, octets, manifest) if manifest.subject else None
+        self._known[intern(digest)] = Parsed(manifest=kept, size=size, referrer=told)
 
     def forget(self, digests: Iterable[str]) -> None:
         """They are not kept any more."""
@@ -61,7 +64,8 @@ class ParsedManifests:
 
     def _read(self, repository: str, link: Link) -> Parsed | None:
         try:
-            self.note(link.digest, parse_manifest(self._blobs.read(link.digest), link.media_type))
+            content = self._blobs.read(link.digest)
+            self.note(link.digest, parse_manifest(content, link.media_type), len(content))
         except Refusal as error:
             told = f"{repository}@{link.digest}: {error}"
             _log.warning("manifest lost: %s", told, extra={"action": "registry.lost"})
@@ -70,10 +74,11 @@ class ParsedManifests:
 
 
 def _lean(manifest: Manifest) -> Manifest:
-    """The same in less memory: texts that many have are there once, and what is said of a part beside its type is left out."""
+    """The same in less memory: texts that many have are there once, and annotations are left out."""
     return replace(
         manifest,
         media_type=intern(manifest.media_type),
+        annotations=_NO_ANNOTATIONS,
         blobs=tuple(map(_lean_descriptor, manifest.blobs)),
         foreign=tuple(map(_lean_descriptor, manifest.foreign)),
         manifests=tuple(map(_lean_descriptor, manifest.manifests)),

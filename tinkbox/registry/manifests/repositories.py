@@ -23,7 +23,9 @@ from tinkbox.model.images.references import DIGEST, REPOSITORY, TAG, as_typed
 
 MAX_NAME = 255
 File = tuple[Path, bytes]
+Key = tuple[str, str]  # a repository, and the digest of a manifest in it
 _MANIFESTS, _TAGS = "_manifests", "_tags"
+_TOLD = 8  # tags, where another is not there
 _log = logging.getLogger(__name__)
 _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
 
@@ -119,7 +121,8 @@ class Repositories:
             )
         link = (held.links if by_digest else held.tags).get(selector)
         if link is None:
-            raise NotFound(f"no image {as_typed(repository)}{'@' if by_digest else ':'}{selector} here")
+            more = "" if by_digest else _told_tags([*held.tags])
+            raise NotFound(f"no image {as_typed(repository)}{'@' if by_digest else ':'}{selector} here{more}")
         return link
 
     def unlink(self, repository: str, digest: str) -> None:
@@ -285,6 +288,11 @@ def _nothing_in_the_way(path: Path) -> Iterator[None]:
 
 def _in_the_way(path: Path, stray: Path | str) -> Unavailable:
     return Unavailable(f"the registry cannot write {path}: remove {stray}, which is in its way")
+
+
+def _told_tags(tags: Sequence[str]) -> str:
+    more = f" and {len(tags) - _TOLD} more" if len(tags) > _TOLD else ""
+    return f": its tags are {', '.join(sorted(tags)[:_TOLD])}{more}" if tags else ""
 
 
 def _passed_over(link: Path) -> None:

@@ -1,6 +1,7 @@
 """Another registry, asked for what it has by the OCI distribution protocol: manifests, blobs, and the tokens for both.
 
-A redirect is followed without a credential, and never from HTTPS to HTTP.  Whatever comes has a limit in bytes and time.
+A redirect is followed without a credential, and never from HTTPS to HTTP; what its target asks for is not given.  Whatever comes
+has a limit in bytes and time.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import Final, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import aiohttp
+from yarl import URL
 
 from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
@@ -142,6 +144,12 @@ class UpstreamClient:
         for attempt in range(2):
             credential = await self._credential(scope)
             async with self._sent(url, {**headers, **credential}) as answer:
+                if answer.status == 401 and not self._is_own(answer.url):
+                    # It could name any place as the one that takes the login (CVE-2020-15157).
+                    raise UpstreamFailed(
+                        f"{self.host} redirects to {answer.url.authority}, which wants a login; that of registry.mirrors is "
+                        f"for {self.host} alone: {name}, {path}"
+                    )
                 if answer.status == 401 and attempt == 0:
                     challenge = _challenge(answer)
                 else:
@@ -162,6 +170,11 @@ class UpstreamClient:
                 url = self._moved(url, answer.headers["Location"])
                 headers = {name: value for name, value in headers.items() if name != "Authorization"}
         raise UpstreamFailed(f"{self.host} redirects more than {MAX_REDIRECTS} times")
+
+    def _is_own(self, url: URL) -> bool:
+        """Whether this is the registry itself, if only by HTTPS where it was asked without."""
+        own = URL(self._root)
+        return url.origin() == own.origin() or (url.host == own.host and (own.scheme, url.scheme) == ("http", "https"))
 
     def _moved(self, url: str, location: str) -> str:
         target = urljoin(url, location)

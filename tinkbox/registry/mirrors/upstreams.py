@@ -6,7 +6,6 @@ A manifest whose blobs are still to come is answered from memory, so that machin
 """
 
 import asyncio
-import hashlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -17,13 +16,13 @@ from typing import Final, TypeVar
 
 from tinkbox.model.errors import Full, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.images.mirrors import Mirror
-from tinkbox.model.images.references import official
+from tinkbox.model.images.references import digest_of, familiar, official
 from tinkbox.registry.blobs.uploads import MAX_BLOB
 from tinkbox.registry.errors import UpstreamFailed
-from tinkbox.registry.manifests.manifests import Descriptor, Manifest, parse_manifest
+from tinkbox.registry.manifests.manifests import Descriptor, Manifest, StoredManifest, parse_manifest
 from tinkbox.registry.mirrors.upstream_client import UpstreamClient
 from tinkbox.registry.mirrors.via import MAX_HOPS, Via, new_hop
-from tinkbox.registry.storage import ImageStore, StoredManifest
+from tinkbox.registry.storage import ImageStore
 
 # A tag is asked for again behind so many seconds; where that failed, sooner.
 ASKED_AGAIN: Final = 300.0
@@ -96,12 +95,13 @@ class Upstreams:
         return arriving.stored.digest if arriving is not None else self._store.digest(repository, selector)
 
     def answering(self, repository: str, selector: str) -> str:
-        """The repository whose image is given for a tag or digest: this one, or that of Docker's official image (`official`).
+        """The repository whose image is given for a tag or digest: this one, or the one of Docker's other name for it.
 
-        The other one answers for what this one lacks, if it has it or a mirror is asked for it.
+        That answers for what this one lacks: the official image for a name of one part (`official`), if it is here or a mirror
+        is asked for it; for a name at Docker Hub what is here by its short name (`familiar`), if no mirror has it.
         """
-        other = official(repository)
-        if not other or self._store.has(repository, selector):
+        other = official(repository) or familiar(repository)
+        if not other or self.is_mirrored(repository) or self._store.has(repository, selector):
             return repository
         return other if self.is_mirrored(other) or self._store.has(other, selector) else repository
 
@@ -220,8 +220,7 @@ class Upstreams:
         _log.info("asking %s for %s, %s", client.host, repository, selector, extra={"action": "registry.upstream"})
         got = await client.manifest(repository.partition("/")[2], selector, (*via, self._name))
         told = selector if ":" in selector else got.digest
-        algorithm = "sha512" if told.startswith("sha512:") else "sha256"
-        digest = f"{algorithm}:{hashlib.new(algorithm, got.content).hexdigest()}"
+        digest = digest_of(got.content, "sha512" if told.startswith("sha512:") else "sha256")
         if told not in ("", digest):
             raise UpstreamFailed(
                 f"{client.host} sent another manifest than {told[:140]} for {repository}: its digest is {digest}"

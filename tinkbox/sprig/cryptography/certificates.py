@@ -144,11 +144,15 @@ def _made(
     """
     if len(wanted.ips) + len(wanted.names) > MAX_NAMES:
         raise GoError(f"a certificate may have {MAX_NAMES} names and addresses")
+    begin = datetime.fromtimestamp(around.moment // _SECOND, UTC)
+    try:
+        end = begin + timedelta(days=wanted.days)
+    except OverflowError:
+        raise GoError(f"a certificate ends in the year 9999 at the latest, not in {wanted.days} days") from None
     alternatives = [*map(_dns, wanted.names), *map(_ip, wanted.ips)]
     own, signing = _signing(key), _signing(parents_key or key)
     try:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, wanted.name)] if wanted.name else [])
-        begin = datetime.fromtimestamp(around.moment // _SECOND, UTC)
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -156,7 +160,7 @@ def _made(
             .public_key(own.public_key())
             .serial_number(int.from_bytes(around.chance(16), "big") or 1)
             .not_valid_before(begin)
-            .not_valid_after(begin + timedelta(days=wanted.days))
+            .not_valid_after(end)
             .add_extension(_usage(signs=wanted.is_authority), critical=True)
             .add_extension(_SERVERS_AND_CLIENTS, critical=False)
             .add_extension(x509.BasicConstraints(ca=wanted.is_authority, path_length=None), critical=True)

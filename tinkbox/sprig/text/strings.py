@@ -18,10 +18,16 @@ def trim(text: str) -> str:
 
 
 def trim_all(characters: str, text: str) -> str:
-    """Strip these characters off; a byte that is no UTF-8 counts as U+FFFD."""
+    """Strip these characters off; a byte that is no UTF-8 counts as U+FFFD.
+
+    str.strip() would go through all of them for each character of the text.
+    """
+    unwanted = set(characters)
     if NOT_UTF8.search(characters) or REPLACEMENT in characters:
-        characters += REPLACEMENT + STRAY_BYTES
-    return text.strip(characters) if characters else text
+        unwanted.update(REPLACEMENT + STRAY_BYTES)
+    start = next((at for at, each in enumerate(text) if each not in unwanted), len(text))
+    behind = next((at for at, each in enumerate(reversed(text)) if each not in unwanted), 0)
+    return text[start : len(text) - behind]
 
 
 def trim_suffix(suffix: str, text: str) -> str:
@@ -124,6 +130,7 @@ def sort_alpha(values: object) -> Sequence[str]:
     if isinstance(values, NilStrings):
         return values
     if isinstance(values, Strings):
+        bound_text(sum(map(len, values)))
         values.sort(key=to_bytes)
         return values
     return sorted(to_texts(values), key=to_bytes)

@@ -28,7 +28,7 @@ _FOUR_BYTES = re.compile(r"[0-9a-f]{8}")
 _TEXTS: Final = ("manufacturer", "product", "serial")
 MAX_FACT: Final = 64
 _NO_OSIE: Final = "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"
-# What stays as it is in the URL that a workflow gave; `&&` would be read as one of iPXE's own words.
+# What stays as it is in the URL that a workflow or a hardware document gave; `&&` would be read as one of iPXE's own words.
 _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 
 
@@ -246,7 +246,7 @@ _EXIT: Final = ["exit", "1"]
 
 
 def _url(text: str) -> str:
-    """The URL that a workflow gave, as one word: it says what is no part of one in hexadecimal (RFC 3986 §2.1)."""
+    """The URL that a workflow or a hardware document gave, as one word: it says what is no part of one in hexadecimal (RFC 3986 §2.1)."""
     return _NOT_OF_A_URL.sub(
         lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode(errors="replace")), text
     )

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tinkbox.model.breakpoint import Kind
-from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, TooLarge
 from tinkbox.model.reasons import Reason
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, Ended, EngineAway
+from tinkbox.runtime.container_image import ContainerImage, RegistryAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.runtime.seeing_through import seen_through
@@ -39,10 +40,6 @@ ENGINE_SECONDS = GRACE + 10.0
 SILENCE_SECONDS = 5
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class RegistryAway(Unavailable):
-    """The appliance's registry does not answer now."""
 
 
 class Pulling:
@@ -192,40 +189,31 @@ class ActionProcess:
 
     async def _pull(self) -> None:
         """Have the image here that the workflow is pinned to; what it is not pinned to yet, it is pinned to now."""
-        containers = self._containers
+        image, runtime = self._containers.image, self._machine.runtime
         self._pulling = None
-        if containers.pinned and await containers.is_here():
+        if image.digest and await image.find(runtime):
             return
-        containers.begin_anew()
-        while (digest := await self._pulled()) is None:
-            pass
+        digest = await image.pull(runtime, self._asking)
         self._pulling = None
-        if not containers.pinned and digest:
+        if digest and not image.digest:
             await self._pin(digest)
 
-    async def _pulled(self) -> str | None:
-        """Fetch the image from where it comes from; returns its digest.  None: that has it not, and the next is to be asked."""
-        containers = self._containers
-        _log.info("fetching image %s", containers.image, extra={"action": "attempt.pull"})
-        # Of one that is cut short this stays, to tell what it waited for.
-        self._pulling = pulling = Pulling(containers.image, containers.registry, asyncio.get_running_loop().time)
-        try:
-            return await self._machine.runtime.pull(containers.image, pulling.hear)
-        except ContainerFailed as error:
-            if containers.is_ours and error.reason == Reason.REGISTRY_UNREACHABLE:
-                raise RegistryAway(str(error)) from None
-            if error.reason == Reason.IMAGE_NOT_FOUND and containers.try_next():
-                return None
-            raise
+    def _asking(self, image: ContainerImage) -> Callable[[], None]:
+        """Of a pull that is cut short, what is noted here tells what it waited for."""
+        _log.info("fetching image %s", image.name, extra={"action": "attempt.pull"})
+        self._pulling = Pulling(image.name, image.registry, asyncio.get_running_loop().time)
+        return self._pulling.hear
 
     async def _pin(self, digest: str) -> None:
         pulled = Pulled(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id, digest=digest)
         try:
             meant = await self._machine.door.pulled(self._offer.attempt, pulled)
         except (NotFound, Conflict) as error:
-            _log.info("image %s is not pinned: %s", self._containers.image, error, extra={"action": "attempt.unpinned"})
+            _log.info(
+                "image %s is not pinned: %s", self._containers.image.name, error, extra={"action": "attempt.unpinned"}
+            )
             return
-        self._containers.pin(meant)
+        self._containers.image.pin(meant)
         if meant != digest:
             await self._pull()
 

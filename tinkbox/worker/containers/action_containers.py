@@ -13,9 +13,10 @@ from tinkbox.model.actions.volumes import parse_volume
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
+from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
+from tinkbox.runtime.container_image import ContainerImage
 from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.containers.salvage import discard, salvage
@@ -24,7 +25,6 @@ from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, TARGET, TEKTON, H
 from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
-DATA = "/workflow"
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)
@@ -42,55 +42,10 @@ class Containers:
         self._session = machine.session
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
-        image = parse_reference(offer.action.spec.image)
-        self._sources = Sources.of(image, self._credential.registry, appliance_only=offer.appliance_only)
-        self._at = 0  # which of them it comes from
-        self._known = len(self._sources.names) == 1  # whether that is known by now
+        name = offer.action.spec.image
+        self.image = ContainerImage(name, self._credential.registry, appliance_only=offer.appliance_only)
         self._find_disk = machine.find_disk
         self._disk = ""  # the block device that `disk` means, once it is known
-
-    @property
-    def image(self) -> str:
-        """The image's full name where it comes from: the appliance, or the host in its name."""
-        return self._sources.names[self._at].pulled
-
-    @property
-    def registry(self) -> str:
-        """Where it comes from."""
-        return self._sources.names[self._at].host
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether that is the appliance."""
-        return self._at == 0 and self.registry == self._credential.registry
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the name says which bytes are meant."""
-        return bool(self._sources.names[0].digest)
-
-    def pin(self, digest: str) -> None:
-        """From now on the image has this digest."""
-        self._sources = self._sources.pinned(digest)
-
-    def begin_anew(self) -> None:
-        """Ask the first source again."""
-        self._at, self._known = 0, len(self._sources.names) == 1
-
-    def try_next(self) -> bool:
-        """From now on it comes from the next source; False where there is none."""
-        if self._at + 1 == len(self._sources.names):
-            return False
-        self._at += 1
-        return True
-
-    async def is_here(self) -> bool:
-        """Whether the engine has the image, under the name that it has at one of its sources; it goes by that from now on."""
-        for at, each in enumerate(self._sources.names):
-            if await self._runtime.has(each.pulled):
-                self._at, self._known = at, True
-                return True
-        return False
 
     async def choose_disk(self) -> str:
         """The block device that the action's `disk` means, empty when it has none; raises ContainerFailed.
@@ -109,8 +64,8 @@ class Containers:
     def check_volumes(self) -> None:
         """Raise ContainerFailed when a volume lies where the worker itself puts something."""
         own = {
-            DATA,
-            f"{DATA}/{self._offer.workflow_id}",
+            DATA_FOLDER,
+            f"{DATA_FOLDER}/{self._offer.workflow_id}",
             *(target for targets in PLACES.values() for target in targets),
         }
         for volume in self._offer.action.spec.volumes:
@@ -175,8 +130,7 @@ class Containers:
 
     async def _spec(self, role: str, command: tuple[str, ...]) -> ContainerSpec:
         action, attempt = self._offer.action, self._offer.attempt
-        if not self._known:  # a worker that was started since did not pull it itself
-            await self.is_here()
+        await self.image.find_unless_known(self._runtime)  # a worker that was started since did not pull it itself
         bounded = await self._runtime.shares_mounts()
         with _local_faults():
             words = self._folder.words.prepare(attempt, role, action.spec.volumes, bounded=bounded)
@@ -195,13 +149,13 @@ class Containers:
             own["TINKBOX_METADATA"] = f"{self._credential.server}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
-            image=self.image,
+            image=self.image.name,
             labels=labels,
             entrypoint=changed.command or (),
             command=() if changed.command else command,
             environment={**chosen, **action.spec.environment, **changed.environment, **own},
             binds=action.spec.volumes,
-            mounts={DATA: await self._data_folder(), **words},
+            mounts={DATA_FOLDER: await self._data_folder(), **words},
             pid=action.spec.pid,
             network=network,
             privileged=self._privileged,
@@ -209,7 +163,7 @@ class Containers:
         )
 
     async def _helped(self, spec: ContainerSpec, files: HelperFiles, armed: Callable[[], Armed]) -> ContainerSpec:
-        image = await self._runtime.image_command(self.image)
+        image = await self._runtime.image_command(self.image.name)
         words = spec.entrypoint or (*image.entrypoint, *(spec.command or image.command))
         if not words:
             return spec  # the engine says best what is wrong with it
@@ -271,7 +225,7 @@ class Containers:
         try:
             data.name_within(workflow, engine)
         except OSError as error:
-            _log.warning("there is no %s/%s: %s", DATA, workflow, error, extra={"action": "data.unnamed"})
+            _log.warning("there is no %s/%s: %s", DATA_FOLDER, workflow, error, extra={"action": "data.unnamed"})
         return str(data.folder(workflow))
 
 

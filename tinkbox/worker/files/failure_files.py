@@ -78,7 +78,7 @@ class Words:
                 # The mount point is then looked for in the machine's own /dev, maybe bound read-only.  What is made here is gone
                 # when the attempt is; what the engine makes would stay.
                 with suppress(OSError):
-                    os.close(os.open(self._dev / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
+                    self._come_to_dev(name)
         return mounts
 
     def told(self, attempt: str, role: str) -> Told:
@@ -113,7 +113,8 @@ class Words:
             for path in (self._root / name).glob(f"{attempt}.*"):
                 path.unlink(missing_ok=True)
             if not self._has_words(name):
-                self._leave_dev(name)
+                with suppress(OSError):
+                    self._leave_dev(name)
 
     def release(self) -> None:
         """Take off what is mounted for the files, but where words of an attempt are: its container may run on.
@@ -130,16 +131,30 @@ class Words:
         folder = self._root / name
         return folder.is_dir() and any(folder.iterdir())
 
+    def _come_to_dev(self, name: str) -> None:
+        """Make the mount point that a container needs which shares the machine's /dev, and note that it is ours."""
+        descriptor = os.open(self._dev / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+        try:
+            self._own(name).write_text(str(os.fstat(descriptor).st_ino))
+        finally:
+            os.close(descriptor)
+
     def _leave_dev(self, name: str) -> None:
-        """Remove the mount point that a container needed which shared the machine's /dev: there is but one devtmpfs for all."""
-        place = self._dev / name
-        with suppress(OSError):
-            # A /dev that is bound shared gives its mounts back to the machine, where they would stay.
-            if os.path.ismount(place):
-                unmount(place)
-            found = place.lstat()
-            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
-                place.unlink()
+        """Remove it, unless it is another's: there is but one devtmpfs for all workers, and what one removes has no mounts any more."""
+        place, own = self._dev / name, self._own(name)
+        if not own.exists():
+            return
+        # A /dev that is bound shared gives its mounts back to the machine, where they would stay.
+        if os.path.ismount(place):
+            unmount(place)
+        found = place.lstat()
+        if own.read_text() == str(found.st_ino) and stat.S_ISREG(found.st_mode) and found.st_size == 0:
+            place.unlink()
+        own.unlink()
+
+    def _own(self, name: str) -> Path:
+        """What says which file of the machine's /dev we made."""
+        return self._root / f"{name}.in-dev"
 
 
 def _bound(folder: Path, options: str) -> None:

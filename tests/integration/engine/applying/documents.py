@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from tests.integration.engine.appliance import HELLO, address, hardware, mac
-from tinkbox.engine.applying.applying import Applied, Wish
+from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.reading import SourceFile
+from tinkbox.engine.applying.results import Applied
 from tinkbox.model.labels import parse_selector
 
 API = "tinkerbell.org/v1alpha1"

@@ -20,7 +20,7 @@ from tests.integration.engine.applying.documents import (
     site,
     template,
 )
-from tinkbox.engine.applying import applying
+from tinkbox.engine.applying import applying, reading
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, Kind
 from tinkbox.engine.applying.reading import Reading
@@ -270,7 +270,9 @@ async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(bo
     assert not await box.templates.all()
 
 
-async def test_what_is_ignored_is_told_of_what_changes_and_refused_where_that_is_wanted(box: Appliance) -> None:
+async def test_what_is_ignored_is_told_whether_or_not_it_changes_and_refused_where_that_is_wanted(
+    box: Appliance,
+) -> None:
     odd = machine(1).replace("netboot:", "netbot:")
     more = template(text=HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]"))
     strict = replace(STORED, strict=True)
@@ -282,7 +284,14 @@ async def test_what_is_ignored_is_told_of_what_changes_and_refused_where_that_is
     told = (await box.applying.apply(files(odd, more, flow(1)), STORED, "ann")).notes
     assert [place for place in places if any(str(each).startswith(place) for each in told)] == places
     again = (await box.applying.apply(files(odd, more, flow(1)), STORED, "ann")).notes
-    assert not any("args" in str(each) for each in again), "nothing of the template changed"
+    assert [str(each).split(": ")[0] for each in again] == places, "also of what does not change"
+    for wish in (strict, replace(strict, rehearsal=True)):
+        (found, *_) = await problems(box, more, wish=wish)
+        assert found.startswith("0.yaml:15, tasks[0].actions[0].args: unknown key args")
+        (found,) = await problems(box, flow(1), wish=wish)
+        assert "spec.templateRef: template hello: line 10, tasks[0].actions[0].args: unknown key args" in found
+    (note,) = (await box.applying.apply(files(flow(1)), STORED, "ann")).notes
+    assert "template hello: line 10, tasks[0].actions[0].args: unknown key args" in str(note)
     third = await box.applying.apply(files(flow(1, name="other")), STORED, "ann")
     assert any(
         "spec.templateRef: template hello: line 10, tasks[0].actions[0].args" in str(each) for each in third.notes
@@ -291,9 +300,11 @@ async def test_what_is_ignored_is_told_of_what_changes_and_refused_where_that_is
     assert "spec.templateRef: template hello: line 10, tasks[0].actions[0].args: unknown key args" in found
 
 
-async def test_user_data_that_no_system_takes_is_refused_and_odd_is_told(box: Appliance) -> None:
-    (found,) = await problems(box, machine(1) + "  userData: '#cloud-config\n\n    a: ['\n")
+async def test_user_data_that_cloud_init_could_not_use_is_told_or_refused_and_odd_is_told(box: Appliance) -> None:
+    useless = machine(1) + "  userData: '#cloud-config\n\n    a: ['\n"
+    (found,) = await problems(box, useless, wish=replace(STORED, strict=True))
     assert found.startswith("0.yaml:12, spec.userData: line 2 in it: not valid YAML")
+    assert found in [str(each) for each in (await box.applying.apply(files(useless), STORED, "ann")).notes]
     odd = await box.applying.apply(files(machine(1) + "  userData: no user-data\n"), STORED, "ann")
     assert str(odd.notes[0]).startswith("0.yaml:12, spec.userData: line 1 in it: cloud-init ignores all of it")
 
@@ -302,7 +313,7 @@ async def test_user_data_of_2020_is_told_at_its_line(box: Appliance) -> None:
     document = json.loads(of_2020(1))
     document["metadata"] = {"instance": {"userdata": "#cloud-config\nruncmd: x\n"}}
     lines = json.dumps(document, indent=1).splitlines()
-    (found,) = await problems(box, "\n".join(lines))
+    (found,) = await problems(box, "\n".join(lines), wish=replace(STORED, strict=True))
     line = next(at for at, each in enumerate(lines, 1) if "userdata" in each)
     assert found.startswith(f"0.yaml:{line}, metadata.instance.userdata: line 2 in it, runcmd: expected a list")
 
@@ -325,7 +336,8 @@ spec:
     (told,) = map(str, applied.notes)
     place = "0.yaml:6, spec.instance.userdata"
     assert told == f"{place}: its placeholders are not filled: it is served as it is, and was not checked"
-    (found,) = await problems(box, text.replace("{{ .hardware.instance.sshKeys[0] }}", "[a"))
+    useless = text.replace("{{ .hardware.instance.sshKeys[0] }}", "[a")
+    (found,) = await problems(box, useless, wish=replace(STORED, strict=True))
     assert "not valid YAML" in found
     large = text.replace("#cloud-config", f"#cloud-config {'x' * MAX_USER_DATA}")
     assert "KiB are served" in (await problems(box, large))[0]
@@ -338,8 +350,10 @@ async def test_references_to_nothing_are_told_each_at_its_place(box: Appliance) 
         f"1.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}",
         f"2.yaml:5, spec.templateRef: template nope {ABSENT}",
     ]
-    found = await problems(box, template(), flow(2))
-    assert found[0] == f"1.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}"
+    first = template(text=HELLO.replace("{{.device_1}}", "{{ (index .hardware.interfaces 0).dhcp.mac }}"))
+    assert await problems(box, first, flow(2)) == [f"1.yaml:6, spec.hardwareRef: hardware node2 {ABSENT}"]
+    (found,) = await problems(box, flow(1).replace("templateRef: hello", "templateRef: {name: hello}"))
+    assert found.startswith("0.yaml:5, spec.templateRef: ")
     assert not await box.templates.all()
 
 
@@ -816,7 +830,9 @@ async def test_a_mac_of_no_card_is_told_at_its_line(box: Appliance) -> None:
 
 
 async def test_only_documents_of_others_are_no_documents(box: Appliance) -> None:
-    with pytest.raises(Invalid, match="no documents"):
+    with pytest.raises(
+        Invalid, match=r"no documents in it that can be applied: kind Hardware, .*WorkflowRuleSet, .*hardware of 2020"
+    ):
         await apply(box, "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n", wish=pruning("rack=r1"))
 
 
@@ -861,7 +877,7 @@ async def test_machine_that_tinkerbell_calls_disabled_is_retired_and_not_answere
     record = box.machines.known.find("node1")
     assert record.retired is not None
     assert record.retired.reason == "no disk"
-    assert record.hardware.notes == ()
+    assert not record.hardware.remarks.all
     facts = box.machines.boot_facts.of(record.hardware.interfaces[0].mac)
     assert facts is not None
     assert dhcp_plan(facts, netboots=False) is None
@@ -991,7 +1007,7 @@ async def test_of_files_with_very_many_problems_or_values_the_rest_is_not_read(
         read.append(len(part.text))
         return taken(part, strict=strict)
 
-    monkeypatch.setattr(applying, "read_part", noted)
+    monkeypatch.setattr(reading, "read_part", noted)
     monkeypatch.setattr(applying, "MOST_PROBLEMS", 2)
     monkeypatch.setattr(applying, "PIECE", 1)
     wrong = "a: 1\n---\n" * 3
@@ -1006,7 +1022,8 @@ async def test_of_files_with_very_many_problems_or_values_the_rest_is_not_read(
 def test_of_what_is_read_few_lines_are_kept() -> None:
     reading = Reading()
     (file,) = files(machine(1))
-    (declared,) = reading.take(file, kubernetes.read_all(file.text))
+    reading.take(file, kubernetes.Part(text=file.text))
+    (declared,) = reading.documents().machines
     assert declared.source.lines == {"": 1, "metadata": 3, "spec": 5}
 
 
@@ -1099,3 +1116,77 @@ async def test_what_is_not_honoured_of_a_machine_is_told_with_file_and_line(box:
         "network.interfaces[0].netboot.allow_pxee: unknown key allow_pxee is ignored; did you mean allow_pxe?"
         in str(note)
     )
+
+
+async def test_of_very_many_notes_the_first_are_told_and_how_many_there_are(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = machine(1).replace("netboot:", "netbot:") + "  more: 1\n  odd: 2\n  third: 3\n"
+    whole = (await box.applying.apply(files(odd), DRY, "ann")).notes
+    assert len(whole) > 3
+    monkeypatch.setattr(reading, "MOST_NOTES", 2)
+    told = (await box.applying.apply(files(odd), DRY, "ann")).notes
+    assert told[:2] == whole[:2]
+    assert str(told[2]) == f"{len(whole) - 2} more notes left out: apply fewer files at once to see them"
+
+
+@pytest.mark.parametrize("placeholder", ["{{ .device_1 | lower }}", "{{ device_1|lower }}", "{{ device_1 }}"])
+async def test_what_is_ignored_of_a_template_in_either_language_is_told_again_of_its_workflow(
+    box: Appliance, placeholder: str
+) -> None:
+    text = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    text = text.replace("{{.device_1}}", placeholder)
+    assert placeholder in text
+    given = files(machine(1), template(text=text), flow(1))
+    first = await box.applying.apply(given, STORED, "ann")
+    again = await box.applying.apply(given, STORED, "ann")
+    assert set(outcomes(again).values()) == {"unchanged"}
+    assert [str(each) for each in again.notes] == [str(each) for each in first.notes if "args" in str(each)]
+    assert again.notes
+    (found,) = await problems(box, machine(1), template(text=text), flow(1), wish=replace(STORED, strict=True))
+    assert "tasks[0].actions[0].args: unknown key args" in found
+
+
+async def test_a_workflow_whose_template_is_mended_or_gone_is_unchanged_also_if_strict(box: Appliance) -> None:
+    slip = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    await box.applying.apply(files(machine(1), template(text=slip), flow(1)), STORED, "ann")
+    strict = replace(STORED, strict=True)
+    mended = await box.applying.apply(files(machine(1), template(), flow(1)), strict, "ann")
+    assert outcomes(mended)["workflow/install-1"] == "unchanged"
+    await box.templates.delete("hello")
+    assert outcomes(await box.applying.apply(files(flow(1)), strict, "ann")) == {"workflow/install-1": "unchanged"}
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+async def test_an_osie_that_is_missing_is_told_of_new_workflows_as_by_workflow_create(
+    box: Appliance, *, rehearsal: bool
+) -> None:
+    wish = replace(STORED, rehearsal=rehearsal)
+    for osie, told in (({"aarch64"}, True), ({"x86_64"}, False)):
+        given = files(machine(1), template(), flow(1, name=f"with-{told}"))
+        notes = (await box.applying.apply(given, replace(wish, osie=osie), "ann")).notes
+        missing = "there is no OSIE for x86_64, which machine node1 boots: `tinkbox osie build` makes one"
+        assert (missing in [str(each) for each in notes]) is told
+    again = await box.applying.apply(files(machine(1), template()), replace(wish, osie=frozenset()), "ann")
+    assert not any("OSIE" in str(each) for each in again.notes), "nothing new boots"
+
+
+async def test_a_machine_that_a_workflow_allows_to_netboot_is_not_told_as_one_that_may_not(box: Appliance) -> None:
+    await box.applying.apply(files(machine(1, netboots=False), template()), STORED, "ann")
+    toggled = await box.applying.apply(files(flow(1, toggles=True)), replace(STORED, osie={"x86_64"}), "ann")
+    assert not any("may netboot" in str(each) for each in toggled.notes)
+    plain = await box.applying.apply(
+        files(machine(2, netboots=False), flow(2)), replace(STORED, osie={"x86_64"}), "ann"
+    )
+    assert any("no card of machine node2 may netboot" in str(each) for each in plain.notes)
+
+
+@pytest.mark.parametrize(("state", "told"), [("STATE_SUCCESS", True), ("STATE_PENDING", False), ("", False)])
+async def test_a_new_workflow_that_ran_elsewhere_is_told_to_run_anew(box: Appliance, state: str, *, told: bool) -> None:
+    ran = f"{flow(1)}status: {{state: '{state}'}}\n"
+    given = files(machine(1), template(), ran)
+    notes = (await box.applying.apply(given, STORED, "ann")).notes
+    place = "2.yaml:8, status: its status says STATE_SUCCESS, which is not read: workflow install-1 is new here, and runs from its"
+    assert any(str(each).startswith(place) for each in notes) is told
+    again = await box.applying.apply(given, STORED, "ann")
+    assert not any("status" in str(each) for each in again.notes), "it is not run again"

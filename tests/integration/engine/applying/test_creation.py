@@ -42,6 +42,21 @@ async def test_the_same_file_a_second_time_makes_nothing_and_tells_the_id(box: A
     assert [each.id for each in await box.workflows.all()] == [first.id]
 
 
+async def test_what_is_ignored_of_the_template_of_one_that_is_there_is_told_and_refused_where_that_is_wanted(
+    box: Appliance,
+) -> None:
+    odd = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    await box.applying.apply(files(template(text=odd), machine(1), machine(2)), Wish(), "ann")
+    await create(box, flow(1), flow(2))
+    told = [str(each) for each in (await create(box, flow(1), flow(2))).notes]
+    place = "line 5, spec.templateRef: template hello: line 10, tasks[0].actions[0].args"
+    assert len([each for each in told if each.startswith(place)]) == 1, "once for both"
+    with pytest.raises(Invalid) as refusal:
+        await create(box, flow(1), how=Creating(who="ann", strict=True))
+    (found,) = map(str, refusal.value.problems)
+    assert found.startswith(place)
+
+
 async def test_again_makes_another_one(box: Appliance) -> None:
     await site(box)
     await create(box, flow(1))
@@ -213,3 +228,11 @@ async def test_images_that_are_required_are_refused(box: Appliance) -> None:
         "image tools/second",
     ]
     assert await box.workflows.all() == []
+
+
+async def test_a_workflow_that_ran_elsewhere_is_told_to_run_anew(box: Appliance) -> None:
+    await site(box)
+    ran = f"{flow(1)}status: {{state: STATE_SUCCESS}}\n"
+    (told,) = (str(each) for each in (await create(box, ran)).notes if "status" in str(each))
+    assert told.startswith("line 8, status: its status says STATE_SUCCESS, which is not read")
+    assert not any("its status" in str(each) for each in (await create(box, ran)).notes)

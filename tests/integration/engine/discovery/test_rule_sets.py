@@ -1,16 +1,20 @@
 """Rule sets of Tinkerbell accept machines that nobody knows."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
-from tests.integration.engine.applying.documents import files, outcomes
+from tests.integration.engine.applying.documents import files, outcomes, template
 from tests.integration.engine.discovery.test_discovery import discovery, standing, wait_here
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import parse_asked
+from tinkbox.engine.discovery import kept_rule_sets
+from tinkbox.engine.wakeups import CHANGES
 from tinkbox.model.discovery import Rule, Standing
+from tinkbox.model.documents.rule_sets import RuleSet
 from tinkbox.model.labels import parse_selector
 
 ANY = {"networkInterfaces": {"mac": [{"wildcard": "*"}]}}
@@ -82,6 +86,17 @@ async def test_the_set_of_which_the_most_rules_hold_wins(box: Appliance) -> None
     await wait_here(found, 7)
     (workflow,) = await box.workflows.all()
     assert workflow.template_id == (await box.templates.get("other")).id
+
+
+async def test_the_template_is_that_of_the_namespace_in_which_the_workflow_is_made(box: Appliance) -> None:
+    templates = [
+        template(text=HELLO).replace("metadata: {", f"metadata: {{namespace: {each}, ") for each in ("other", "lab")
+    ]
+    applied = await box.applying.apply(files(*templates, rule_set("all", ANY)), Wish(), "ann")
+    assert not [each.text for each in applied.notes if "template" in each.text]
+    await wait_here(discovery(box), 7)
+    (workflow,) = await box.workflows.all()
+    assert {each.namespace for each in await box.templates.all() if each.id == workflow.template_id} == {"lab"}
 
 
 async def test_a_machine_for_which_no_rule_holds_waits_for_a_person(box: Appliance) -> None:
@@ -182,3 +197,65 @@ async def test_a_policy_without_tasks_registers_a_machine_alone(box: Appliance) 
     await wait_here(found, 7)
     assert not found.all()
     assert not await box.workflows.all()
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """With how many sets each machine was compared."""
+    numbers, best = list[int](), kept_rule_sets.best_rule_set
+
+    def noted(rule_sets: Sequence[RuleSet], attributes: Mapping[str, Any]) -> RuleSet | None:
+        numbers.append(len(rule_sets))
+        return best(rule_sets, attributes)
+
+    monkeypatch.setattr(kept_rule_sets, "best_rule_set", noted)
+    return numbers
+
+
+async def test_a_machine_that_waits_is_compared_with_the_rules_again_only_when_these_changed(
+    box: Appliance, compared: list[int]
+) -> None:
+    await keep(box, rule_set("b", TWO_DISKS))
+    found = discovery(box)
+    await wait_here(found, 7)
+    await wait_here(found, 8)
+    box.wakeups.wake(CHANGES)
+    for _ in range(3):
+        await found.look()
+    assert compared == [1, 1]
+    await keep(box, rule_set("c", TWO_DISKS))
+    await found.look()
+    assert compared == [1, 1, 2, 2]
+
+
+async def test_of_machines_without_number_it_is_not_remembered_which_set_holds(
+    box: Appliance, compared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_rule_sets, "MOST_INVENTORIES", 1)
+    await keep(box, rule_set("b", TWO_DISKS))
+    found = discovery(box)
+    await wait_here(found, 7)
+    await wait_here(found, 8)
+    await found.look()
+    assert len(compared) == 4
+
+
+async def test_what_a_set_said_is_shown_no_more_once_it_is_gone(box: Appliance) -> None:
+    await keep(box, rule_set("all", ANY))
+    found = discovery(box)
+    await wait_here(found, 7)
+    assert found.all()[0].problem.startswith("rule set all would accept it")
+    await box.kept_documents.delete("workflowruleset", "all")
+    await found.look()
+    assert found.all()[0].problem == ""
+
+
+async def test_sets_beyond_so_many_rules_are_left_out_and_that_is_shown(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_rule_sets, "MOST_RULES", 2)
+    told = await problem(box, rule_set("a", TWO_DISKS), rule_set("b", TWO_DISKS, TWO_DISKS), rule_set("c", ANY))
+    assert told.startswith(
+        "2 rule sets are not looked at, the last by their names, for all sets together have more than 2"
+    )
+    assert "`tinkbox document delete" in told

@@ -13,10 +13,10 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, Clock, appliance, hardware, mac
 from tinkbox.engine.rollouts import progression, rollouts
-from tinkbox.engine.rollouts.obstacles import boot_obstacles
 from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Plan, Wanted, chosen_machines
 from tinkbox.engine.rollouts.rollouts import Standing
 from tinkbox.engine.rules.arming import Change
+from tinkbox.engine.workflows.obstacles import boot_obstacles
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import Hardware, parse_hardware
 from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
@@ -1426,29 +1426,29 @@ async def test_of_two_workflows_for_one_machine_that_are_made_at_once_one_is_ref
         return found
 
     monkeypatch.setattr(box.rollouts, "plan", planned_by_both)
-    results: list[str | Invalid] = []
+    results: list[str | Conflict] = []
 
     async def create(who: str) -> None:
         try:
             results.append((await box.rollouts.create_one(wanted([machine]), who)).id)
-        except Invalid as refusal:
+        except Conflict as refusal:
             results.append(refusal)
 
     async with asyncio.TaskGroup() as group:
         for who in ("ann", "bob"):
             group.create_task(create(who))
     (made,) = [each for each in results if isinstance(each, str)]
-    (refused,) = [each for each in results if isinstance(each, Invalid)]
-    assert [(each.key, f"workflow {made[:8]} " in each.text) for each in refused.problems] == [("machine-1", True)]
+    (refused,) = [each for each in results if isinstance(each, Conflict)]
+    assert str(refused).startswith("nothing was begun: machine machine-1 has other work: ")
+    assert f"workflow {made[:8]} " in str(refused)
     assert [each.id for each in await box.workflows.all()] == [made]
 
 
 async def test_a_workflow_for_a_machine_is_refused_while_that_waits_in_a_rollout(box: Appliance) -> None:
     ids = await prepared(box, 2)
     key = (await box.rollouts.create(wanted(ids, max_parallel=1))).rollout.id
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Conflict, match=f"machine-2 has other work: it waits in rollout {key[:8]}"):
         await box.rollouts.create_one(wanted(ids[1:]))
-    assert f"it waits in rollout {key[:8]}" in refused.value.problems[0].text
 
 
 @pytest.mark.parametrize("how", ["retired", "deleted"])

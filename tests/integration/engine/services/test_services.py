@@ -7,7 +7,7 @@ import pytest
 from tests.integration.engine.appliance import ADDRESS, DOMAIN, RELAY, Appliance, address
 from tests.integration.engine.serving import HOST, OTHER, OWN, SERVED, Host, hosts, phases, served, told_of
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.services import Phase, Standing
+from tinkbox.model.services import Phase, Restarted, Standing
 from tinkbox.model.workflow import State
 
 READY = Phase.READY
@@ -111,6 +111,10 @@ async def test_restarts_that_follow_each_other_quickly_are_each_told_once(box: A
         await ours.say("", Phase.RESTARTING, restarts=restarts, exit_code=restarts)
     told = [each.data for each in await box.workflows.events(workflow_id) if each.kind == "service.restarting"]
     assert [(each["restarts"], each.get("exit_code")) for each in told] == [(1, 1), (2, 2), (3, None), (4, 4)]
+    missed = tuple(Restarted(number=each, exit_code=each, message=f"end {each}") for each in (4, 5, 6))
+    await ours.say("", READY, restarts=6, restarted=missed)
+    told = [each.data for each in await box.workflows.events(workflow_id) if each.kind == "service.restarting"]
+    assert [(each["restarts"], each["message"]) for each in told[4:]] == [(5, "end 5"), (6, "end 6")]
 
 
 async def test_a_service_that_comes_and_goes_for_ever_fills_no_disk(

@@ -3,7 +3,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
-from tinkbox.engine.templates.templates import own_name
+from tinkbox.engine.templates.templates import NewTemplate, own_name
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany
 from tinkbox.model.limits import RENDERINGS
 from tinkbox.model.listing import WorkflowListing
@@ -55,7 +55,7 @@ async def test_a_name_that_no_command_line_could_say_is_refused(box: Appliance, 
 
 @pytest.mark.parametrize("name", [".", "..", "-x"])
 async def test_a_name_of_an_earlier_release_is_readable_changeable_and_deletable(box: Appliance, name: str) -> None:
-    await box.store.write(lambda tables: box.templates.take_in(tables, name, HELLO))
+    await box.store.write(lambda tables: box.templates.take_in(tables, "default", name, HELLO))
     (stored,) = await box.templates.all()
     assert (await box.templates.get(stored.id)).name == name
     await box.templates.update(stored.id, data=RELAY)
@@ -66,15 +66,17 @@ async def test_a_name_of_an_earlier_release_is_readable_changeable_and_deletable
     assert await box.templates.all() == []
 
 
-async def test_what_is_ignored_of_a_new_text_is_told_once_and_refused_where_that_is_wanted(box: Appliance) -> None:
+async def test_what_is_ignored_of_a_text_is_told_whether_or_not_it_is_new_and_refused_where_that_is_wanted(
+    box: Appliance,
+) -> None:
     more = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
     with pytest.raises(Invalid, match="1 problem"):
-        await box.templates.create_all({"hello": more}, strict=True)
+        await box.templates.create_all([NewTemplate(name="hello", data=more)], strict=True)
     assert await box.templates.all() == []
-    (stored,) = await box.templates.create_all({"hello": more})
+    (stored,) = await box.templates.create_all([NewTemplate(name="hello", data=more)])
     assert [each.key for each in stored.ignored] == ["tasks[0].actions[0].args"]
-    (again,) = await box.templates.create_all({"hello": more})
-    assert (again.is_new, again.ignored) == (False, ())
+    (again,) = await box.templates.create_all([NewTemplate(name="hello", data=more)])
+    assert (again.is_new, again.ignored) == (False, stored.ignored)
     with pytest.raises(Invalid, match="1 problem"):
         await box.templates.update("hello", data=f"{more}# more\n", strict=True)
     assert (await box.templates.get("hello")).data == more

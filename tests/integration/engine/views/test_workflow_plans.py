@@ -73,8 +73,8 @@ async def test_what_stands_in_the_way_is_told_all_at_once(box: Appliance) -> Non
     assert plan.blocked
     assert [each.text.split(":")[0] for each in plan.obstacles] == [
         "there is no OSIE for x86_64, which machine machine-1 boots",
-        "image files",
         "image write",
+        "image files",
     ]
 
 

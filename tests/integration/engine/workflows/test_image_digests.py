@@ -223,6 +223,13 @@ async def test_templates_need_the_images_that_they_name_by_digest(box: Appliance
     assert named == [ImageNeed(digest=digest(2), image="quay.io/x/hello-world:v1", template="by-digest")]
 
 
+async def test_what_a_placeholder_stands_before_is_no_whole_name(box: Appliance) -> None:
+    text = HELLO.replace("hello-world\n", f'"{{{{ workflow_id }}}}/hello-world@{digest(2)}"\n', 1)
+    await box.templates.create("by-digest", text)
+    named = await box.store.read(lambda tables: tables.images.named_by_templates())
+    assert [each.image for each in named] == ["}/hello-world"]
+
+
 async def test_an_unfinished_workflow_needs_the_system_images_that_it_names(box: Appliance) -> None:
     worker = await box.machine(1)
     text = HELLO.replace("hello-world\n", f"hello-world\n        environment: {{IMAGE: 'debian-13@{digest(2)}'}}\n", 1)

@@ -80,6 +80,9 @@ def test_of_several_of_one_name_the_ids_are_printed(tinkbox: Tinkbox, appliance:
     same = [{**result("created", "j1"), "id": each} for each in ("id-a", "id-b")]
     appliance.answers["POST /v1/apply"] = answer(*same, result("created"))
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-a\nhardware/id-b\nhardware/node7\n"
+    kept = {**result("created", "all", "policy"), "key": "policy/all"}
+    appliance.answers["POST /v1/apply"] = answer(kept, {**kept, "name": "two", "key": "policy/id-t"})
+    assert tinkbox("apply", "-f", str(site), "-o", "name").out == "policy/all\npolicy/id-t\n"
     appliance.answers["POST /v1/apply"] = answer({**result("created", "anvil"), "key": "id-c"})
     assert tinkbox("apply", "-f", str(site), "-o", "name").out == "hardware/id-c\n"
     for name in ("x m4", "q'x", "x hardware/m4", "workflow/one", "rack=r2", "zone-"):
@@ -110,6 +113,17 @@ def test_a_refused_workflow_is_status_1_and_told(tinkbox: Tinkbox, appliance: Fa
     assert failed.err == "tinkbox: workflow/w [2J refused: it differs\n"
     named = tinkbox("apply", "-f", str(site), "-o", "name")
     assert (named.status, named.out, named.err) == (1, "", failed.err)
+
+
+def test_a_difference_that_the_answer_has_no_room_for_is_told(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path
+) -> None:
+    whole = result("configured", "node8", old=MANIFEST, new={**MANIFEST, "spec": {"agentID": "x"}})
+    short = {name: value for name, value in result("configured").items() if name not in ("old", "new")}
+    appliance.answers["POST /v1/apply"] = answer(short, whole, dry_run=True)
+    differs = tinkbox("apply", "-f", str(site), "--diff")
+    assert differs.status == 1
+    assert differs.out.startswith("hardware/node7 configured: what changes is left out\n--- a/hardware/node8\n")
 
 
 def test_a_difference_is_status_1_and_none_is_0(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:

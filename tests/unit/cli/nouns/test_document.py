@@ -22,6 +22,8 @@ def test_kept_documents_are_listed_by_kind_and_name(tinkbox: Tinkbox, appliance:
     assert "workflowruleset" in shown
     assert "team=lab" in shown
     assert tinkbox("document", "list", "-q").out == "workflowruleset/all\n"
+    assert "0a0a" not in shown
+    assert "0a0a" in tinkbox("document", "list", "-o", "wide").out
 
 
 def test_one_is_deleted_by_kind_and_name(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

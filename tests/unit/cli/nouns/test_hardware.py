@@ -14,6 +14,7 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
 from tinkbox.cli.nouns.hardware.listing import firmware
 from tinkbox.cli.output import printable
+from tinkbox.cli.wording.timelines import NO_BOOTS
 
 TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
 PUSHED = [
@@ -68,6 +69,12 @@ def test_what_is_not_honoured_stands_apart_from_what_scripts_of_2020_read(
     assert "network.interfaces[0].dhcp.hostnam: unknown key; did you mean hostname?\n" in pushed.err
 
 
+def test_a_strict_push_asks_to_refuse_what_would_be_ignored(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
+    machines.answers["POST /v1/hardware?strict=true"] = {"id": MACHINE_ID, "pushed": PUSHED[:1]}
+    pushed = tinkbox("hardware", "push", "--strict", stdin=b"{}")
+    assert (pushed.status, pushed.out) == (0, "node7 (08:00:27:00:00:01) stored\n")
+
+
 WITHOUT_MAC = {"id": MACHINE_ID, "name": "agent", "mac": ""}
 
 
@@ -85,7 +92,9 @@ def test_a_machine_without_a_mac_is_stored_listed_and_shown(
         machines.answers["GET /v1/hardware/agent/timeline"] = []
         (row,) = csv.DictReader(io.StringIO(tinkbox("hardware", "list", "-o", "csv").out))
         assert (row["name"], row["mac"], row["ip"]) == ("agent", "", told)
-        assert f"no MAC {told}" in tinkbox("hardware", "get", "agent").out or not interfaces
+        shown = tinkbox("hardware", "get", "agent").out
+        assert f"no MAC {told}" in shown or not interfaces
+        assert shown.endswith(f"\n{NO_BOOTS}\n")
     monkeypatch.setenv("TINKBOX_FORMAT", "tink")
     machines.answers["GET /v1/hardware?sort=name"] = machines.answers["GET /v1/hardware"] = [
         {**MACHINE, **WITHOUT_MAC, "interfaces": []}

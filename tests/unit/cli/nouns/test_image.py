@@ -128,6 +128,11 @@ def test_an_earlier_appliance_tells_of_no_room(tinkbox: Tinkbox, images: FakeApp
     assert (listed.status, listed.err) == (0, "")
 
 
+def test_the_name_of_a_deleted_image_is_that_of_the_list(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    images.answers["DELETE /v1/images?reference=lab-tar"] = {"name": "lab-tar:20261129"}
+    assert tinkbox("image", "delete", "lab-tar").out == "Deleted Image:  lab-tar:20261129\n"
+
+
 def test_what_stays_of_a_deleted_image_is_told(tinkbox: Tinkbox, images: FakeAppliance) -> None:
     note = {"text": "x:v1 was deleted, and the image stays as x:v2", "line": None, "key": ""}
     images.answers["DELETE /v1/images?reference=x:v1"] = {"notes": [note]}
@@ -147,3 +152,6 @@ def test_room_is_freed_or_it_is_told_how_much_that_would_be(tinkbox: Tinkbox, ap
     assert json.loads(tinkbox("image", "gc", "-o", "json").out) == answer
     assert "freed:" in tinkbox("image", "gc", "-o", "yaml").out
     assert [json.loads(body)["dry_run"] for _, body in appliance.asked] == [False, True, False, False]
+    appliance.answers = {"POST /v1/images/gc": {**answer, "images": 2}}
+    assert tinkbox("image", "gc", "--untagged", "--now").out == "Freed:  2 images, 61 blobs of 3GiB\n"
+    assert json.loads(appliance.asked[-1][1]) == {"dry_run": False, "now": True, "untagged": True}

@@ -19,7 +19,8 @@ Tinkbox = Callable[..., Printed]
 MAC = "08:00:27:00:00:01"
 DIGEST = f"sha256:{'1' * 64}"
 CONFIG = {"architecture": "x86_64", "firmware": ["uefi"], "data_source": "nocloud", "default_user": "debian"}
-IMAGE = {"id": "debian-13", "reference": f"debian-13@{DIGEST}", "config": CONFIG}
+IMAGE = {"id": "debian-13", "reference": f"debian-13@{DIGEST}", "digest": DIGEST, "config": CONFIG}
+LOADED = [{"name": name, "tag": "v1"} for name in ("install-image", "reboot")]
 DOCUMENT: dict[str, Any] = {"kind": "Hardware", "metadata": {"name": "node7"}, "spec": {}}
 MACHINE: dict[str, Any] = {
     "id": MACHINE_ID, "interfaces": [{"mac": MAC, "address": "172.30.0.11", "hostname": "node7"}], "document": DOCUMENT,
@@ -35,7 +36,7 @@ def ready(appliance: FakeAppliance) -> FakeAppliance:
         f"GET /v1/hardware/{MACHINE_ID}/workflows": [],
         "GET /v1/system-images/debian-13": IMAGE,
         "GET /v1/template-catalogue": [{"name": "install", "stored": ""}],
-        "GET /v1/images": [{"name": name, "tag": "v1"} for name in ("install-image", "reboot")],
+        "GET /v1/images": LOADED,
         "GET /v1/osie": [{"architecture": "x86_64"}],
         "GET /v1/metadata/defaults": {"ssh_keys": []},
         "GET /v1/discovered": [{"mac": MAC, "standing": "waiting"}],
@@ -87,6 +88,8 @@ def test_the_workflow_names_the_bytes_of_the_image_and_all_that_was_told(
         ({"GET /v1/osie": []}, "tinkbox osie build"),
         ({"GET /v1/images": [{"name": "reboot", "tag": "v1"}]}, "tinkbox image load install-image.tar"),
         ({"GET /v1/images": [{"name": name, "tag": "v1", "kind": "system"} for name in ("install-image", "reboot")]}, "tinkbox image delete install-image:v1 reboot:v1"),
+        ({"GET /v1/images": [{"name": "install-image", "tag": "v1"}, {"name": "reboot", "tag": "v1", "digest": "", "problem": "damaged: push it again"}]}, "reboot:v1: damaged: push it again: type `tinkbox image load reboot.tar`"),
+        ({"GET /v1/images": [*LOADED, {"name": "debian-13", "tag": "1", "digest": DIGEST, "problem": "damaged: load it again"}]}, "debian-13 cannot be written: damaged: load it again"),
         ({"GET /v1/hardware/node7": None}, "`tinkbox hardware add MAC --name NAME` adds it"),
     ],
 )  # fmt: skip

@@ -38,15 +38,24 @@ def test_creating_prints_the_id_after_two_spaces(tinkbox: Tinkbox, templates: Fa
     assert json.loads(templates.asked[0][1]) == {"name": "hello", "data": "näme: x\n"}
 
 
-def test_a_template_that_is_there_already_is_told_apart(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+def test_templates_are_told_in_the_order_of_the_file_with_what_became_of_them(
+    tinkbox: Tinkbox, templates: FakeAppliance
+) -> None:
     templates.answers["POST /v1/templates"] = {
         "id": TEMPLATE_ID,
-        "created": [],
-        "existing": [{"id": TEMPLATE_ID, "name": "hello"}],
+        "results": [
+            {"id": TEMPLATE_ID, "name": "hello", "outcome": "unchanged"},
+            {"id": "2", "name": "b", "outcome": "created"},
+            {"id": "3", "name": "c", "outcome": "unchanged"},
+        ],
+        "created": [{"id": "2", "name": "b"}],
         "notes": [{"text": "template hello is there already"}],
     }
     again = tinkbox("template", "create", "-n", "hello", stdin=b"x")
-    assert (again.status, again.out) == (0, f"Existing Template:  {TEMPLATE_ID}\n")
+    assert (again.status, again.out) == (
+        0,
+        f"Existing Template:  {TEMPLATE_ID}\nCreated Template:  2\nExisting Template:  3\n",
+    )
     assert again.err == "tinkbox: template hello is there already\n"
 
 

@@ -96,22 +96,39 @@ def test_the_workflows_of_a_file_are_all_created(tinkbox: Tinkbox, workflows: Fa
     assert [json.loads(body) for _, body in workflows.asked] == [{"documents": "kind: Workflow"}] * 2
 
 
-def test_a_workflow_that_is_there_already_is_told_apart_and_its_id_is_printed(
+def test_workflows_are_told_in_the_order_of_the_file_with_what_became_of_them(
     tinkbox: Tinkbox, workflows: FakeAppliance
 ) -> None:
     workflows.answers["POST /v1/workflows"] = {
         "id": "1",
+        "results": [
+            {"id": "1", "name": "a", "outcome": "unchanged"},
+            {"id": "2", "name": "b", "outcome": "created"},
+            {"id": "3", "name": "c", "outcome": "unchanged"},
+        ],
         "created": [{"id": "2", "name": "b"}],
-        "existing": [{"id": "1", "name": "a"}],
         "notes": [{"line": 4, "key": "metadata.name", "text": "workflow a is there already"}],
     }
     again = tinkbox("workflow", "create", "-f", "-", stdin=b"kind: Workflow")
-    assert (again.status, again.out) == (0, "Created Workflow:  2\nExisting Workflow:  1\n")
+    assert (again.status, again.out) == (0, "Existing Workflow:  1\nCreated Workflow:  2\nExisting Workflow:  3\n")
     assert again.err == "tinkbox: line 4, metadata.name: workflow a is there already\n"
-    assert tinkbox("workflow", "create", "-f", "-", "-o", "name", stdin=b"kind: Workflow").out == "2\n1\n"
+    assert tinkbox("workflow", "create", "-f", "-", "-o", "name", stdin=b"kind: Workflow").out == "1\n2\n3\n"
     assert "again" not in json.loads(workflows.asked[-1][1])
+    for number in "123":
+        workflows.answers[f"GET /v1/workflows/{number}"] = {"id": number, "state": "STATE_PENDING"}
+    told = json.loads(tinkbox("workflow", "create", "-f", "-", "-o", "json", stdin=b"kind: Workflow").out)
+    assert [(each["id"], each["state"], each["outcome"]) for each in told] == [
+        ("1", "STATE_PENDING", "unchanged"),
+        ("2", "STATE_PENDING", "created"),
+        ("3", "STATE_PENDING", "unchanged"),
+    ]
     tinkbox("workflow", "create", "-f", "-", "--again", stdin=b"kind: Workflow")
     assert json.loads(workflows.asked[-1][1]) == {"documents": "kind: Workflow", "again": True}
+    dry = tinkbox("workflow", "create", "-f", "-", "--dry-run", stdin=b"kind: Workflow")
+    assert (dry.status, "of documents, `tinkbox apply -f FILE --dry-run` says what would be made" in dry.err) == (
+        2,
+        True,
+    )
     wrong = tinkbox("workflow", "create", "-t", "t", "node1", "--again")
     assert (wrong.status, "--again is for documents: -t makes another workflow each time" in wrong.err) == (2, True)
 

@@ -40,8 +40,9 @@ def test_commands_and_volumes_are_lists() -> None:
         (("image: x", "image: x, command: echo hi"), "command: expected a list of words, such as [\"sh\", \"-c\", 'echo hi']"),
         (("image: x", "image: x, volumes: '/a:/b'"), "volumes: expected a list such as ['/a:/b']"),
         (("image: x", "image: x, volumes: [a/b:/b]"), "volumes: 'a/b:/b': 'a/b' is no absolute path"),
-        (("name: a", f"name: {'n' * 200}"), "name: name cannot be empty or have more than 199 characters"),
-        (("name: a, ", ""), "name: name cannot be empty or have more than 199 characters"),
+        (("name: a", f"name: {'n' * 200}"), "name: name cannot be empty or have more than 199 bytes"),
+        (("name: a", f"name: {'ä' * 100}"), "name: name cannot be empty or have more than 199 bytes"),
+        (("name: a, ", ""), "name: name cannot be empty or have more than 199 bytes"),
     ],
 )  # fmt: skip
 def test_the_same_is_said_of_either(change: tuple[str, str], said: str) -> None:

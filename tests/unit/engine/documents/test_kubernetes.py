@@ -129,7 +129,7 @@ def test_what_is_not_honoured_is_named_and_taken_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("lease_time: 86400", "lease_time: long"), "line 17, spec.interfaces[0].dhcp.lease_time: expected a number"),
+        (("lease_time: 86400", "lease_time: long"), "line 17, spec.interfaces[0].dhcp.lease_time: expected a whole number, at most 4294967295, not 'long'"),
         (("allowPXE: true", "allowPXE: maybe"), "spec.interfaces[0].netboot.allowPXE: expected true or false"),
         (("mac: 52:54:00:12:34:56", "mac: 52:54"), "line 18, spec.interfaces[0].dhcp.mac: invalid mac"),
         (("  name: machine1\n", ""), "metadata.name: a name is required"),
@@ -217,6 +217,12 @@ spec: {tasks: []}
         (f"{WORKFLOW}  disabled: yes\n", "line 10, spec.disabled"),
         (ANNOTATED, "line 3, metadata.annotations"),
         (OF_V1ALPHA2, "line 3, metadata.annotations"),
+        (
+            OF_V1ALPHA2.replace(", annotations: {tinkerbell.org/disabled: ''}", "").replace(
+                "{tasks", "{disabled: true, tasks"
+            ),
+            "line 4, spec.disabled",
+        ),
     ],
 )
 def test_a_workflow_that_waits_is_left_out_with_the_way_out(text: str, place: str) -> None:
@@ -225,8 +231,9 @@ def test_a_workflow_that_waits_is_left_out_with_the_way_out(text: str, place: st
     assert [each.name for each in read.left_out] == ["install"]
     (note,) = read.notes
     assert str(note).startswith(f"{place}: Workflow install is left out: ")
+    what = "this annotation" if "annotations" in place else "disabled"
     assert note.text.endswith(
-        "a workflow cannot be held back here: give its document without disabled when it is to run"
+        f"a workflow cannot be held back here: give its document without {what} when it is to run"
     )
 
 

@@ -59,6 +59,12 @@ def test_a_group_that_is_nearly_tinkerbells_is_told_as_such() -> None:
     assert told.endswith("is left out; did you mean tinkerbell.org?")
     told = read_all("apiVersion: bmc.tinkerbel.org/v1alpha1\nkind: Machine\n").notes[0].text
     assert told.endswith("is left out; did you mean bmc.tinkerbell.org?")
+    for group in ("compute.tinkerbell.org", "bcm.tinkerbell.org"):  # the first is of Crossplane's provider
+        read = read_all(MACHINE.replace("tinkerbell.org", group))
+        (note,), problems_of = read.notes, read.problems
+        assert (note.text.partition("; ")[2], problems_of) == ("did you mean tinkerbell.org?", ())
+    (note,) = read_all("apiVersion: compute.tinkerbell.org/v1alpha1\nkind: Zzz\n").notes
+    assert note.text.endswith("is left out")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
     [
         ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machin\n", "kind: Machin of bmc.tinkerbell.org/v1alpha1 is unknown here; did you mean Machine?"),
         ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Zzz\n", "kind: Zzz of bmc.tinkerbell.org/v1alpha1 is unknown here; known here: Machine, Job, Task"),
-        ("apiVersion: x.tinkerbell.org/v1\nkind: Zzz\n", "is unknown here; did you mean tinkerbell.org?"),
+        ("apiVersion: x.tinkerbell.org/v1\n", "kind: (none) of x.tinkerbell.org/v1 is unknown here; it needs a kind"),
         ('name: x\ntasks:\n  - worker: "{{.device_1}}"\n', "`tinkbox template create --file FILE` takes it"),
         ("version: 1\ntasks:\n{% for each in x %}\n", "`tinkbox template create --file FILE` takes it"),
         ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown here; did you mean Hardware?"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tinkbox.engine.metadata.instances import check_texts, instance_of, lets_in
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Remarks
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.metadata import MAX_USER_DATA, Defaults, Instance, Metadata
 
@@ -107,12 +107,12 @@ def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines(
 
 def test_documents_are_checked_when_they_are_pushed() -> None:
     for machine in (of_2020(DOCUMENT), of_today(), of_2020(None)):
-        assert check_texts(machine) == []
-    (odd,) = check_texts(of_today(userData="#cloud-config\npackage: [curl]\n"))
+        assert check_texts(machine) == Remarks()
+    (odd,) = check_texts(of_today(userData="#cloud-config\npackage: [curl]\n")).notes
     assert str(odd).startswith(
         "spec.userData: line 2 in it, package: cloud-init has no such key; did you mean packages"
     )
-    (twice,) = check_texts(of_today(userData="#cloud-config\nlocale: a\nlocale: b\n"))
+    (twice,) = check_texts(of_today(userData="#cloud-config\nlocale: a\nlocale: b\n")).notes
     assert str(twice).startswith("spec.userData: line 3 in it, locale: key locale is given twice")
 
 
@@ -126,11 +126,16 @@ def test_documents_are_checked_when_they_are_pushed() -> None:
         (of_2020({"userdata": "packages: []"}), "metadata.userdata: line 1 in it: the first line must be #cloud-config"),
     ],
 )  # fmt: skip
-def test_a_problem_in_user_data_is_told_by_the_key_that_has_it(machine: Hardware, problem: str) -> None:
-    with pytest.raises(Invalid) as refusal:
-        check_texts(machine)
-    (told,) = refusal.value.problems
+def test_user_data_of_a_wrong_shape_is_told_by_the_key_that_has_it(machine: Hardware, problem: str) -> None:
+    (told,) = check_texts(machine).ignored
     assert str(told).startswith(problem)
+
+
+def test_user_data_that_is_too_large_to_be_served_is_refused() -> None:
+    with pytest.raises(Invalid, match="user-data that cannot be served") as refusal:
+        check_texts(of_today(userData=f"#cloud-config {'x' * MAX_USER_DATA}", vendorData="packages: []"))
+    (told,) = refusal.value.problems
+    assert (told.key, "KiB are served" in told.text) == ("spec.userData", True)
 
 
 def test_of_v1alpha2_the_keys_are_those_of_v1alpha2() -> None:
@@ -141,21 +146,21 @@ def test_of_v1alpha2_the_keys_are_those_of_v1alpha2() -> None:
             "metadata": {"name": "m"},
             "spec": {"instance": instance},
         }
-        with pytest.raises(Invalid) as refusal:
-            check_texts(hardware_from_document(document))
-        return refusal.value.problems[0].key
+        machine = hardware_from_document(document)
+        try:
+            return check_texts(machine).ignored[0].key
+        except Invalid as refusal:
+            return refusal.problems[0].key
 
     assert check(userdata="packages: []") == "spec.instance.userdata"
     assert check(vendordata="packages: []") == "spec.instance.vendordata"
     assert check(lookupID="a\nb") == "spec.instance.lookupID"
 
 
-def test_vendor_data_of_damaged_gzip_is_refused_when_it_is_pushed() -> None:
+def test_vendor_data_of_damaged_gzip_is_told_when_it_is_pushed() -> None:
     whole = base64.b64encode(gzip.compress(b"#cloud-config\n")).decode()
-    assert check_texts(of_today(vendorData=whole)) == []
-    with pytest.raises(Invalid) as refusal:
-        check_texts(of_today(vendorData=whole[:16]))
-    (told,) = refusal.value.problems
+    assert check_texts(of_today(vendorData=whole)) == Remarks()
+    (told,) = check_texts(of_today(vendorData=whole[:16])).ignored
     assert str(told).startswith("spec.vendorData: its gzip is damaged: its end is missing; pack it again with `gzip")
 
 
@@ -165,12 +170,21 @@ def test_a_host_name_or_id_of_several_lines_is_refused(field: str, text: str) ->
     with pytest.raises(Invalid) as refused:
         check_texts(of_today(metadata={"instance": {field: text}}))
     assert [each.key for each in refused.value.problems] == [f"spec.metadata.instance.{field}"]
-    assert check_texts(of_today(metadata={"instance": {field: "Any name, ü"}})) == []
+    assert check_texts(of_today(metadata={"instance": {field: "Any name, ü"}})) == Remarks()
 
 
 def test_a_bonding_mode_that_linux_does_not_have_is_refused() -> None:
     for mode in (0, 6, None, "77", True):
-        assert check_texts(of_today(metadata={"bonding_mode": mode})) == []
+        assert check_texts(of_today(metadata={"bonding_mode": mode})) == Remarks()
     for mode in (77, -1):
         with pytest.raises(Invalid, match="metadata that cannot be served"):
             check_texts(of_today(metadata={"bonding_mode": mode}))
+
+
+@pytest.mark.parametrize("read", [dict, json.dumps], ids=["object", "text, as in 2020"])
+def test_misspelt_keys_of_metadata_are_ignored_in_either_form(read: Any) -> None:
+    metadata = read({"instance": {"hostnme": "a", "ssh_key": ["x"]}, "bonding_mod": 1})
+    keys = ["instance.hostnme", "instance.ssh_key", "bonding_mod"]
+    assert [each.key for each in check_texts(of_2020(metadata)).ignored] == [f"metadata.{each}" for each in keys]
+    found = check_texts(of_today(metadata=metadata)).ignored
+    assert [each.key for each in found] == [f"spec.metadata.{each}" for each in keys]

@@ -153,6 +153,11 @@ async def test_what_cannot_be_parsed_is_refused_before_it_has_devices(text: str,
     assert any(said in str(problem) for problem in refusal.value.problems), refusal.value.problems
 
 
+async def test_of_many_names_with_a_value_the_first_are_told() -> None:
+    (_, found) = await problems_of(SMALL, {f"other_{number:05}": MAC for number in range(10_000)})
+    assert found.endswith("which has " + ", ".join(f"other_{number:05}" for number in range(20)) + " and 9980 more")
+
+
 async def test_every_placeholder_without_a_value_is_named_with_its_line() -> None:
     for text, mark in (
         (SMALL, "a Go template because of {{ .device_1 }}"),

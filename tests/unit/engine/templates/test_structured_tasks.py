@@ -74,6 +74,42 @@ async def test_values_are_filled_from_machine_workflow_and_task() -> None:
     assert found.tasks[0].actions[0].command == ("2", "x86_64.example.org", "10.0.0.7", "1")
 
 
+async def test_a_placeholder_that_leads_to_another_is_filled() -> None:
+    """As `two: "{{ add 1 1 }}"` of upstream's docs/technical/v1alpha2/task.yaml, which its arguments refer to."""
+    flow = workflow(
+        globals={"env": {"A": "{{ .workflow.spec.vars.x }}0"}},
+        vars={"x": "{{ add 2 3 }}", "y": "{{ .hardware.spec.arch }}"},
+    )
+    args = [
+        "{{ .task.spec.env.two }}",
+        '{{ index .task.spec.env "two" }}',
+        '{{ dig "spec" "env" "four" "" .task }}',
+        "{{ .workflow.spec.globals.env.A }}",
+        "{{ (index .task.spec.actions 0).image }}",
+    ]
+    env = {"four": "{{ mul 2 .task.spec.env.two }}", "two": "{{ add 1 1 }}"}
+    found = await read(flow, task(action(args=args, image="{{ .task.spec.env.four }}:v1"), env=env))
+    assert found.tasks[0].actions[0].command == ("2", "2", "4", "50", "4:v1")
+    assert found.tasks[0].environment == {"A": "50", "four": "4", "two": "2"}
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"a": "{{ .task.spec.env.a }}"}, {"a": "{{ .task.spec.env.b }}", "b": "{{ .task.spec.env.a }}"}],
+    ids=["itself", "each other"],
+)
+async def test_placeholders_that_lead_to_each_other_are_refused(env: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        await read(workflow(), task(action(), env=env))
+    assert "Task example, spec.env.a: it leads to '{{ .task" in "\n".join(map(str, refused.value.problems))
+
+
+async def test_a_long_row_of_placeholders_ends() -> None:
+    row = {f"e{number}": f"{{{{ .task.spec.env.e{number + 1} }}}}" for number in range(30)} | {"e30": "{{ 1 }}"}
+    with pytest.raises(Invalid, match="cannot be filled"):
+        await read(workflow(), task(action(), env=row))
+
+
 async def test_what_is_filled_in_changes_nothing_but_its_value() -> None:
     odd = 'a"\n- b: {{ "{{" }} .x }} {% if %} {# c #}\U0001f600'
     found = await read(workflow(), task(action(args=[odd])))

@@ -12,7 +12,7 @@ from tinkbox.engine.templates import rendering, validation
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import AT_ONCE, validate
 from tinkbox.engine.turns import SLICE
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Remarks
 from tinkbox.model.hardware import Hardware, hardware_from_document
 from tinkbox.model.services import HostFolder, Resources
 
@@ -174,12 +174,21 @@ async def test_a_service_on_an_unknown_host_is_a_problem() -> None:
 async def test_what_is_ignored_is_told_with_and_without_machines() -> None:
     more = "image: x, args: [{{ index .Hardware.Disks 0 }}]"
     verdicts = await validate(DISK.replace("image: x", more), [ONE, TWO], NAMES)
-    assert verdicts.ignored == ()
+    assert verdicts.remarks == Remarks()
     assert [[one.key for one in each.ignored] for each in verdicts] == [["tasks[0].actions[0].args"], []]
     for known in ([], [ONE]):
         verdicts = await validate(SMALL.replace("image: x", "image: x, args: [a]"), known, NAMES)
-        assert [each.key for each in verdicts.ignored] == ["tasks[0].actions[0].args"]
-        assert [each.ignored for each in verdicts] == [verdicts.ignored] * len(known)
+        assert [each.key for each in verdicts.remarks.ignored] == ["tasks[0].actions[0].args"]
+        assert [each.ignored for each in verdicts] == [verdicts.remarks.ignored] * len(known)
+
+
+async def test_of_a_template_with_logic_and_no_machine_it_is_looked_at_what_it_makes_or_told_that_it_was_not() -> None:
+    args = "image: x, args: [a], environment: {A: {{ upper .device_1 }}}"
+    remarks = (await validate(SMALL.replace("image: x", args), [], NAMES)).remarks
+    assert ([each.key for each in remarks.ignored], remarks.notes) == (["tasks[0].actions[0].args"], ())
+    (note,) = (await validate(DISK, [], NAMES)).remarks.notes
+    assert "no machine is registered and the template cannot be filled without one" in note.text
+    assert not (await validate(SMALL.replace("image: x", "image: {{.image}}"), [], NAMES)).remarks.notes
 
 
 async def test_a_workflow_with_nothing_to_do_is_a_problem() -> None:

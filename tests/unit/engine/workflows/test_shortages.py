@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.unit.model.flows import action, service, status, workflow
 from tinkbox.engine.workflows.shortages import New, Shortages
+from tinkbox.model.images.standing import ImageStanding, Source
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State, Workflow
@@ -13,7 +14,9 @@ SEEDS = "workflows.tinkerbell.local"
 
 
 def told(flow: Workflow, domain: str = OURS) -> list[str]:
-    return Shortages(lambda _: None, lambda *_: "", domain).names([New(flow, Metadata())] * 2)
+    return Shortages(lambda _: ImageStanding(source=Source.APPLIANCE), lambda *_: "", domain).names(
+        [New(flow, Metadata())] * 2
+    )
 
 
 def named(domain: str) -> Workflow:

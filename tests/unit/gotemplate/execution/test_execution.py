@@ -144,8 +144,8 @@ def test_every_way_of_going_on_for_ever_ends() -> None:
 
 def test_steps_are_counted_as_the_limits_say() -> None:
     source = "a{{if true}}{{print 1}}{{end}}{{range 2}}b{{end}}"
-    needed = 1 + (1 + 1) + (1 + 1) + (1 + 1) + 2 * (1 + 1)
+    needed = 1 + (1 + 1) + (1 + 1 + 1) + (1 + 1) + 2 * (1 + 1)
     assert run(source, None, Limits(steps=needed)) == "a1bb"
     assert "steps" in failure(source, None, Limits(steps=needed - 1))[0]
-    assert "steps" in failure("{{len .}}", "x" * 640, Limits(steps=11))[0]
-    assert run("{{len .}}", "x" * 640, Limits(steps=12)) == "640"
+    assert "steps" in failure("{{len .}}", "x" * 640, Limits(steps=12))[0]
+    assert run("{{len .}}", "x" * 640, Limits(steps=13)) == "640"

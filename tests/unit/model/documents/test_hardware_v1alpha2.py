@@ -8,10 +8,10 @@ import pytest
 from tinkbox.engine.documents.kubernetes import read_all, take_hardware
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.metadata.instances import ssh_keys_of, user_data_of
-from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
+from tinkbox.model.documents.hardware_v1alpha2 import API, as_v1alpha1, told_of_v1alpha2
 from tinkbox.model.documents.kubernetes import UNHEEDED
 from tinkbox.model.documents.machine_views import object_view
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, identity
 
 MACHINE = """\
@@ -117,7 +117,30 @@ def test_what_is_wrong_has_its_line() -> None:
     with pytest.raises(Invalid) as refused:
         take_hardware(MACHINE.replace("10.0.0.7", "x"))
     (told,) = refused.value.problems
-    assert str(told) == "line 18, spec.networkInterfaces.52:54:00:41:05:c6: dhcp.ip.address: invalid ip: 'x'"
+    assert str(told) == "line 27, spec.networkInterfaces.52:54:00:41:05:c6.ipam.ipv4.address: invalid ip: 'x'"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("[0].dhcp.time_servers", ".M.dhcp.ipv4.ntpServers"),
+        ("[0].dhcp.classless_static_routes[1].router", ".M.dhcp.ipv4.classlessStaticRoutes[1].router"),
+        ("[0].dhcp.ip.address", ".M.ipam.ipv6.address"),
+        ("[0].dhcp.mac", ".M"),
+        ("[0].netboot.ipxe.contents", ".M.netboot.ipxe.script"),
+        ("", ""),
+    ],
+)
+def test_a_note_names_the_field_as_the_document_calls_it(theirs: str, ours: str) -> None:
+    document = {
+        "apiVersion": API,
+        "kind": "Hardware",
+        "spec": {"networkInterfaces": {"M": {"ipam": {"ipv6": {"address": "x"}}}}},
+    }
+    told = told_of_v1alpha2(Problem(key=f"spec.interfaces{theirs}", text="x"), document)
+    assert told == Problem(key=f"spec.networkInterfaces{ours}", text="x")
+    of_the_machine = told_of_v1alpha2(Problem(key="spec.interfaces[0].netboot.osie.kernel", text="x"), document)
+    assert of_the_machine.key == "spec.instance.osie.kernelURL"
 
 
 def test_a_key_that_is_no_mac_is_refused() -> None:

@@ -11,6 +11,7 @@ from tinkbox.model.images.references import (
     StandIns,
     as_typed,
     check_stand_in,
+    familiar,
     official,
     parse_reference,
 )
@@ -169,6 +170,37 @@ def test_names_without_a_host_can_be_said_to_be_docker_hubs() -> None:
     assert hub.meant("tools/wipe:v1") == "docker.io/tools/wipe:v1"
     assert hub.meant("alpine:3.19") == "docker.io/library/alpine:3.19"
     assert hub.meant("debian:12") == "debian:12"
+
+
+@pytest.mark.parametrize("key", ["docker.io/debian", "docker.io/library/debian", "index.docker.io/debian"])
+@pytest.mark.parametrize("said", ["docker.io/debian", "docker.io/library/debian", "index.docker.io/library/debian"])
+def test_an_official_image_is_one_however_a_key_and_a_template_spell_it(key: str, said: str) -> None:
+    assert StandIns(images={key: "lab/debian"}).meant(f"{said}:12") == "lab/debian:12"
+    assert StandIns(images={f"{key}:12": "lab/twelve:v1"}).meant(f"{said}:12") == "lab/twelve:v1"
+    assert StandIns(images={f"{key}:12": "lab/twelve:v1"}).meant(f"{said}:13") == f"{said}:13"
+    assert StandIns(images={key: "lab/debian"}).meant("debian:12") == "debian:12"
+
+
+def test_a_beginning_of_docker_hubs_names_fits_the_official_images_whole_name() -> None:
+    hub = StandIns(images={"docker.io": "hub.lab", "docker.io/library": "official", "docker.io/tools": "tools"})
+    assert hub.meant("docker.io/debian:12") == "official/debian:12"
+    assert hub.meant("index.docker.io/tools/wipe:v1") == "tools/wipe:v1"
+    assert hub.meant("docker.io/others/wipe:v1") == "hub.lab/others/wipe:v1"
+    assert StandIns(images={"docker.io": "hub.lab"}).meant("docker.io/debian:12") == "hub.lab/library/debian:12"
+
+
+@pytest.mark.parametrize(
+    ("repository", "short"),
+    [
+        ("docker.io/library/alpine", "alpine"),
+        ("docker.io/tools/wipe", "tools/wipe"),
+        ("docker.io/library/tools/wipe", "library/tools/wipe"),
+        ("quay.io/tools/wipe", ""),
+        ("alpine", ""),
+    ],
+)
+def test_the_short_name_is_the_one_that_docker_writes(repository: str, short: str) -> None:
+    assert familiar(repository) == short
 
 
 @pytest.mark.parametrize("image", ["tools/cexec:v1", f"x@{DIGEST}"])

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.images.system_image import ARTIFACT_TYPE
+from tinkbox.registry.manifests.kinds import Kind, kind_of
 from tinkbox.registry.manifests.manifests import (
     MAX_LISTED,
     MAX_MANIFEST,
@@ -46,6 +48,20 @@ def test_an_image_refers_to_its_configuration_and_layers() -> None:
     assert (manifest.media_type, [each.digest for each in manifest.blobs]) == (DOCKER, [A, B, C])
     assert manifest.manifests == ()
     assert manifest.digests == {A, B, C}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, Kind.CONTAINER),
+        ({"config": {"digest": A, "size": 1, "mediaType": "application/vnd.oci.image.config.v1+json"}}, Kind.CONTAINER),
+        ({"config": {"digest": A, "size": 1, "mediaType": "application/vnd.cncf.helm.config.v1+json"}}, Kind.ARTIFACT),
+        ({"artifactType": "application/x"}, Kind.ARTIFACT),
+        ({"artifactType": ARTIFACT_TYPE}, Kind.SYSTEM),
+    ],
+)
+def test_an_artifact_is_what_its_configuration_is_unless_it_tells(changes: dict[str, Any], kind: Kind) -> None:
+    assert kind_of(parsed(image(**changes))) is kind
 
 
 def test_an_index_refers_to_manifests() -> None:

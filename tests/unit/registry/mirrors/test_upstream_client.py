@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -16,8 +17,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def asking(handler: Handler, mirror: str = "", silence: float = 30.0) -> AsyncIterator[UpstreamClient]:
-    """A client of one on loopback that answers everything so; `mirror` may have another scheme."""
+async def asking(
+    handler: Handler, mirror: str = "", silence: float = 30.0, login: tuple[str, str] = ("", "")
+) -> AsyncIterator[UpstreamClient]:
+    """A client of one on loopback that answers everything so; `mirror` may have another scheme.  `login`: a user, a password's file."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -25,7 +28,8 @@ async def asking(handler: Handler, mirror: str = "", silence: float = 30.0) -> A
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = mirror or f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        async with UpstreamClient(Mirror(url=url), lambda: 0.0, silence=silence) as client:
+        asked = Mirror(url=url, username=login[0], password_file=login[1])
+        async with UpstreamClient(asked, lambda: 0.0, silence=silence) as client:
             yield client
     finally:
         await runner.cleanup()
@@ -127,3 +131,24 @@ async def test_a_login_that_does_not_help_is_asked_for_once() -> None:
 
     assert "and registry.mirrors has no user for it" in await refused(guarded)
     assert asked == ["/v2/tools/wipe/manifests/v1", "/token", "/v2/tools/wipe/manifests/v1"]
+
+
+async def test_the_login_goes_to_no_place_that_the_target_of_a_redirect_names(tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("secret\n")
+    asked: list[tuple[str, str]] = []
+
+    async def moving(request: web.Request) -> web.StreamResponse:
+        asked.append((request.path, request.headers.get("Authorization", "")))
+        port = request.host.partition(":")[2]
+        if request.host.startswith("127.0.0.1:"):
+            return web.Response(status=307, headers={"Location": f"http://localhost:{port}/elsewhere"})
+        realm = f'Bearer realm="http://localhost:{port}/token"'
+        return web.Response(status=401, headers={"WWW-Authenticate": realm})
+
+    async with asking(moving, login=("anna", str(password))) as client:
+        with pytest.raises(
+            UpstreamFailed, match=r"redirects to localhost:\d+, which wants a login; that .* is for 127\.0"
+        ):
+            await client.manifest("tools/wipe", "v1")
+    assert asked == [("/v2/tools/wipe/manifests/v1", ""), ("/elsewhere", "")]

@@ -95,8 +95,14 @@ def test_a_custom_certificate_is_passed_on_as_it_is() -> None:
         ('genSelfSignedCertWithKey "x" (list "fe80::1%eth0") nil 1 (genPrivateKey "ecdsa")', "error parsing ip"),
         ('genSelfSignedCertWithKey "x" nil (list 1) 1 (genPrivateKey "ecdsa")', "1 is not a string"),
         ('genSelfSignedCertWithKey "x" nil (list "ü") 1 (genPrivateKey "ecdsa")', "cannot be encoded as an IA5String"),
-        ('genCAWithKey "x" 9999999 (genPrivateKey "ecdsa")', "error creating certificate"),
-        ('genCAWithKey "x" 9223372036854775807 (genPrivateKey "ecdsa")', "error creating certificate"),
+        (
+            'genCAWithKey "x" 9999999 (genPrivateKey "ecdsa")',
+            "ends in the year 9999 at the latest, not in 9999999 days",
+        ),
+        (
+            'genCAWithKey "x" 9223372036854775807 (genPrivateKey "ecdsa")',
+            "at the latest, not in 9223372036854775807 days",
+        ),
         ('genCAWithKey (repeat 65 "x") 1 (genPrivateKey "ecdsa")', "error creating certificate"),
         ('genCAWithKey "x" 1 (genPrivateKey "dsa")', "only RSA, ECDSA and Ed25519 keys supported"),
         ('genCAWithKey "x" 1 "none"', "parsing private key: no PEM data in input"),

@@ -1,5 +1,7 @@
 """Private keys have the formats of Sprig's, and can be read by others."""
 
+import base64
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa, x25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
@@ -73,4 +75,40 @@ def test_a_key_in_pkcs_8_is_written_in_its_own_format() -> None:
 )
 def test_what_is_no_key_is_refused(text: str, problem: str) -> None:
     with pytest.raises(GoError, match=problem):
+        private_keys.read(text, around())
+
+
+def of_numbers(p: int, q: int, **other: int) -> str:
+    """An RSA key in PEM (RFC 8017 appendix A.1.2), with other numbers than belong to its factors."""
+    exponent = pow(65_537, -1, (p - 1) * (q - 1))
+    told = {"n": p * q, "e": 65_537, "d": exponent, "p": p, "q": q, "dp": 1, "dq": 1, "inverse": 1} | other
+    body = b"".join(map(_integer, (0, *told.values())))
+    lines = base64.encodebytes(_measured(b"\x30", body)).decode()
+    return f"-----BEGIN RSA PRIVATE KEY-----\n{lines}-----END RSA PRIVATE KEY-----\n"
+
+
+def _integer(number: int) -> bytes:
+    return _measured(b"\x02", number.to_bytes(number.bit_length() // 8 + 1, "big"))
+
+
+def _measured(tag: bytes, body: bytes) -> bytes:
+    length = len(body)
+    octets = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    return tag + (bytes([length]) if length < 128 else bytes([0x80 | len(octets)]) + octets) + body
+
+
+P, Q = 2**521 - 1, 2**607 - 1
+PRODUCT = 3 * (2**600 - 95)  # of two odd numbers
+
+
+def test_whether_the_factors_of_a_key_are_primes_is_not_looked_at_which_would_hold_everything_up() -> None:
+    for text in (of_numbers(P, Q), of_numbers(PRODUCT, Q)):
+        assert isinstance(private_keys.read(text, around()), rsa.RSAPrivateKey)
+
+
+@pytest.mark.parametrize(
+    "text", [of_numbers(P, Q, n=P * Q + 2), of_numbers(P, Q, d=3), of_numbers(P, Q, e=1, d=1), of_numbers(P, 2, d=1)]
+)
+def test_a_key_of_numbers_that_do_not_belong_together_is_refused(text: str) -> None:
+    with pytest.raises(GoError, match="do not belong together"):
         private_keys.read(text, around())

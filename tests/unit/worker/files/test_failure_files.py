@@ -166,6 +166,21 @@ def test_a_worker_that_has_no_words_leaves_those_of_another_in_the_machines_dev(
     assert {path.name for path in (tmp_path / "dev").iterdir()} == set(PLACES)
 
 
+def test_an_attempt_that_ends_leaves_those_of_another_worker_in_the_machines_dev(words: Words, tmp_path: Path) -> None:
+    prepared(words, volumes=("/dev:/dev",))
+    for volumes in ((), ("/dev:/dev",)):
+        other = Words(tmp_path / "other", tmp_path / "dev")
+        prepared(other, volumes=volumes)
+        other.forget("a1")
+        assert {path.name for path in (tmp_path / "dev").iterdir()} == set(PLACES)
+
+
+def test_a_worker_that_was_started_again_knows_what_it_left_in_the_machines_dev(words: Words, tmp_path: Path) -> None:
+    prepared(words, volumes=("/dev:/dev",))
+    Words(tmp_path / "words", tmp_path / "dev").forget("a1")
+    assert list((tmp_path / "dev").iterdir()) == []
+
+
 def test_what_others_keep_in_the_machines_dev_stays(words: Words, tmp_path: Path) -> None:
     dev = tmp_path / "dev"
     (dev / "reason").write_text("somebody's")

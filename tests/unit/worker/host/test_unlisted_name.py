@@ -62,6 +62,29 @@ def test_one_that_was_killed_while_it_gave_the_name_is_followed_by_one_that_does
     assert list(folder.iterdir()) == []
 
 
+def test_what_one_left_that_was_killed_half_way_is_forgotten(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """It ends here, and tidies nothing up."""
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    for call in ("bind", "os.rmdir"):
+        with monkeypatch.context() as dying:
+            dying.setattr("os.rmdir", kill)
+            dying.setattr(f"tinkbox.worker.host.unlisted_name.{call}", kill)
+            with pytest.raises(Killed):
+                name_within(folder, "w1", tmp_path / "working")
+        assert os.path.ismount(folder)
+        forget_name(folder, tmp_path / "working")
+        name_within(folder, "w1", tmp_path / "working")
+        assert list(folder.iterdir()) == []
+        assert (folder / "w1").samefile(folder)
+        forget_name(folder, tmp_path / "working")
+
+
 def test_where_nothing_can_be_mounted_nothing_is_changed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask, stay_connected
-from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_verb, carry_out
+from tinkbox.cli.flags import Verbs, add_keys, add_listing, add_strict, add_verb, carry_out
 from tinkbox.cli.input_documents import input_file, read_input
 from tinkbox.cli.interruptions.outages import Outages
 from tinkbox.cli.interruptions.readers import check_reader
@@ -28,6 +28,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument(
         "--file", "-f", type=input_file, metavar="FILE", help="JSON, or kind: Hardware; - or without it, standard input"
     )
+    add_strict(verb)
     add_listing(add_verb(verbs, "id", by_id, "documents by id"), keys="+", kind=KeyKind.MACHINE)
     for name, run in (("mac", by_mac), ("ip", by_ip)):
         verb = add_verb(verbs, name, run, f"machines by {name.upper()} address")
@@ -43,7 +44,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 def push(chosen: argparse.Namespace) -> None:
     text = read_input(chosen.file, "hardware document")
-    answer = ask(chosen, lambda operator: operator.hardware.push(text))
+    answer = ask(chosen, lambda operator: operator.hardware.push(text, strict=chosen.strict))
     show_notes(answer)
     if chosen.as_2020:
         print(logged("Hardware data pushed successfully"))

@@ -17,7 +17,7 @@ from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.cli.wording.machines import seen_standing, shown_by, standing, why
-from tinkbox.cli.wording.timelines import detail, timeline
+from tinkbox.cli.wording.timelines import NO_BOOTS, detail, timeline
 from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
@@ -156,7 +156,8 @@ def _show_machines(chosen: argparse.Namespace, machines: Sequence[Document]) -> 
             print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
             print(clean(f"what to do: {machine['lost_history']['hint']}"))
         print(noted(machine.get("notes") or ()), end="")
-        print(timeline(chosen, machine["timeline"], machine["stalled"]), end="")
+        has_mac = any(each["mac"] for each in machine["interfaces"])
+        print(timeline(chosen, machine["timeline"], machine["stalled"] if has_mac else NO_BOOTS), end="")
 
 
 def _told(machine: Document) -> Sequence[tuple[str, object]]:

@@ -2,7 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +13,15 @@ from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.importing import require_file
 from tinkbox.cli.nouns.image.transfers import STANDARD, called, counted, in_thread, packed, send, shown
-from tinkbox.model.errors import Invalid
+from tinkbox.cli.output.formats import show_notes
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Denied, Full, Invalid, Refusal, TooMany, Unavailable
 from tinkbox.model.text import so_many
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+    from tinkbox.registry.archives.layout_folders import LayoutFolder
+    from tinkbox.registry.archives.oci_index import Listing
     from tinkbox.registry.manifests.manifests import Descriptor
 
 _WAY_OUT = "name an archive that `docker save` or `tinkbox image save` made, or the folder of an `image export`"
@@ -38,31 +44,56 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     )
 
 
-def load(chosen: argparse.Namespace) -> None:
-    done = 0
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is loaded at once: an archive, or an image of a folder, which is `called` so where its errors do not say it."""
+
+    called: str
+    load: Callable[[], Awaitable[Sequence[str]]]
+
+
+def load(chosen: argparse.Namespace) -> int:
+    done = failed = 0
     _check(chosen)
 
     def so_far() -> str:
         total = len(chosen.files)
         return f"{so_many(done, total, 'archive')} loaded" if total > 1 else ""
 
+    def leave_out(name: str, error: Refusal, number: int) -> None:
+        """Tell of one of a `number` of parts that is not loaded; raises the error where there is no other, or none can be."""
+        nonlocal failed
+        from tinkbox.client.refusals import Unreachable
+
+        if number == len(chosen.files) == 1 or isinstance(error, (Unreachable, Denied, Full, TooMany)):
+            raise error
+        failed += 1
+        print(clean(f"tinkbox: {f'{name}: ' if name else ''}{error}"), file=sys.stderr, flush=True)
+
     async def loaded(operator: "Operator") -> None:
         nonlocal done
-        from tinkbox.client.refusals import Unanswered, Unreachable
-
         for path in chosen.files:
-            if path != STANDARD and not path.is_dir():
-                require_file(path, _WAY_OUT)
+            told, before = set[str](), failed
             try:
-                async for names, is_last in _loading(operator, path, chosen.name or ""):
-                    done += is_last
-                    for name in names:
+                parts = _parts(operator, path, chosen.name or "")
+            except Refusal as error:
+                leave_out("", error, 1)
+                continue
+            for number, each in enumerate(parts, start=1):
+                try:
+                    names = await each.load()
+                except Refusal as error:
+                    leave_out(each.called, error, len(parts))
+                    continue
+                done += number == len(parts) and failed == before
+                for name in names:
+                    if name not in told:
+                        told.add(name)
                         print(f"Loaded Image:  {name}", flush=True)
-            except Unanswered as error:
-                raise Unreachable(f"{error.what}: when the appliance runs again, load {called(path)} again") from None
 
     with told_how_far(so_far):
         stay_connected(chosen, loaded)
+    return int(failed > 0)
 
 
 def _check(chosen: argparse.Namespace) -> None:
@@ -74,28 +105,36 @@ def _check(chosen: argparse.Namespace) -> None:
         chosen.usage_error("standard input is a terminal: pipe an archive into it, such as docker save NAME | …")
 
 
-async def _loading(operator: "Operator", path: Path, name: str) -> AsyncIterator[tuple[Sequence[str], bool]]:
-    """The names of what is loaded, as it is loaded, and whether that is all."""
-    if path != STANDARD and path.is_dir():
-        entries = _named(path, name)
-        for number, (each, entry) in enumerate(entries, start=1):
-            yield await _from_folder(operator, path, each, entry), number == len(entries)
-        return
+def _parts(operator: "Operator", path: Path, name: str) -> Sequence[_Part]:
+    """What a file or folder has; raises NotFound and Invalid where it is none that can be loaded."""
+    from tinkbox.registry.archives.layout_folders import LayoutFolder
+
+    if path == STANDARD or not path.is_dir():
+        if path != STANDARD and not path.is_fifo():
+            require_file(path, _WAY_OUT)
+        return [_Part("", partial(_from_archive, operator, path, name))]
+    folder = LayoutFolder(path)
+    listing = folder.listing()
+    return [
+        _Part(each, partial(_from_folder, operator, folder, listing, each, entry))
+        for each, entry in _named(path, listing, name)
+    ]
+
+
+async def _from_archive(operator: "Operator", path: Path, name: str) -> Sequence[str]:
     size = path.stat().st_size if path != STANDARD else 0
     with shown(f"Loading {path}") as told:
         try:
-            names = await operator.images.load(counted(in_thread(packed(path)), size, told), name)
+            return await operator.images.load(counted(in_thread(packed(path)), size, told), name, tell=show_notes)
         except Invalid as error:
             raise Invalid(f"{called(path)}: {error}", error.problems, error.more) from None
-    yield names, True
 
 
-def _named(path: Path, name: str) -> "Sequence[tuple[str, Descriptor]]":
-    """What the index of a layout names, or its only image under this name."""
-    from tinkbox.registry.archives.layout_folders import LayoutFolder
-    from tinkbox.registry.archives.layouts import named, names_of, only_tags
+def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, Descriptor]]":
+    """What the index of a layout names, or its only image under this name; what refers to an image comes with that."""
+    from tinkbox.registry.archives.oci_index import named, names_of, only_tags
 
-    entries = LayoutFolder(path).images()
+    entries = [each for each in listing.entries if listing.is_image(each)]
     if name and len({each.digest for each in entries}) > 1:
         raise Invalid(
             f"{path} has {len(entries)} images, and --name names one: leave it out, or copy them into folders one by one"
@@ -108,13 +147,22 @@ def _named(path: Path, name: str) -> "Sequence[tuple[str, Descriptor]]":
     return found[:1] if name else found
 
 
-async def _from_folder(operator: "Operator", path: Path, name: str, entry: "Descriptor") -> Sequence[str]:
-    from tinkbox.registry.archives.layout_folders import LayoutFolder
-    from tinkbox.registry.archives.layouts import tagged
+async def _from_folder(
+    operator: "Operator", folder: "LayoutFolder", listing: "Listing", name: str, entry: "Descriptor"
+) -> Sequence[str]:
+    from tinkbox.model.images.references import parse_reference
+    from tinkbox.registry.archives.oci_index import tag_of, tagged
     from tinkbox.registry.archives.writing import Saved
-    from tinkbox.registry.manifests.image_trees import tree_of
+    from tinkbox.registry.manifests.image_trees import Damaged, tree_of
+    from tinkbox.registry.manifests.referrers import subject_of_tag
 
-    folder = LayoutFolder(path)
-    saved = Saved(name=tagged(name), tree=await tree_of(entry, folder.read))
-    with shown(f"Loading {name}") as told:
-        return await send(saved, folder.blob, operator, told, says_way_out=True)
+    try:
+        image = Saved(name=tagged(name), tree=await tree_of(entry, folder.read))
+        images = [image]
+        for each in listing.referring(image.tree.manifests):
+            own = replace(parse_reference(name), tag=tag, digest="") if subject_of_tag(tag := tag_of(each)) else ""
+            images.append(Saved(name=str(own), tree=await tree_of(each, folder.read)))
+        with shown(f"Loading {name}") as told:
+            return await send(images, folder.blob, operator, told, says_way_out=True)
+    except Damaged as error:
+        raise Unavailable(f"{folder.place(error.digest)} is damaged, {error.how}: export its image again") from None

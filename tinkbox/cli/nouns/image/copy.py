@@ -1,19 +1,25 @@
 """`tinkbox image copy`: an image to another appliance, or under another name."""
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import other_appliance, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import send, shown, tree_here
+from tinkbox.cli.nouns.image.transfers import saved_here, send, shown
+from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Denied, Full, Invalid, NotFound
+from tinkbox.model.errors import Denied, Full, Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tinkbox.client.operator import Operator
+    from tinkbox.registry.archives.writing import Saved
 
 _MAX_TOKEN = 4096
 
@@ -24,7 +30,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "copy",
         copy,
         "copy an image to another appliance, or give it a second name",
-        "What the other appliance has already is not sent.  Its token stands in TINKBOX_TO_TOKEN, or in a file.",
+        "Signatures and SBOMs go with their image.  What the other appliance has already is not sent.\n"
+        "Its token stands in TINKBOX_TO_TOKEN, or in a file.",
     )
     verb.add_argument("key", metavar=KeyKind.IMAGE, help=TYPED[KeyKind.IMAGE])
     verb.add_argument("destination", metavar="DEST", nargs="?", default="", help="its name there (default: the same)")
@@ -47,32 +54,45 @@ def copy(chosen: argparse.Namespace) -> None:
             "the token of the other appliance has letters in it that no token has: is it a whole line of a file?"
         )
 
-    async def copied(operator: "Operator") -> None:
-        from tinkbox.registry.archives.layouts import tagged
-        from tinkbox.registry.archives.writing import Saved
+    async def sent_to_other(
+        images: "Sequence[Saved]", operator: "Operator", told: "Callable[[int, int], None]"
+    ) -> Sequence[str]:
+        try:
+            async with other_appliance(chosen.to, token, "--to") as other:
+                return await send(images, operator.images.blob, other, told)
+        except Denied as error:
+            raise Denied(
+                f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
+            ) from error
+        except Full as error:
+            raise Full(f"{chosen.to}, the other appliance, has no room for {images[0].name}: {error}") from error
 
-        name, tree = await tree_here(operator, chosen.key)
-        if not (chosen.destination or name):
+    async def copied(operator: "Operator") -> None:
+        images = await saved_here(operator, chosen.key, chosen.destination)
+        name = images[0].name
+        if not name:
             raise Invalid(f"{chosen.key} is named by its digest: name it there, such as `… {chosen.key} tools/one:v1`")
-        saved = Saved(name=tagged(chosen.destination or name), tree=tree)
-        with shown(f"Copying {saved.name}") as told:
+        with shown(f"Copying {name}") as told:
             if not chosen.to:
-                names = await send(saved, operator.images.blob, operator, told)
+                names = await send(images, operator.images.blob, operator, told)
             else:
-                try:
-                    async with other_appliance(chosen.to, token, "--to") as other:
-                        names = await send(saved, operator.images.blob, other, told)
-                except Denied as error:
-                    raise Denied(
-                        f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
-                    ) from error
-                except Full as error:
-                    raise Full(f"{chosen.to}, the other appliance, has no room for {saved.name}: {error}") from error
+                names = await sent_to_other(images, operator, told)
+        _tell_of_port(chosen)
         for each in names:
             print(clean(f"Copied Image:  {each}"), flush=True)
 
     with ended_in_order():
         stay_connected(chosen, copied)
+
+
+def _tell_of_port(chosen: argparse.Namespace) -> None:
+    """Tell of a name here that says where another registry is: elsewhere a copy to it would go there."""
+    from tinkbox.model.images.references import parse_reference
+
+    host = parse_reference(chosen.destination).host if chosen.destination and not chosen.to else ""
+    if ":" in host:
+        text = f"{chosen.destination} is a name on this appliance: `--to http://{host}` sends an image to another one"
+        show_notes({"notes": [asdict(Problem(text=text))]})
 
 
 def _read(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import told_how_far
-from tinkbox.cli.nouns.image.transfers import shown, tree_here
+from tinkbox.cli.nouns.image.transfers import names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Refusal
@@ -29,8 +30,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "export",
         export,
         "write images into a folder, to carry them to another site",
-        "The folder is an OCI layout, which `tinkbox image load DIR` and skopeo read.  What it holds already is checked and left as\n"
-        "it is; type the same again to resume an export that was interrupted.",
+        "The folder is an OCI layout, which `tinkbox image load DIR` reads; skopeo reads of it images with OCI's media types, not with\n"
+        "Docker's.  What it holds already is checked and left as it is; type the same again to resume an export that was interrupted.  Signatures and SBOMs go with their image.",
     )
     verb.add_argument("keys", metavar=KeyKind.IMAGE, nargs="*", help=f"{TYPED[KeyKind.IMAGE]}; without one: --all")
     verb.add_argument("folder", metavar="DIR", type=Path, help="a new folder, or one of an earlier export")
@@ -46,8 +47,8 @@ def export(chosen: argparse.Namespace) -> int:
         nonlocal done, total, failed
         from tinkbox.client.operator import Unreachable
         from tinkbox.registry.archives.layout_folders import LayoutFolder, Unwritable
-        from tinkbox.registry.archives.writing import Saved
 
+        told: set[str] = set()
         keys = await _all(operator) if chosen.all else [*dict.fromkeys(chosen.keys)]
         total, folder = len(keys), LayoutFolder(chosen.folder)
 
@@ -62,7 +63,7 @@ def export(chosen: argparse.Namespace) -> int:
             is_open = False
             for key in keys:
                 try:
-                    name, tree = await tree_here(operator, key)
+                    images = await saved_here(operator, key)
                 except Refusal as error:
                     leave_out(key, error)
                     continue
@@ -70,12 +71,12 @@ def export(chosen: argparse.Namespace) -> int:
                     show_notes({"notes": [asdict(each) for each in opened.enter_context(folder.growing())]})
                     is_open = True
                 try:
-                    await _add(operator, folder, Saved(name=name, tree=tree))
+                    await _add(operator, folder, images)
                 except Refusal as error:
                     leave_out(key, error)
                     continue
                 done += 1
-                print(clean(f"Exported Image:  {name or key}"), flush=True)
+                _tell(names_of(images) or [key], told)
         if not keys:
             print("tinkbox: no image has a tag: nothing is exported", file=sys.stderr)
 
@@ -91,13 +92,22 @@ async def _all(operator: "Operator") -> list[str]:
     return [f"{each['name']}:{each['tag']}" for each in await operator.images.all() if each["tag"]]
 
 
-async def _add(operator: "Operator", folder: "LayoutFolder", saved: "Saved") -> None:
-    done, total = 0, sum(saved.tree.sizes.values())
-    with shown(f"Exporting {saved.name}") as told:
+def _tell(names: Sequence[str], told: set[str]) -> None:
+    """Each name once: an image may be asked for by several of its names."""
+    for name in names:
+        if name not in told:
+            told.add(name)
+            print(clean(f"Exported Image:  {name}"), flush=True)
+
+
+async def _add(operator: "Operator", folder: "LayoutFolder", images: "Sequence[Saved]") -> None:
+    done, total = 0, sum(sizes_of(images).values())
+    with shown(f"Exporting {images[0].name}") as told:
 
         def arrived(size: int) -> None:
             nonlocal done
             done += size
-            told(done, total)
+            told(min(done, total), total)
 
-        await folder.add(saved, operator.images.blob, arrived)
+        for each in images:
+            await folder.add(each, operator.images.blob, arrived)

@@ -68,10 +68,11 @@ def delete(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Forget", KeyKind.IMAGE)
 
     async def deleted(operator: "Operator", key: str) -> str:
-        show_notes(await operator.images.delete(key))
-        return key
+        answer = await operator.images.delete(key)
+        show_notes(answer)
+        return str(answer.get("name", key))  # an earlier appliance tells none
 
-    return change_each(chosen, deleted, lambda key: tell_deleted(chosen, "Image", key))
+    return change_each(chosen, deleted, lambda name: tell_deleted(chosen, "Image", name))
 
 
 def _marked(image: Document) -> str:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import STANDARD, shown, sizes_of, tree_here
+from tinkbox.cli.nouns.image.transfers import STANDARD, names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
+    from tinkbox.registry.archives.writing import Saved
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -25,7 +26,8 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         "save",
         save,
         "save images into an archive",
-        "`tinkbox image load`, `docker load`, podman and skopeo read it.  What several images share is in it once.",
+        "`tinkbox image load`, `docker load`, podman and skopeo read it.  What several images share is in it once.\n"
+        "Signatures and SBOMs go with their image.",
     )
     verb.add_argument("keys", metavar=KeyKind.IMAGE, nargs="+", help=TYPED[KeyKind.IMAGE])
     verb.add_argument(
@@ -38,21 +40,24 @@ def save(chosen: argparse.Namespace) -> None:
         chosen.usage_error("an archive is nothing for a terminal: name a file with -o, or pipe it into a command")
 
     async def saved(operator: "Operator") -> None:
-        from tinkbox.registry.archives.writing import Saved, archive_of
+        from tinkbox.registry.archives.writing import archive_of
 
-        images = []
+        names: list[str] = []
+        found: dict[tuple[str, str], Saved] = {}
         for key in dict.fromkeys(chosen.keys):
-            name, tree = await tree_here(operator, key)
-            images.append(Saved(name=name, tree=tree))
+            carried = await saved_here(operator, key)
+            names += names_of(carried) or [key]
+            found |= {(each.name, each.tree.top.digest): each for each in carried}
+        images = [*found.values()]
         total, done = sum(sizes_of(images).values()), 0
         with _written(chosen.output) as file, shown("Saving") as told:
             async for piece in archive_of(images, operator.images.blob):
                 file.write(piece)
                 done += len(piece)
                 told(min(done, total), total)
-        for key, image in zip(dict.fromkeys(chosen.keys), images, strict=True):
+        for each in dict.fromkeys(names):
             out = sys.stderr if chosen.output == STANDARD else sys.stdout
-            print(clean(f"Saved Image:  {image.name or key}"), file=out, flush=True)
+            print(clean(f"Saved Image:  {each}"), file=out, flush=True)
 
     with ended_in_order():
         stay_connected(chosen, saved)
@@ -68,6 +73,7 @@ def _written(path: Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     try:
+        path = path.resolve() if path.is_symlink() else path  # the link stays
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file

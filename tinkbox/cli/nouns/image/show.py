@@ -2,13 +2,14 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, show
 from tinkbox.cli.output.printable import moment
-from tinkbox.model.errors import NotFound
+from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.images.system_image import LATEST, Compression, Format, Verified
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.sizes import show_size
@@ -54,7 +55,16 @@ def show_kept(chosen: argparse.Namespace) -> int:
     async def one(operator: "Operator", key: str) -> Document:
         nonlocal kept
         kept = kept or await operator.images.systems()
-        return _kept_one(kept, key)
+        try:
+            return _kept_one(kept, key)
+        except NotFound:
+            with suppress(NotFound, Invalid):
+                found = await operator.images.described(key)
+                raise Conflict(
+                    f"{found['reference']} is a container image, which actions run from, and no system image: "
+                    "`tinkbox image list -o wide` shows what is known of it"
+                ) from None
+            raise
 
     return show_each(chosen, one, lambda found: _show_images(chosen, found))
 

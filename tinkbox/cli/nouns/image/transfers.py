@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinkbox.cli.output.formats import show_notes
 from tinkbox.model.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.connection import Document
     from tinkbox.registry.archives.writing import Content, Saved
     from tinkbox.registry.manifests.image_trees import ImageTree
     from tinkbox.registry.manifests.manifests import Descriptor
@@ -21,12 +24,51 @@ STANDARD = Path("-")
 _MAGIC = 4
 
 
-async def tree_here(operator: "Operator", reference: str) -> "tuple[str, ImageTree]":
-    """The whole name of an image of an appliance, which is empty where it is named by its digest, and what it consists of."""
+async def saved_here(operator: "Operator", reference: str, destination: str = "") -> "Sequence[Saved]":
+    """An image of an appliance, a system image with its version as well, and behind it what refers to it, such as signatures.
+
+    The image has its whole name, or is to get that of a `destination`; without one, and named by its digest, it has none.
+    """
+    from tinkbox.model.images.references import parse_reference
+    from tinkbox.model.images.system_image import ARTIFACT_TYPE
+    from tinkbox.registry.archives.oci_index import tagged
+    from tinkbox.registry.archives.writing import Saved
+
+    found = await operator.images.described(reference)
+    name = tagged(destination) if destination else _name_of(found)
+    tree = await _tree(operator, found)
+    images = [Saved(name=name, tree=tree)]
+    if name and tree.manifests[tree.top.digest][1].artifact_type == ARTIFACT_TYPE:
+        config = (await operator.images.system_image(str(found["reference"])))["config"]
+        version = str(replace(parse_reference(name), tag=config["version"]))
+        images += [Saved(name=version, tree=tree)] if version != name else []
+    referrers: Sequence[Document] = ()
+    with suppress(NotFound):  # an earlier appliance, which does not tell
+        referrers = await operator.images.referring(reference)
+    for each in referrers:
+        own = _name_of(each)
+        if own and destination:
+            own = str(replace(parse_reference(destination), tag=parse_reference(own).tag, digest=""))
+        with suppress(NotFound):  # it was deleted meanwhile
+            images.append(Saved(name=own, tree=await _tree(operator, each)))
+    return images
+
+
+def names_of(images: "Sequence[Saved]") -> Sequence[str]:
+    """The names that the first of what `saved_here` gives has there."""
+    return [each.name for each in images if each.name and each.tree is images[0].tree]
+
+
+def _name_of(described: "Document") -> str:
+    name = str(described["reference"])
+    return "" if "@" in name else name
+
+
+async def _tree(operator: "Operator", found: "Document") -> "ImageTree":
+    """What an image consists of that an appliance described."""
     from tinkbox.registry.manifests.image_trees import tree_of
     from tinkbox.registry.manifests.manifests import MAX_MANIFEST, Descriptor
 
-    found = await operator.images.described(reference)
     top = Descriptor(
         digest=str(found["digest"]),
         size=int(found["size"]),
@@ -42,32 +84,32 @@ async def tree_here(operator: "Operator", reference: str) -> "tuple[str, ImageTr
                 raise Invalid(f"{listed.digest} has more than {MAX_MANIFEST} bytes, which no manifest may have")
         return bytes(content)
 
-    name = str(found["reference"])
-    return "" if "@" in name else name, await tree_of(top, read)
+    return await tree_of(top, read)
 
 
 async def send(
-    saved: "Saved",
+    images: "Sequence[Saved]",
     content: "Content",
     to: "Operator",
     told: "Callable[[int, int], None]",
     *,
     says_way_out: bool = False,
 ) -> Sequence[str]:
-    """Have an appliance load an image, of which what it has already is not sent; returns the names that it has there.
+    """Have an appliance load an image and what refers to it, of which what it has already is not sent; returns the names there.
 
     `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
     lacks a blob.
     """
     from tinkbox.registry.archives.writing import PUSH_AGAIN, archive_of
 
-    sizes = saved.tree.sizes
+    sizes = sizes_of(images)
     absent = await to.images.absent([*sizes])
     # What comes without its manifests would have none.
-    without = {digest for digest in sizes if digest not in absent and digest not in saved.tree.manifests}
+    manifests = {digest for each in images for digest in each.tree.manifests}
+    without = {digest for digest in sizes if digest not in absent and digest not in manifests}
     total = sum(size for digest, size in sizes.items() if digest not in without)
-    archive = archive_of([saved], content, without, "" if says_way_out else PUSH_AGAIN)
-    return await to.images.load(counted(archive, total, told))
+    archive = archive_of(images, content, without, "" if says_way_out else PUSH_AGAIN)
+    return await to.images.load(counted(archive, total, told), tell=show_notes)
 
 
 async def counted(pieces: AsyncIterator[bytes], total: int, told: "Callable[[int, int], None]") -> AsyncIterator[bytes]:

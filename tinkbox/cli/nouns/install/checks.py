@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.wording.machines import shown_by
+from tinkbox.model.actions.released import INSTALL_IMAGE, REBOOT, to_load
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.images.system_image import LATEST
 from tinkbox.model.spelling import meant
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Document, Operator
 
 # What the template `install` runs.
-ACTIONS: Final = ("install-image:v1", "reboot:v1")
+ACTIONS: Final = (INSTALL_IMAGE, REBOOT)
 # Data sources by which keys and user-data reach the installed system.
 TELLING: Final = ("nocloud", "ec2")
 
@@ -71,13 +72,14 @@ async def checked(operator: "Operator", wanted: Wanted) -> Sequence[Installation
             refused.append(refusal)
     image: Document | None = None
     missing: NotFetched | None = None
+    kept = await operator.images.all()
     try:
-        image = await _image(operator, wanted.image)
+        image = await _image(operator, wanted.image, kept)
     except NotFetched as refusal:
         missing = refusal
     except (NotFound, Invalid) as refusal:
         refused.append(refusal)
-    for check in (_refuse_without_actions(operator), _refuse_without_osie(operator)):
+    for check in (_refuse_without_actions(operator, kept), _refuse_without_osie(operator)):
         try:
             await check
         except NotFound as refusal:
@@ -141,11 +143,17 @@ async def _unknown(operator: "Operator", key: str) -> str:
     )
 
 
-async def _image(operator: "Operator", name: str) -> "Document":
+async def _image(operator: "Operator", name: str, kept: "Sequence[Document]") -> "Document":
     try:
-        return await operator.images.system_image(name)
+        image = await operator.images.system_image(name)
     except NotFound:
         raise _not_kept(name) from None
+    for each in kept:
+        if each.get("problem") and (each["name"], each["digest"]) == (image["id"], image["digest"]):
+            raise Invalid(
+                f"system image {name[:200]} cannot be written: {each['problem']}, or fetch or import it again"
+            )
+    return image
 
 
 def _not_kept(name: str) -> NotFound:
@@ -170,24 +178,24 @@ def _not_kept(name: str) -> NotFound:
     )
 
 
-async def _refuse_without_actions(operator: "Operator") -> None:
-    """Raise NotFound where what the template runs is missing; a stored template of its name runs what it likes."""
+async def _refuse_without_actions(operator: "Operator", listed: "Sequence[Document]") -> None:
+    """Raise NotFound where what the template runs is missing or damaged; a stored template of its name runs what it likes."""
     if any(each["stored"] for each in await operator.templates.catalogue() if each["name"] == "install"):
         return
-    kept = {f"{each['name']}:{each['tag']}": each.get("kind") for each in await operator.images.all()}
-    if disks := [each for each in ACTIONS if kept.get(each) == "system"]:
+    kept = {f"{each['name']}:{each['tag']}": each for each in listed}
+    if disks := [each for each in ACTIONS if each in kept and kept[each].get("kind") == "system"]:
         raise NotFound(
             f"{' and '.join(disks)} is a system image here, where an action image must be: type "
             f"`tinkbox image delete {' '.join(disks)}`, and then `tinkbox image load` with the archive of the action image"
         )
     missing = [each for each in ACTIONS if each not in kept]
     if missing:
-        files = " ".join(f"{each.partition(':')[0]}.tar" for each in missing)
         are = "image {} is" if len(missing) == 1 else "images {} are"
-        raise NotFound(
-            f"the action {are.format(' and '.join(missing))} not loaded: type `tinkbox image load {files}` in the folder images/ of "
-            "the release, or `tinkbox init --files DIR` with the folder that has images/"
-        )
+        raise NotFound(f"the action {are.format(' and '.join(missing))} not loaded: {to_load(missing)}")
+    damaged = [each for each in ACTIONS if kept[each].get("problem")]
+    if damaged:
+        told = "; ".join(f"{each}: {kept[each]['problem']}" for each in damaged)
+        raise NotFound(f"what `tinkbox image list` shows as damaged cannot run: {told}: {to_load(damaged)}")
 
 
 async def _refuse_without_osie(operator: "Operator") -> None:

@@ -10,6 +10,7 @@ from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_require_i
 from tinkbox.cli.input_documents import Nothing, input_file, read_devices, read_text
 from tinkbox.cli.nouns.workflow import for_machines
 from tinkbox.cli.nouns.workflow.made import tell_workflows
+from tinkbox.cli.output.created import results_of
 from tinkbox.cli.output.formats import show_notes
 
 MISSING = (
@@ -134,5 +135,5 @@ def create(chosen: argparse.Namespace) -> int:
             ),
         )
     show_notes(answer)
-    tell_workflows(chosen, answer.get("created", [answer]), answer.get("existing", ()))
+    tell_workflows(chosen, results_of(answer))
     return 0

@@ -10,6 +10,7 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import DOCUMENTS, EachOnce, add_format, add_selector, add_yes, assignment
 from tinkbox.cli.input_documents import devices_and_parameters
 from tinkbox.cli.nouns.workflow.made import FORMATS, FORMATS_HELP, tell_made, tell_workflows
+from tinkbox.cli.output.created import results_of
 from tinkbox.cli.output.formats import Document, fields, for_people, json_of, short, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.output.refusals import tell_refusal
@@ -70,6 +71,10 @@ def is_meant(chosen: argparse.Namespace) -> bool:
         "--dry-run": chosen.dry_run,
     }
     for flag in (each for each, is_given in given.items() if is_given):
+        if flag == "--dry-run" and chosen.file is not None:
+            chosen.usage_error(
+                "--dry-run is for machines; of documents, `tinkbox apply -f FILE --dry-run` says what would be made"
+            )
         chosen.usage_error(f"{flag} is for machines that you name: add MACHINE, or select some with -l")
     return False
 
@@ -175,7 +180,7 @@ def _create_one(chosen: argparse.Namespace, plan: Document, armed: Mapping[str, 
             strict=chosen.strict,
         ),
     )
-    tell_workflows(chosen, [made])
+    tell_workflows(chosen, results_of(made))
     return 0
 
 

@@ -8,6 +8,7 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.done_so_far import done_so_far
 from tinkbox.cli.flags import DOCUMENTS
 from tinkbox.cli.interruptions.breaking_off import told_how_far
+from tinkbox.cli.output.created import word_of
 from tinkbox.cli.output.formats import Document, json_of, yaml_of
 from tinkbox.model.errors import Forbidden
 
@@ -18,33 +19,32 @@ FORMATS: Final = ("table", "json", "yaml", "name")
 FORMATS_HELP: Final = "of what was made, or would be: table (default), json, yaml; name: ids"
 
 
-def tell_workflows(chosen: argparse.Namespace, made: Sequence[Document], existing: Sequence[Document] = ()) -> None:
-    """Print the workflows that were made, behind them those that were there already.
+def tell_workflows(chosen: argparse.Namespace, results: Sequence[Document]) -> None:
+    """Print what became of each workflow that was to be made (`output.created`), in their order.
 
-    Of whoever may create them and look at none, a document has the id alone.
+    A document is the whole workflow, with its `outcome` where a file was given; for a person who may create workflows and look at none, it has what the
+    answer told.
     """
 
     async def whole(operator: "Operator") -> list[Document]:
         try:
-            return [await operator.workflows.get(each["id"]) for each in (*made, *existing)]
+            return [{**await operator.workflows.get(each["id"]), **_outcome(each)} for each in results]
         except Forbidden:
-            return [*made, *existing]
+            return [*results]
 
     with told_how_far(lambda: str(done_so_far())):
-        if chosen.format in DOCUMENTS:
-            tell_made(chosen, "Workflow", ask(chosen, whole))
-        else:
-            tell_made(chosen, "Workflow", made, existing)
+        tell_made(chosen, "Workflow", ask(chosen, whole) if chosen.format in DOCUMENTS else results)
 
 
-def tell_made(
-    chosen: argparse.Namespace, kind: str, made: Sequence[Document], existing: Sequence[Document] = ()
-) -> None:
-    """Print the workflows or rollouts that were made, and those that were there already; `kind` is the word for one."""
+def _outcome(result: Document) -> Document:
+    return {name: value for name, value in result.items() if name == "outcome"}
+
+
+def tell_made(chosen: argparse.Namespace, kind: str, results: Sequence[Document]) -> None:
+    """Print the workflows or rollouts that were made, or were there already; `kind` is the word for one."""
     if chosen.format in DOCUMENTS:
-        print((json_of if chosen.format == "json" else yaml_of)([*made, *existing]), end="", flush=True)
+        print((json_of if chosen.format == "json" else yaml_of)(list(results)), end="", flush=True)
         return
-    for word, listed in (("Created", made), ("Existing", existing)):
-        before = "" if chosen.format == "name" else f"{word} {kind}:  "
-        for each in listed:
-            print(f"{before}{each['id']}", flush=True)
+    for each in results:
+        before = "" if chosen.format == "name" else f"{word_of(each)} {kind}:  "
+        print(f"{before}{each['id']}", flush=True)

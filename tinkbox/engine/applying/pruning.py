@@ -1,0 +1,131 @@
+"""What `apply --prune` deletes: what its labels select and no document declares."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tinkbox.engine.applying.comparison import Outcome
+from tinkbox.engine.applying.document_references import stored_templates
+from tinkbox.engine.applying.manifests import machine_manifest, template_manifest
+from tinkbox.engine.applying.reading import Documents
+from tinkbox.engine.applying.results import NOTHING, Result
+from tinkbox.model.documents.kept_documents import KeptDocument
+from tinkbox.model.errors import Conflict
+from tinkbox.model.hardware import called
+from tinkbox.model.labels import Selector
+from tinkbox.model.text import natural
+from tinkbox.store.database import Tables
+from tinkbox.store.hardware import MachineRecord
+from tinkbox.store.templates import ListedTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surplus:
+    """What is to be pruned; beside a machine stands why it is kept, or nothing."""
+
+    machines: Sequence[tuple[MachineRecord, str]] = ()
+    templates: Sequence[ListedTemplate] = ()
+    kept: Sequence[KeptDocument] = ()
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """What people call the machines that are not kept, by their ids."""
+        return {each.hardware.id: called(each.hardware) for each, why in self.machines if not why}
+
+
+def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) -> Surplus:
+    """What a selector selects and no document declares, in the order of names; machines that are out of service stay on record."""
+    if selector is None:
+        return Surplus()
+    declared = {each.hardware.id for each in documents.machines}
+    wanted = {each.id for each in stored_templates(tables, documents).values()}
+    kept_keys = {each.document.key for each in documents.kept}
+    machines = [
+        each
+        for each in tables.hardware.all()
+        if each.hardware.id not in declared and each.retired is None and selector.matches(each.hardware.labels)
+    ]
+    machines.sort(key=lambda each: natural(called(each.hardware)))
+    rollouts = tables.rollouts.waiting_in([each.hardware.id for each in machines])
+    templates = [
+        each
+        for each in tables.templates.all()
+        if each.id not in wanted
+        and not documents.is_textless(each.namespace, each.name)
+        and selector.matches(each.labels)
+    ]
+    return Surplus(
+        machines=[
+            (each, _why_kept(tables.workflows.needing(each.hardware.id), rollouts.get(each.hardware.id, "")))
+            for each in machines
+        ],
+        templates=sorted(templates, key=lambda each: natural(each.name)),
+        kept=[
+            each for each in tables.kept_documents.all() if each.key not in kept_keys and selector.matches(each.labels)
+        ],
+    )
+
+
+def pruned_results(tables: Tables, surplus: Surplus) -> Iterator[Result]:
+    """What becomes of what no document declares."""
+    for record, why in surplus.machines:
+        machine = record.hardware
+        old = machine_manifest(machine, machine.labels)
+        outcome, new, created_at = (Outcome.KEPT, old, None) if why else (Outcome.PRUNED, None, record.created_at)
+        yield Result(
+            kind="hardware",
+            name=called(machine),
+            id=machine.id,
+            outcome=outcome,
+            why=why,
+            old=old,
+            new=new,
+            created_at=created_at,
+        )
+    for listed in surplus.templates:
+        (template,) = tables.templates.having(listed.id)
+        old = template_manifest(template.namespace, template.name, template.data, template.labels)
+        yield Result(
+            kind="template",
+            name=template.name,
+            id=template.id,
+            outcome=Outcome.PRUNED,
+            old=old,
+            created_at=template.created_at,
+        )
+    for kept in surplus.kept:
+        yield Result(
+            kind=kept.kind,
+            name=kept.name,
+            id=kept.id,
+            outcome=Outcome.PRUNED,
+            old=dict(kept.manifest),
+            created_at=kept.created_at,
+        )
+
+
+def refuse_unagreed(surplus: Surplus, agreed: Mapping[str, datetime | None] | None) -> None:
+    """Raise Conflict where something would be deleted that was not agreed to (`Wish`); None: everything may be."""
+    if agreed is None:
+        return
+    deleted = [
+        *((each.hardware.id, each.created_at, called(each.hardware)) for each, why in surplus.machines if not why),
+        *((each.id, each.created_at, each.name) for each in surplus.templates),
+        *((each.id, each.created_at, each.name) for each in surplus.kept),
+    ]
+    more = [name for known, made, name in deleted if known not in agreed or agreed[known] not in (None, made)]
+    if more:
+        raise Conflict(
+            f"{NOTHING}: {', '.join(more[:5])} would be pruned too by now, and that was not agreed to: look at it again with "
+            "--dry-run"
+        )
+
+
+def _why_kept(needing: Sequence[str], rollout: str) -> str:
+    """Why a machine is not deleted; empty when it is."""
+    if needing:
+        return (
+            f"workflow {needing[0][:8]} is not over and needs it: `tinkbox workflow watch {needing[0][:8]}` follows it, "
+            f"`tinkbox workflow cancel {needing[0][:8]}` ends it"
+        )
+    return f"it waits in rollout {rollout[:8]}: `tinkbox rollout get {rollout[:8]}` shows that" if rollout else ""

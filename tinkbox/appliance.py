@@ -383,20 +383,22 @@ class Appliance:
         return await self._host.gather(workflow_id)
 
     async def _needed_images(self) -> list[ImageNeed]:
-        """The images that unfinished workflows need, and those that templates name by their digests."""
-        needed, systems, templates = await self._store.read(
+        """The images that unfinished workflows and rollouts need, and those that templates and settings name by their digests."""
+        needed, systems, templates, rollouts = await self._store.read(
             lambda tables: (
                 tables.images.needed(),
                 tables.images.needed_systems(),
                 tables.images.named_by_templates(),
+                tables.images.needed_by_rollouts(),
             )
         )
         of_workflows = {each.workflow_id: each for each in needed}
         for image, workflow in systems.items():
             if workflow in of_workflows:
                 needed.append(replace(of_workflows[workflow], digest="", image=image))
-        found = [*templates]
-        for each in (*needed, *stood_in(templates, self._settings.images.stand_ins.meant)):
+        named = [*templates, *self._settings.images.needs()]
+        found = [*named]
+        for each in (*needed, *rollouts, *stood_in([*named, *rollouts], self._settings.images.stand_ins.meant)):
             digest: str | None = each.digest
             if not digest:
                 with suppress(Invalid):  # a URL, or something else of that name

@@ -9,13 +9,15 @@ from typing import Any, Final
 class Parameter:
     """A name of a query; `kind` is a type of which `api.schemas` has the form, or a tuple of the words that there are.
 
-    An int is a whole number from 0 on.  `about` is there where the form does not tell all.
+    An int is a whole number from 0 on.  `about` is there where the form does not tell all.  An empty text is refused, for it would
+    pick or filter nothing, unless it `may_be_empty`.
     """
 
     name: str
     kind: Any = str
     required: bool = False
     about: str = ""
+    may_be_empty: bool = False
 
 
 LIMIT: Final = Parameter("limit", int, about="so many entries at most; 0: all")

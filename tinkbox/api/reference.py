@@ -15,7 +15,7 @@ TCP with a token. `{key}` is what stands for KEY in commands: an id, a name, the
 hold is told where each subject has its page, and for programs by `/openapi.json`: the same in OpenAPI 3.1, with the
 schema of every answer.
 
-A name in *italics* may be given several times, one in **bold** must be given. A request with any other name in its query or its JSON body is refused with 422, and so is a list's filter without a value (`?state=`).
+A name in *italics* may be given several times, one in **bold** must be given. A request with any other name in its query or its JSON body is refused with 422, and so is a name without a value (`?state=`).
 
 A list that takes `limit` tells in the header `Total-Count` how many entries it would have without it.
 """

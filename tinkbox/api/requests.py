@@ -93,12 +93,17 @@ def names_of(handler: object) -> Names:
 
 
 async def refuse_unknown_names(request: web.Request) -> None:
-    """Raises Invalid for a name of the query that its route does not declare, and for a body where none is read."""
+    """Raises Invalid for a name of the query that its route does not declare, one without a value, and a body where none is read."""
     names = names_of(request.match_info.handler)
     known_only(request.query, names.query)
     for name in (each.name for each in names.once):
         if (times := len(request.query.getall(name, ()))) > 1:
             raise Invalid(f"{name} is given {times} times: give it once")
+    for each in (*names.once, *names.several):
+        # What is no text is refused by whoever reads it, and what is required, with all that it may be.
+        is_read = each.kind is not str or each.required or each.may_be_empty
+        if not is_read and any(not value.strip() for value in request.query.getall(each.name, ())):
+            raise Invalid(f"{each.name} is empty: give a value or leave it out")
     if names.body == () and request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
         await read_options(request)
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tinkbox.cli.connection import ask
-from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Refusal
+from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.key_kinds import KeyKind, ToChange
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 Document = Mapping[str, Any]
+_Question = Callable[["Operator", str, ToChange], Awaitable[Document]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +35,20 @@ def look_up(chosen: argparse.Namespace, *, to_ask: bool = False, only_looks: boo
 
     What is changed first can let a later key mean something else: a machine means its newest workflow, and a beginning of
     an id may fit another one when the first is gone.  So all are looked up before, and what is meant twice is done once.
-    A key that means nothing stays, and `chosen.meant` has its refusal.  What labels select is known already.  The name of
-    an image means that name, so only a question has them looked up.  A command that `only_looks` takes the newest workflow of a name.
+    A key that means nothing stays, and `chosen.meant` has its refusal.  What labels select is known already.  A command that
+    `only_looks` takes the newest workflow of a name.
     """
     kind = getattr(chosen, "key_kind", None)
     if kind is None or chosen.meant is not None or getattr(chosen, "label", None) is not None:
         return
     chosen.keys = list(dict.fromkeys(chosen.keys))
-    question = _QUESTIONS.get(kind)
-    if question is None or not (to_ask or (len(chosen.keys) > 1 and kind is not KeyKind.IMAGE)):
+    if kind not in _QUESTIONS or not (to_ask or len(chosen.keys) > 1):
         return
 
+    question = _image_with_names if to_ask and kind is KeyKind.IMAGE else _QUESTIONS[kind]
+
     async def looked_up(operator: "Operator") -> list[Meant]:
-        return [await _meant(operator, kind, each, to_change) for each in chosen.keys]
+        return [await _meant(operator, kind, each, question, to_change) for each in chosen.keys]
 
     to_change = ToChange.NO if only_looks else chosen.to_change
 
@@ -76,6 +78,11 @@ def hold_of(chosen: argparse.Namespace, key: str) -> str:
     return hold_id(_seen(chosen, key))
 
 
+def digest_of(chosen: argparse.Namespace, key: str) -> str:
+    """The digest of the image that a key of a command means, as it was looked up; empty: it was not, or is not known."""
+    return str(_seen(chosen, key).get("digest") or "")
+
+
 def hold_id(standing: Document) -> str:
     """The id of the hold that a workflow is in by its document; empty: in none, or an earlier release does not tell it."""
     return str((standing.get("held") or {}).get("id") or "")
@@ -87,9 +94,9 @@ def _seen(chosen: argparse.Namespace, key: str) -> Document:
     return (meant.document if meant is not None else chosen.selected.get(key)) or {}
 
 
-async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToChange) -> Meant:
+async def _meant(operator: "Operator", kind: KeyKind, key: str, question: "_Question", to_change: ToChange) -> Meant:
     try:
-        document = await _QUESTIONS[kind](operator, key, to_change)
+        document = await question(operator, key, to_change)
     except (NotFound, Conflict, Invalid) as refusal:
         return Meant(typed=key, key=key, refusal=refusal)
     # A template of the program has no id.
@@ -98,22 +105,38 @@ async def _meant(operator: "Operator", kind: KeyKind, key: str, to_change: ToCha
 
 
 async def _image(operator: "Operator", key: str, _: ToChange) -> Document:
-    """The names that go with that of an image, where `image delete` says so: all of a system image, and all of a digest."""
+    """What an image is called, and its `digest`; that is empty where the appliance does not say it, as of a damaged tag."""
     from tinkbox.model.images.references import as_typed, parse_reference
 
     reference = parse_reference(key)
-    name = as_typed(reference.kept_as)
-    whole = f"{name}@{reference.digest}" if reference.digest else f"{name}:{reference.selector}"
+    try:
+        found = await operator.images.described(key)
+    except (NotFound, Unavailable) as refusal:  # an earlier appliance tells of none, and this one of no damaged one
+        name = as_typed(reference.kept_as)
+        whole = f"{name}{'@' if reference.digest else ':'}{reference.selector}"
+        lines = [each for each in await operator.images.all() if each["name"] == name]
+        if not any(reference.selector in (each["tag"], each["digest"]) for each in lines):
+            raise refusal from None
+        return {"id": whole, "name": whole, "digest": ""}
+    whole = str(found["reference"])
+    return {"id": whole, "name": whole, "digest": found["digest"]}
+
+
+async def _image_with_names(operator: "Operator", key: str, to_change: ToChange) -> Document:
+    """The same, with the names that go with it, where `image delete` says so: all of a system image, and all of a digest."""
+    image = await _image(operator, key, to_change)
+    whole = str(image["id"])
+    name, at, digest = whole.partition("@")
+    if not at:
+        name = whole.rpartition(":")[0]
     lines = [each for each in await operator.images.all() if each["name"] == name]
-    digest = reference.digest or next((each["digest"] for each in lines if each["tag"] == reference.selector), "")
-    if not digest:
-        raise NotFound(f"no image {whole} here: `tinkbox image list` shows what there is")
-    same = [each for each in lines if each["digest"] == digest and (reference.digest or each["kind"] == "system")]
+    here = digest or next((each["digest"] for each in lines if f"{name}:{each['tag']}" == whole), "")
+    same = [each for each in lines if here and each["digest"] == here and (at or each["kind"] == "system")]
     also = [tagged for each in same if each["tag"] and (tagged := f"{name}:{each['tag']}") != whole]
-    return {"id": whole, "name": f"{whole} (also {', '.join(also)})" if also else whole}
+    return {**image, "name": f"{whole} (also {', '.join(also)})" if also else whole}
 
 
-_QUESTIONS: "Final[Mapping[KeyKind, Callable[[Operator, str, ToChange], Awaitable[Document]]]]" = {
+_QUESTIONS: "Final[Mapping[KeyKind, _Question]]" = {
     KeyKind.MACHINE: lambda operator, key, to_change: operator.hardware.get(key, to_change),
     KeyKind.TEMPLATE: lambda operator, key, _: operator.templates.get(key),
     KeyKind.WORKFLOW: lambda operator, key, to_change: operator.workflows.state(key, to_change),

@@ -12,13 +12,14 @@ import gc
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import Ledger
+from tinkbox.thread_turns import Turn
 
 AT_ONCE: Final = 2
 SLICE: Final = 32  # of what costs tens of microseconds each: what booting machines ask takes several turns of the loop
@@ -27,22 +28,8 @@ SLICE_SECONDS: Final = 0.001  # after which a slice ends, however few there were
 # who do so all the time leave some ten thousand objects of old garbage meanwhile.
 SELDOM: Final = 10_000
 AWHILE: Final = 2.0  # seconds
-P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-# Entered for each piece of work, of a few seconds at most.
-Turn = Callable[[], AbstractAsyncContextManager[None]]
-
-
-async def in_thread(turn: Turn, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """What a piece of work returns, done in a thread; the turn ends with the thread, though nobody awaits it any more."""
-    async with turn():
-        doing = asyncio.get_running_loop().run_in_executor(None, partial(work, *arguments, **named))
-        try:
-            return await asyncio.shield(doing)
-        except asyncio.CancelledError:
-            await asyncio.wait([doing])
-            raise
 
 
 async def in_slices(

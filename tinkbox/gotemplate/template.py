@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tinkbox.gotemplate.errors import GoError, NoEntry, error_at
 from tinkbox.gotemplate.execution.execution import Execution
 from tinkbox.gotemplate.execution.functions import BUILTINS, Arity, arity
-from tinkbox.gotemplate.execution.limits import Budget, Limits
+from tinkbox.gotemplate.execution.limits import Budget, Limits, unhindered
 from tinkbox.gotemplate.parsing.nodes import Block
 from tinkbox.gotemplate.parsing.parser import read
 from tinkbox.gotemplate.types.kinds import printable
@@ -28,12 +28,12 @@ class Template:
     functions: Mapping[str, tuple[Callable[..., object], Arity]]
     calls: Mapping[str, int]
 
-    def render(self, data: object, limits: Limits = DEFAULT_LIMITS) -> str:
-        """Execute with data as dot and `$`; values.py says what data may be.
+    def render(self, data: object, limits: Limits = DEFAULT_LIMITS, go_on: Callable[[], None] = unhindered) -> str:
+        """Execute with data as dot and `$`; values.py says what data may be, and Budget when `go_on` is called.
 
         Raises TemplateError: a missing key, a function that fails, a limit that is exceeded.
         """
-        execution = Execution(self.definitions, self.functions, Budget(limits))
+        execution = Execution(self.definitions, self.functions, Budget(limits, go_on))
         try:
             return printable(execution.run(self.name, data))
         except GoError as error:

@@ -365,7 +365,8 @@ def _from_object(document: Mapping[str, Any], found: "_Findings") -> Hardware:
     except Invalid as refusal:
         raise Invalid(str(refusal), [told_of_v1alpha2(each, document) for each in refusal.problems]) from None
     ignored, notes = (
-        tuple(told_of_v1alpha2(each, document) for each in told)
+        # What v1alpha2 has once for the machine, v1alpha1 has for each card.
+        tuple(dict.fromkeys(told_of_v1alpha2(each, document) for each in told))
         for told in (found.remarks.ignored, found.remarks.notes)
     )
     if is_v1alpha2(document) and found.given:
@@ -806,7 +807,7 @@ def _own_osie(osie: _Reader, architecture: str, *, is_object: bool) -> OwnOsie |
         )
     for key, value in (("kernel", kernel), ("initrd", initrd)):
         if value and is_object:
-            osie.note(key, f"without {name} the appliance's own OSIE boots, in which the file has another name")
+            osie.ignore(key, f"without {name} the appliance's own OSIE boots, in which the file has another name")
     return None
 
 

@@ -1,4 +1,4 @@
-"""What may not be deleted because a workflow or a template names it, and what people are told of that.  Pure."""
+"""What may not be deleted because something that is not over, a template or a setting names it, and what people are told of that.  Pure."""
 
 from collections.abc import Sequence
 
@@ -15,22 +15,28 @@ def refuse_needed(
     `needs` are those of the digest that `selector`, a tag or the digest itself, picks.  The `whole` image goes, or the tag
     alone, after which the image has the tags that are `left`.
     """
-    workflows = [each for each in needs if each.workflow_id]
+    under_way = [each for each in needs if each.is_under_way]
     if not whole and left:
         # Its bytes stay.  A workflow that is retried asks for the tag again.
-        workflows = [each for each in workflows if _names(each, repository, selector)]
-    if workflows:
-        first = workflows[0].workflow_id[:8]
-        many = len({each.workflow_id for each in workflows}) > 1
-        raise Conflict(
-            f"{told(workflows)} {'are' if many else 'is'} not over and need{'' if many else 's'} {as_typed(repository)} ({digest}): delete the "
-            f"image when {'they are' if many else 'it is'} over, or type `tinkbox workflow cancel {first}` first"
+        under_way = [each for each in under_way if _names(each, repository, selector)]
+    if under_way:
+        first = under_way[0]
+        cancel = (
+            f"rollout cancel {first.rollout_id[:8]}" if first.rollout_id else f"workflow cancel {first.workflow_id[:8]}"
         )
-    templates = [each for each in needs if not each.workflow_id]
-    if whole and templates:
+        many = len({(each.workflow_id, each.rollout_id) for each in under_way}) > 1
         raise Conflict(
-            f"{told(templates)} need{'' if len({each.template for each in templates}) > 1 else 's'} {as_typed(repository)} by its digest "
-            f"({digest}): change that with `tinkbox template update`, or delete the template first"
+            f"{told(under_way)} {'are' if many else 'is'} not over and need{'' if many else 's'} {as_typed(repository)} ({digest}): delete the "
+            f"image when {'they are' if many else 'it is'} over, or type `tinkbox {cancel}` first"
+        )
+    lasting = [each for each in needs if not each.is_under_way]
+    if whole and lasting:
+        way_out = "change that with `tinkbox template update`, or delete the template first"
+        if lasting[0].setting:
+            way_out = f"change {lasting[0].setting} and restart the appliance first"
+        raise Conflict(
+            f"{told(lasting)} need{'' if len({each.who for each in lasting}) > 1 else 's'} {as_typed(repository)} by its digest "
+            f"({digest}): {way_out}"
         )
 
 
@@ -38,19 +44,21 @@ def only_the_tag(
     repository: str, tag: str, digest: str, needs: Sequence[ImageNeed], left: Sequence[str]
 ) -> Sequence[Problem]:
     """What is told when a tag was deleted and its image stays."""
-    templates, named = [each for each in needs if not each.workflow_id], as_typed(repository)
+    lasting, named = [each for each in needs if not each.is_under_way], as_typed(repository)
     if left:
         return [Problem(text=f"{named}:{tag} was deleted, and the image stays as {named}:{left[0]}")]
-    if templates:
+    if lasting:
         return [
             Problem(
-                text=f"{named}:{tag} was deleted, and the image stays: {told(templates)} names it by its digest, {digest}"
+                text=f"{named}:{tag} was deleted, and the image stays: {told(lasting)} names it by its digest, {digest}"
             )
         ]
     return []
 
 
 def _names(need: ImageNeed, repository: str, tag: str) -> bool:
+    if not need.image:  # the digest alone, which stays
+        return False
     try:
         named = parse_reference(need.image)
     except Invalid:

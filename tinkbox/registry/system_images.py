@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 
-from tinkbox.model.errors import Invalid, NotFound, Refusal
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
 from tinkbox.model.images.listed_images import SystemImageLine
 from tinkbox.model.images.references import REPOSITORY, parse_reference
 from tinkbox.model.images.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
@@ -78,6 +78,30 @@ def fit_version(manifest: Manifest, repository: str, tag: str, read: Callable[[s
     if any(frame.offset + frame.length > disk.size for frame in mapped.frames):
         raise Invalid("the system image's block map names frames that lie behind its disk's end")
     return about.version
+
+
+def kept_version(
+    repositories: Repositories, blobs: Blobs, repository: str, version: str
+) -> tuple[Link, Manifest] | None:
+    """The system image that has this version; None for `latest`, which moves, and where there is none."""
+    if version == LATEST:
+        return None
+    try:
+        link = repositories.resolve(repository, version)
+        kept = parse_manifest(blobs.read(link.digest), link.media_type)
+    except Refusal:  # nothing is here, or nothing that can be read
+        return None
+    return (link, kept) if kept.artifact_type == ARTIFACT_TYPE else None
+
+
+def refuse_other_bytes(repositories: Repositories, blobs: Blobs, repository: str, tag: str, digest: str) -> None:
+    """Raise Conflict where a tag is the version of a system image that has another digest."""
+    kept = kept_version(repositories, blobs, repository, tag)
+    if kept is not None and kept[0].digest != digest:
+        raise Conflict(
+            f"the system image {repository}:{tag} is here already with another digest: give this one another version, "
+            f"or delete the other first with `tinkbox image delete {repository}:{tag}`"
+        )
 
 
 def _tags(repositories: Repositories, repository: str) -> dict[str, list[str]]:

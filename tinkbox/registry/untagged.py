@@ -6,11 +6,14 @@ All of this blocks.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from tinkbox.registry.blobs.promises import PROMISED_FOR
 from tinkbox.registry.manifests.manifests import Manifest
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Key, Repositories
+
+_ABOUT: Final = 1.0  # seconds, which file systems may differ by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +35,11 @@ def untagged(repositories: Repositories, parsed: ParsedManifests, needed: Collec
     listed: set[Key] = set()
     for repository in repositories.names():
         links = repositories.links(repository)
-        manifests: dict[str, Manifest] = {}
-        for digest, link in links.items():
-            if (known := parsed.of(repository, link)) is not None:
-                manifests[digest] = known.manifest
+        manifests = parsed.all_of(repository, links)
         tagged = {link.digest for link in repositories.tags(repository).values()}
-        for digest in unkept(links, manifests, tagged.union(needed)):
+        kept = tagged.union(needed)
+        kept |= listed_by_damaged(repositories, repository, manifests, kept.intersection(links))
+        for digest in unkept(links, manifests, kept):
             found.add((repository, digest))
             # Of a clock that was put back nothing is known.
             if abs(now - datetime.fromisoformat(links[digest].pushed_at)) < PROMISED_FOR:
@@ -45,6 +47,20 @@ def untagged(repositories: Repositories, parsed: ParsedManifests, needed: Collec
             if digest in manifests:
                 listed.update((repository, member) for member in manifests[digest].members)
     return Untagged(manifests=found, recent=recent, listed=listed)
+
+
+def listed_by_damaged(
+    repositories: Repositories, repository: str, manifests: Mapping[str, Manifest], kept: Collection[str]
+) -> set[str]:
+    """What those of `kept` may list that cannot be read: nobody knows, and what they list came before them.
+
+    `manifests` are those of the repository that can be read.
+    """
+    unknown = [repositories.linked_at(repository, each) for each in kept if each not in manifests]
+    if not unknown:
+        return set()
+    before = max(unknown) + _ABOUT
+    return {each for each in repositories.links(repository) if repositories.linked_at(repository, each) < before}
 
 
 def unkept(links: Collection[str], manifests: Mapping[str, Manifest], kept: Collection[str]) -> set[str]:

@@ -1,11 +1,12 @@
 """The section `images`: which images run where templates name others, and how much room the registry may take."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Invalid
+from tinkbox.model.images.needs import ImageNeed, digests_in
 from tinkbox.model.images.references import StandIns, check_stand_in
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
@@ -63,3 +64,11 @@ class Images:
     def stand_ins(self) -> StandIns:
         """The same as a value."""
         return StandIns(images=self.instead)
+
+    def needs(self) -> Sequence[ImageNeed]:
+        """The images that stand in for others by their digests."""
+        return [
+            ImageNeed(digest=digest, image=image, setting="images.instead")
+            for each in self.instead.values()
+            for image, digest in digests_in(each)
+        ]

@@ -27,6 +27,11 @@ class Surroundings:
         """Begin another rendering."""
         self._left = MAX_SLOW
 
+    @property
+    def paid(self) -> int:
+        """The milliseconds that this rendering may have worked on keys and passwords until now."""
+        return MAX_SLOW - self._left
+
     def pay(self, milliseconds: int) -> None:
         """Say how long something will take, before it is done.  Raises GoError when it is too much for one rendering."""
         self._left -= milliseconds

@@ -1,11 +1,11 @@
 """The images that workflows name, and the digests that they are pinned to."""
 
-import re
 import sqlite3
 from collections.abc import Mapping
 
 from tinkbox.model.actions.action import SYSTEM_IMAGE
-from tinkbox.model.images.needs import ImageNeed
+from tinkbox.model.images.needs import ImageNeed, digests_in, images_in
+from tinkbox.store.formats.json_text import read
 
 _NAMED = "workflow_id = ? AND json_extract(definition, '$.image') = ?"
 _NEEDED = """
@@ -15,9 +15,10 @@ _NEEDED = """
     FROM service JOIN workflow ON workflow.id = workflow_id WHERE workflow.state IN ('PENDING', 'RUNNING', 'STOPPING')
     ORDER BY name, workflow_id
 """
-_BY_DIGEST = "SELECT name, data FROM template WHERE instr(data, '@sha') ORDER BY name"
-# In whatever a template is written in: a name, with the brace of a placeholder before it, and the digest behind it.
-_PINNED = re.compile(r"(\}?[\w./:-]{1,400})@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})(?![0-9a-f])", re.ASCII)
+_BY_DIGEST = "SELECT name, data FROM template WHERE instr(data, 'sha256:') OR instr(data, 'sha512:') ORDER BY name"
+_ROLLOUTS = """
+    SELECT id, template_name, text, parameters FROM rollout WHERE state NOT IN ('SUCCESS', 'FAILED', 'CANCELED') ORDER BY number
+"""
 # What a person changed for an action counts before what the template says.
 _NAMED_SYSTEMS = """
     SELECT workflow_id, COALESCE(
@@ -67,11 +68,19 @@ class ImageTable:
         ]
 
     def named_by_templates(self) -> list[ImageNeed]:
-        """The images that stored templates name by their digests."""
+        """The images that stored templates name by their digests, wherever these stand in the text."""
         return [
             ImageNeed(digest=digest, image=image, template=row["name"])
             for row in self._sql.execute(_BY_DIGEST).fetchall()
-            for image, digest in _PINNED.findall(row["data"])
+            for image, digest in dict.fromkeys(digests_in(row["data"]))
+        ]
+
+    def needed_by_rollouts(self) -> list[ImageNeed]:
+        """The images that unfinished rollouts name for the machines that are still to begin; one that is named by its tag has no digest."""
+        return [
+            ImageNeed(digest=digest, image=image, template=row["template_name"], rollout_id=row["id"])
+            for row in self._sql.execute(_ROLLOUTS).fetchall()
+            for image, digest in dict.fromkeys(images_in(row["text"], read(row["parameters"])))
         ]
 
     def needed_systems(self) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, mac
-from tests.integration.engine.applying.documents import flow, machine, site, template
+from tests.integration.engine.applying.documents import flow, machine, of_2020, site, template
 from tinkbox.api.routes import apply
 from tinkbox.door import answers
 from tinkbox.engine.applying.exporting import Exported
@@ -17,11 +17,11 @@ from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.templates import rendering
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.rendering import Data
-from tinkbox.engine.turns import Turn
 from tinkbox.model.applying import MAX_FILES
 from tinkbox.model.declaration import RETIRED_ANNOTATION
 from tinkbox.model.errors import Problem
 from tinkbox.model.limits import ANSWER_BYTES
+from tinkbox.thread_turns import Turn
 
 
 def asked(*texts: str, **how: object) -> dict[str, object]:
@@ -36,6 +36,8 @@ async def test_a_template_whose_name_two_namespaces_have_is_told_by_its_id(door:
     assert [each["key"] for each in both] == [each["id"] for each in both]
     listed = {each["id"]: each["namespace"] for each in await door.done("GET", "/v1/templates")}
     assert [listed[each["key"]] for each in both] == ["a", "b"]
+    rehearsed = await door.done("POST", "/v1/apply", asked(mine, theirs, machine(1), of_2020(2), dry_run=True))
+    assert [each["namespace"] for each in rehearsed["results"]] == ["default", "", "a", "b"]
 
 
 async def test_documents_are_applied_exported_and_applied_again(door: Door) -> None:

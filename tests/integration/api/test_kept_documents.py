@@ -35,6 +35,8 @@ async def test_one_of_several_namespaces_is_deleted_by_its_namespace(door: Door)
         "document workflowruleset/all is in 2 namespaces: say which with --namespace, or give its id for the name: default "
         f"(workflowruleset/{ids['default']}), tink-system (workflowruleset/{ids['tink-system']})"
     )
+    status, told = await door.ask("DELETE", "/v1/documents/workflowruleset/all?namespace=")
+    assert (status, told["detail"]) == (422, "namespace is empty: give a value or leave it out")
     await door.done("DELETE", "/v1/documents/workflowruleset/all?namespace=default")
     (left,) = await door.done("GET", "/v1/documents")
     assert left["namespace"] == "tink-system"

@@ -353,3 +353,11 @@ async def test_what_was_not_kept_of_the_output_is_told(door: Door, monkeypatch: 
     assert " ".join(text.decode().split()) == (
         "==> hello world / hello_world <== from 0 from 500 [3000 bytes were not kept] from 4000 from 4500"
     )
+
+
+async def test_who_follows_what_is_not_printed_yet_gets_the_headers_at_once(door: Door) -> None:
+    await door.box.machine(1)
+    workflow_id = await door.box.workflow()
+    path = f"http://tinkbox/v1/workflows/{workflow_id}/logs?follow=1"
+    async with asyncio.timeout(SOON), door.local.get(path) as response:
+        assert (response.status, response.content_type) == (200, "text/plain")

@@ -54,6 +54,10 @@ spec:
   data: |
     {text}
 """
+ONE_ACTION = (
+    '{"version": "0.1", "name": "one", "global_timeout": 60, "tasks": [{"name": "t", "worker": "{{.device_1}}", "actions": '
+    '[{"name": "a", "image": "echo", "timeout": 60}]}]}'
+)
 # The features of the playground's template: structure under a condition, functions, literal values, namespaces.
 TEMPLATE = """\
 apiVersion: tinkerbell.org/v1alpha1
@@ -361,15 +365,16 @@ async def test_the_workflows_of_a_file_are_created_with_breakpoints_and_a_person
     assert (event["kind"], event["who"]) == ("breakpoint.armed", getpass.getuser())
 
 
-async def test_of_several_workflows_those_before_the_refused_one_are_told(door: Door) -> None:
+async def test_of_several_workflows_none_is_made_where_one_is_refused(door: Door) -> None:
     await door.done("POST", "/v1/hardware", HARDWARE.encode())
     await door.done("POST", "/v1/templates", {"name": "", "data": TEMPLATE})
     second = WORKFLOW.replace("playground-workflow", "second").replace("templateRef: ubuntu", "templateRef: windows")
     status, problem = await door.ask("POST", "/v1/workflows", {"documents": f"{WORKFLOW}---\n{second}"})
-    (first,) = await door.done("GET", "/v1/workflows")
-    assert status == 404
-    assert problem["detail"].startswith("Workflow second: template 'windows' not found")
-    assert problem["detail"].endswith(f"playground-workflow was created before it: {first['id']}")
+    (told,) = problem["problems"]
+    assert (status, told["key"]) == (422, "spec.templateRef")
+    assert told["line"] == WORKFLOW.count("\n") + 1 + second[: second.index("templateRef")].count("\n") + 1
+    assert told["text"].startswith("template 'windows' not found")
+    assert await door.done("GET", "/v1/workflows") == []
 
 
 async def test_a_template_is_named_by_its_document_unless_a_name_is_given(door: Door) -> None:
@@ -397,7 +402,7 @@ async def test_the_same_file_a_second_time_makes_nothing_and_says_so(door: Door)
     )
     assert again["notes"][-1]["text"] == (
         "template ubuntu is there already with the same text: nothing was made, and its labels stay as they are: `tinkbox template "
-        "label ubuntu` changes them"
+        f"label {stored['id']}` changes them"
     )
     await door.done("POST", "/v1/hardware", EVERYTHING.encode())
     assert (await door.done("GET", "/v1/hardware/machine1"))["document"] == before["document"]
@@ -448,6 +453,46 @@ async def test_a_template_is_updated_from_its_document(door: Door) -> None:
     await door.done("POST", "/v1/templates", {"name": "ubuntu", "data": HELLO})
     await door.done("PUT", "/v1/templates/ubuntu", {"data": TEMPLATE})
     assert (await door.done("GET", "/v1/templates/ubuntu"))["data"].startswith('version: "0.1"\nname: ubuntu_prov')
+
+
+def in_namespaces(*names: str) -> str:
+    """A template of one name in several namespaces, each with a text of its own."""
+    return "".join(
+        TEMPLATE_OF.format(name=f"ubuntu, namespace: {each}", text=json.dumps(json.loads(ONE_ACTION) | {"name": each}))
+        for each in names
+    )
+
+
+async def test_a_file_may_have_one_name_in_several_namespaces(door: Door) -> None:
+    both = in_namespaces("a", "b")
+    checked = await door.done("POST", "/v1/templates/validate", {"data": both, "hardware": {}})
+    assert [(each["template"], each["namespace"]) for each in checked["verdicts"]] == [("ubuntu", "a"), ("ubuntu", "b")]
+    answer = await door.done("POST", "/v1/templates", {"name": "", "data": both})
+    assert [each["outcome"] for each in answer["results"]] == ["created"] * 2
+    listed = {each["namespace"]: each["id"] for each in await door.done("GET", "/v1/templates")}
+    assert listed == dict(zip(("a", "b"), (each["id"] for each in answer["results"]), strict=True))
+    other = both.replace("echo", "true")
+    answer = await door.done("PUT", f"/v1/templates/{listed['b']}", {"data": other})
+    assert [each["text"] for each in answer["notes"]] == ["1 other template in it left out"]
+    assert '"name": "b"' in (await door.done("GET", f"/v1/templates/{listed['b']}"))["data"]
+    status, refused = await door.ask("PUT", f"/v1/templates/{listed['b']}", {"data": in_namespaces("a", "c")})
+    assert (status, refused["detail"]) == (
+        422,
+        "there are 2 templates in it, and one is asked for: ubuntu of namespace a, ubuntu of namespace c",
+    )
+    for asked in ({"name": "", "data": in_namespaces("a", "a")}, {"name": "x", "data": both}):
+        assert (await door.ask("POST", "/v1/templates", asked))[0] == 422
+
+
+async def test_another_name_in_the_document_of_an_update_is_told(door: Door) -> None:
+    made = await door.done("POST", "/v1/templates", {"name": "tmp1", "data": HELLO})
+    for document in (in_namespaces("b"), in_namespaces("b").replace("name: ubuntu", "name: tmp1")):
+        (note,) = (await door.done("PUT", "/v1/templates/tmp1", {"data": document}))["notes"]
+        assert "of namespace b, and template tmp1 of no namespace was changed" in note["text"]
+    assert [(each["id"], each["namespace"]) for each in await door.done("GET", "/v1/templates")] == [(made["id"], "")]
+    same = in_namespaces("default")
+    assert await door.done("PUT", "/v1/templates/tmp1", {"data": same, "name": "ubuntu"}) == {"id": made["id"]}
+    assert await door.done("PUT", "/v1/templates/ubuntu", {"data": same}) == {"id": made["id"]}
 
 
 async def test_one_validation_of_each_person_is_made_at_a_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -691,7 +736,8 @@ async def test_missing_images_are_told_by_each_way_and_refused_where_they_are_re
         {"documents": document},
     ):
         status, problem = await door.ask("POST", "/v1/workflows", {**asked, "require_images": True})
-        assert (status, [each["text"] for each in problem["problems"]]) == (422, [missing])
+        told = f"template hello: {missing}" if "documents" in asked else missing
+        assert (status, [each["text"] for each in problem["problems"]]) == (422, [told])
     assert await door.done("GET", "/v1/workflows") == []
     made = await door.done("POST", "/v1/workflows", {"documents": document})
     assert made["notes"][-1] == {"text": missing}

@@ -224,6 +224,73 @@ def test_save_writes_to_standard_output_and_by_digest(
     assert names(there) == {"x:v1": digest}
 
 
+def by_digest(tinkbox: Tinkbox) -> set[str]:
+    """The images there that have no tag."""
+    listed = json.loads(tinkbox("image", "list", "-o", "json").out)
+    return {f"{each['name']}@{each['digest']}" for each in listed if not each["tag"]}
+
+
+@pytest.mark.parametrize("way", ["save", "export"])
+def test_images_by_digest_travel_beside_others(
+    here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path, way: str
+) -> None:
+    assert here("image", "load", archive).status == 0
+    kept = names(here)
+    pinned = [f"one@{kept['one:v1']}", f"quay.io/tools/two@{kept['quay.io/tools/two:v2']}"]
+    more = write(tmp_path / "c.tar", tar(docker_archive(["c:v1"], [OWN, layer({"c": b"c"})]).items()))
+    assert here("image", "load", more).status == 0
+    for number, keys in enumerate(([pinned[0]], pinned, ["c:v1", *pinned])):
+        target = tmp_path / f"{way}{number}"
+        done = here("image", way, *keys, *([target] if way == "export" else ["-o", target]))
+        verb = {"save": "Saved", "export": "Exported"}[way]
+        assert (done.status, done.out) == (0, "".join(f"{verb} Image:  {each}\n" for each in keys)), done
+        loaded = there("image", "load", target)
+        assert (loaded.status, loaded.out) == (0, "".join(f"Loaded Image:  {each}\n" for each in keys)), loaded
+        assert by_digest(there) == {*keys} - {"c:v1"}
+        assert [*names(there)] == [each for each in keys if each == "c:v1"]
+        for each in keys:
+            assert there("image", "delete", "--yes", each).status == 0
+
+
+def test_an_image_is_copied_by_its_digest(
+    here: Tinkbox, there: Tinkbox, signed: "Signed", to_other: list[str | Path]
+) -> None:
+    assert here("image", "load", signed.path).status == 0
+    pinned = f"tools/wipe@{signed.image}"
+    done = here("image", "copy", pinned, *to_other)
+    assert (done.status, done.out) == (0, f"Copied Image:  {pinned}\nCopied Image:  tools/wipe:{signed.tag}\n"), done
+    assert referring(there, "tools/wipe") == {signed.image, signed.signature, signed.countersignature}
+
+
+def test_a_name_with_the_digest_of_another_image_is_refused(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    one = write(tmp_path / "one.tar", tar(docker_archive(["one:v1"], [SHARED, OWN]).items()))
+    refused = here("image", "load", "--name", f"x@sha256:{'a' * 64}", one)
+    assert (refused.status, "has another digest than the image" in refused.err) == (1, True), refused
+    digest = names(here)["one:v1"]
+    assert here("image", "load", "--name", f"x@{digest}", one).out == f"Loaded Image:  x@{digest}\n"
+    assert by_digest(here) == {f"x@{digest}"}
+
+
+def test_a_system_image_by_its_digest_has_its_version_elsewhere(here: Tinkbox, there: Tinkbox, tmp_path: Path) -> None:
+    assert here("image", "load", write(tmp_path / "lab.tar", system_image_archive("20261101", "latest"))).status == 0
+    digest = names(here)["lab:20261101"]
+    assert here("image", "export", f"lab@{digest}", tmp_path / "images").status == 0
+    assert there("image", "load", tmp_path / "images").status == 0
+    assert names(there)["lab:20261101"] == digest
+
+
+def test_an_image_of_docker_hub_is_told_by_its_other_spelling(here: Tinkbox, tmp_path: Path) -> None:
+    told = ["tools/y:v1", "docker.io/tools/z:v1", "docker.io/library/alpine:3"]
+    assert here("image", "load", write(tmp_path / "y.tar", tar(docker_archive(told, [OWN]).items()))).status == 0
+    for typed, kept in zip(("docker.io/tools/y:v1", "tools/z:v1", "alpine:3"), told, strict=True):
+        for verb in (["copy", typed, "x:1"], ["save", typed, "-o", tmp_path / "x"], ["delete", "--yes", typed]):
+            refused = here("image", *verb)
+            assert (refused.status, f"no image {typed} here: there is {kept}, which" in refused.err) == (1, True), (
+                refused
+            )
+
+
 def test_a_save_that_fails_leaves_no_file(here: Tinkbox, appliance: Configuration, archive: Path) -> None:
     assert here("image", "load", archive).status == 0
     target = archive.parent / "out" / "saved.tar"
@@ -296,8 +363,12 @@ def test_copy_of_a_system_image_keeps_what_it_is(
     assert here("image", "load", write(tmp_path / "lab.tar", system_image_archive("20261101", "latest"))).status == 0
     assert here("image", "copy", "lab:20261101", *to_other).status == 0
     assert there("image", "show", "lab:20261101").status == 0
-    assert "says of itself that it is lab" in here("image", "copy", "lab:20261101", "else:1", *to_other).err
-    assert there("image", "list", "-q").out == "lab:20261101\n"
+    for renamed in ("else:1", "else:20261101", "lab:2", "lab2"):
+        refused = here("image", "copy", "lab:20261101", renamed, *to_other)
+        assert refused.status == 1
+        assert "system images keep their names: it is lab:20261101 everywhere" in refused.err
+    assert here("image", "copy", "lab:20261101", "lab", *to_other).status == 0
+    assert there("image", "list", "-q").out == "lab:20261101\nlab:latest\n"
 
 
 @pytest.mark.parametrize("way", ["save", "export", "copy"])
@@ -500,6 +571,21 @@ def test_a_folder_takes_no_more_than_can_be_read_again(
     assert (refused.status, "would list more than 2 images and signatures" in refused.err) == (1, True), refused
     assert len(json.loads((tmp_path / "images" / "index.json").read_text())["manifests"]) == 2
     assert here("image", "load", tmp_path / "images").status == 0
+
+
+def test_names_of_signatures_are_no_names_that_people_gave(
+    here: Tinkbox, there: Tinkbox, signed: Signed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here("image", "load", signed.path).status == 0
+    monkeypatch.setattr("tinkbox.registry.archives.writing.MAX_NAMES", 1)
+    monkeypatch.setattr("tinkbox.registry.archives.layouts.MAX_NAMES", 1)
+    assert here("image", "save", "tools/wipe:v1", "-o", tmp_path / "x.tar").status == 0
+    assert here("image", "copy", "tools/wipe:v1", "second:v1").status == 0
+    refused = here("image", "save", "tools/wipe:v1", "second:v1", "-o", tmp_path / "two.tar")
+    assert "the archive would have 2 names of images, and `tinkbox image load` takes 1 at most" in refused.err
+    assert (refused.status, (tmp_path / "two.tar").exists()) == (1, False)
+    assert there("image", "load", tmp_path / "x.tar").status == 0
+    assert names(there)["tools/wipe:v1"] == signed.image
 
 
 def test_docker_does_not_load_a_signature_as_an_image(here: Tinkbox, signed: Signed, tmp_path: Path) -> None:
@@ -881,6 +967,44 @@ def test_an_export_that_is_ended_is_resumed(
     assert not part.exists()
 
 
+def test_an_image_of_an_index_that_is_missing_in_a_folder_is_told(
+    here: Tinkbox, there: Tinkbox, tmp_path: Path
+) -> None:
+    folder = tmp_path / "images"
+    sparse = write(tmp_path / "sparse.tar", index_layout("sparse:v1", "s390x", lacking=("riscv64",)))
+    whole = write(tmp_path / "whole.tar", index_layout("tools/multi:v1", "amd64", "arm64", lacking=("ppc64le",)))
+    assert here("image", "load", whole, sparse).status == 0
+    assert here("image", "export", "--all", folder).status == 0
+    assert there("image", "load", folder).status == 0, "what was sparse before it was exported stays so"
+    forget_here = [*names(there)]
+    assert there("image", "delete", "--yes", *forget_here).status == 0
+    index = json.loads((folder / "blobs" / "sha256" / names(here)["tools/multi:v1"][7:]).read_text())
+    (folder / "blobs" / "sha256" / index["manifests"][0]["digest"][7:]).unlink()
+    told = there("image", "load", folder)
+    assert (told.status, told.out) == (1, "Loaded Image:  sparse:v1\n"), told
+    assert told.err == f"tinkbox: tools/multi:v1: {folder} lacks 1 of 3 manifests: export it again\n"
+    assert here("image", "export", "tools/multi:v1", folder).status == 0
+    assert there("image", "load", folder).status == 0
+
+
+def test_a_damaged_image_alone_in_a_folder_is_told_with_its_name(here: Tinkbox, tmp_path: Path) -> None:
+    folder, mine = tmp_path / "images", layer({"alone": b"alone"})
+    path = write(tmp_path / "a.tar", tar(docker_archive(["a:v1"], [mine]).items()))
+    assert here("image", "load", path).status == 0
+    assert here("image", "export", "a:v1", folder).status == 0
+    blob = write(folder / "blobs" / "sha256" / names(here)["a:v1"][7:], b"{}")
+    refused = here("image", "load", folder)
+    assert (refused.status, refused.err.startswith(f"tinkbox: a:v1: {blob} is damaged")) == (1, True), refused
+
+
+def test_an_export_takes_its_folder_whose_layout_file_is_missing(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    export_all(here, archive, folder)
+    (folder / "oci-layout").unlink()
+    assert here("image", "export", "one:v1", folder).status == 0
+    assert (folder / "oci-layout").read_bytes() == b'{"imageLayoutVersion":"1.0.0"}'
+
+
 def test_hostile_folders_are_refused(here: Tinkbox, there: Tinkbox, archive: Path, tmp_path: Path) -> None:
     folder = tmp_path / "images"
     export_all(here, archive, folder)
@@ -915,3 +1039,74 @@ def test_hostile_folders_are_refused(here: Tinkbox, there: Tinkbox, archive: Pat
     (other / "index.json").unlink()
     os.mkfifo(other / "index.json")
     assert "name a folder that `tinkbox image export`" in here("image", "load", other).err
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [
+        (["lab:3", "lab:latest"], {"lab:1", "lab:2", "lab:latest"}),
+        (["lab", "lab:3"], {"lab:1", "lab:2", "lab:latest"}),
+        (["lab:latest", "lab", "lab:1"], {"lab:2", "lab:latest"}),
+        (["lab:1", "lab:2", "lab:3", "lab:latest"], set()),
+    ],
+)
+def test_names_mean_what_they_meant_when_the_deletion_was_typed(
+    here: Tinkbox, tmp_path: Path, typed: list[str], left: set[str]
+) -> None:
+    for version in "123":
+        file = write(tmp_path / f"{version}.tar", system_image_archive(version, "latest"))
+        assert here("image", "load", file).status == 0
+    deleted = here("image", "delete", "--yes", *typed)
+    assert (deleted.status, deleted.err) == (0, "")
+    assert names(here).keys() == left
+
+
+def test_a_tag_and_its_digest_are_deleted_by_one_command(here: Tinkbox, archive: Path) -> None:
+    assert here("image", "load", archive).status == 0
+    digest = names(here)["one:v1"]
+    deleted = here("image", "delete", "--yes", "one:v1", f"one@{digest}", "one:v2")
+    assert deleted.out == f"Deleted Image:  one:v1\nDeleted Image:  one@{digest}\n"
+    assert (deleted.status, "one:v2" in deleted.err) == (1, True), "which never was"
+    assert "one:v1" not in names(here)
+
+
+def test_what_a_rollout_or_logic_or_a_setting_needs_is_not_collected(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    site = on(configuration)
+    images = ("ro", "jin", "instead", "unneeded")
+    template = (
+        'version: "0.1"\nname: t\nglobal_timeout: 600\ntasks:\n'
+        '  - {name: a, worker: "{{.device_1}}", actions: [{name: b, image: "IMAGE", timeout: 60}]}\n'
+    )
+
+    def load(name: str, content: bytes) -> str:
+        file = write(tmp_path / "image.tar", tar(docker_archive([f"h/{name}:v1"], [layer({"it": content})]).items()))
+        assert site("image", "load", file).status == 0
+        return names(site)[f"h/{name}:v1"]
+
+    with serving(configuration):
+        digests = {name: load(name, f"old {name}".encode()) for name in images}
+        newer = {load(name, f"new {name}".encode()) for name in images}
+    with configuration.path.open("a") as settings:
+        settings.write(f"images: {{instead: {{quay.io/zz/inst: 'h/instead@{digests['instead']}'}}}}\n")
+    with serving(configuration):
+        for number in (1, 2):
+            cards = [{"dhcp": {"mac": f"08:00:27:00:00:0{number}"}}]
+            document = {"id": f"0000000{number}-0000-0000-0000-000000000000", "network": {"interfaces": cards}}
+            file = write(tmp_path / "hardware.json", json.dumps(document).encode())
+            assert site("hardware", "push", "--file", file).status == 0
+        logic = f'{{{{ $dig := "{digests["jin"]}" }}}}\n' + template.replace("IMAGE", "h/jin@{{ $dig }}")
+        for name, text in (("ro", template.replace("IMAGE", "h/ro@{{.dig}}")), ("jin", logic)):
+            created = site("template", "create", "-n", name, "--file", write(tmp_path / "t.yaml", text.encode()))
+            assert created.status == 0, created
+        machines = ("08:00:27:00:00:01", "08:00:27:00:00:02")
+        made = site(
+            "workflow", "create", "-t", "ro", "--set", f"dig={digests['ro']}", "--max-parallel", "1", "--yes", *machines
+        )
+        assert made.status == 0, made
+        assert "rollout" in site("image", "delete", "--yes", f"h/ro@{digests['ro']}").err
+        assert "images.instead" in site("image", "delete", "--yes", f"h/instead@{digests['instead']}").err
+        assert "template jin" in site("image", "delete", "--yes", f"h/jin@{digests['jin']}").err
+        assert site("image", "gc", "--now", "--untagged").status == 0
+        listed = json.loads(site("image", "list", "-o", "json").out)
+        assert {each["digest"] for each in listed} == newer | {digests[name] for name in ("ro", "jin", "instead")}

@@ -35,7 +35,8 @@ from tests.integration.registry.serving import (
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.archives import layouts
-from tinkbox.registry.archives.layouts import MAX_NAMES, Images, read_images
+from tinkbox.registry.archives.layouts import Images, read_images
+from tinkbox.registry.archives.limits import MAX_NAMES
 from tinkbox.registry.archives.reading import MAX_GLOBAL, MAX_HEADER, unpack
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tests.integration.registry.serving import Registry, configuration, digest_of, layer, serving
+from tests.integration.registry.serving import Registry, configuration, descriptor, digest_of, layer, serving
+from tests.integration.registry.test_storage import push_index, sign
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST
+from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 
 def tag_file(registry: Registry, repository: str, tag: str) -> Path:
@@ -287,3 +289,30 @@ async def test_a_disk_that_cannot_read_a_file_spoils_nothing_else(
         assert await status_of(registry, f"/v2/x/blobs/{layer_of}") == 404
         found = await problems(registry)
         assert {name for name, problem in found.items() if problem} == {"x:v1", "x:v2"}
+
+
+async def test_a_damaged_signature_is_told_also_when_nobody_knows_what_it_refers_to(tmp_path: Path) -> None:
+    """While the registry runs it is known from before."""
+    async with serving(tmp_path) as registry:
+        image = await registry.push_image("x", "v1")
+        signature = await sign(registry, "x", image)
+        await registry.push_image("y", "v1", "other")
+        flip_a_bit(registry.blob_path(signature))
+        (told,) = await registry.store.referring("x:v1")
+        assert (told["digest"], told["problem"]) == (signature, "its manifest is damaged: push or load it again")
+    async with serving(tmp_path) as registry:
+        (told,) = await registry.store.referring("x:v1")
+        assert (told["digest"], "nobody knows any more" in told["problem"]) == (signature, True)
+        assert await registry.store.referring("y:v1") == []
+        assert await sign(registry, "x", image) == signature
+        assert [each["problem"] for each in await registry.store.referring("x:v1")] == [""]
+
+
+async def test_a_damaged_image_of_an_index_is_told_and_one_that_was_never_here_is_not(registry: Registry) -> None:
+    _, members = await push_index(registry, "x", "v1", "amd64", "arm64")
+    assert (await registry.store.described("x:v1"))["problem"] == ""
+    flip_a_bit(registry.blob_path(members[1]))
+    assert (await registry.store.described("x:v1"))["problem"].startswith(f"its manifest {members[1]} is damaged")
+    body = json.dumps({"schemaVersion": 2, "manifests": [descriptor(b"elsewhere", DOCKER_MANIFEST)]}).encode()
+    assert (await registry.put_manifest("x", "sparse", body, OCI_INDEX)).status == 201
+    assert (await registry.store.described("x:sparse"))["problem"] == ""

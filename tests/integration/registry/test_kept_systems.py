@@ -61,7 +61,7 @@ async def test_default_user_that_can_be_none_is_refused_but_loses_nothing_that_i
         await registry.store.load(chunks(archive), who="me")
     assert [each.key for each in refused.value.problems] == ["default_user"]
     with monkeypatch.context() as earlier:
-        earlier.setattr("tinkbox.registry.storage.fit_version", lambda *_: "2")
+        earlier.setattr("tinkbox.registry.loading.fit_version", lambda *_: "2")
         await registry.store.load(chunks(archive), who="me")
     kept = (await registry.store.system_images())[1]
     assert (kept["tags"], kept["config"]["default_user"]) == (["2", "latest"], "")
@@ -174,6 +174,21 @@ async def test_latest_is_what_came_last_whatever_its_version(registry: Registry)
     assert (await registry.store.delete("lab", who="me")).name == "lab:20200101"
     assert [each["tags"] for each in await registry.store.system_images()] == [["20261129"], ["20261129.1", "latest"]]
     assert (await registry.store.delete(f"lab@{digest}", who="me")).name == "lab:20261129"
+
+
+async def test_a_version_that_comes_alone_is_latest_where_there_is_none(registry: Registry) -> None:
+    assert await registry.store.load(chunks(system_image_archive("2")), who="me") == ["lab:2", "lab:latest"]
+    kept = await registry.store.manifest("lab", "2")
+    await registry.store.load(chunks(system_image_archive("3")), who="me")
+    assert [each["tags"] for each in await registry.store.system_images()] == [["2", "latest"], ["3"]]
+    await registry.store.delete("lab:3", who="me")
+    await registry.store.delete("lab:2", who="me")
+    with tarfile.open(fileobj=io.BytesIO(system_image_archive("2"))) as packed:
+        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    for digest in parse_manifest(kept.content).digests:
+        await registry.push_blob(files[f"blobs/sha256/{digest[7:]}"], "lab")
+    await registry.store.put_manifest("lab", "2", kept.content, OCI_MANIFEST, who="me")
+    assert (await registry.store.system_image("lab"))["tags"] == ["2", "latest"]
 
 
 async def test_system_image_does_not_take_the_name_of_a_container_image(registry: Registry) -> None:

@@ -311,7 +311,7 @@ async def test_a_push_in_progress_keeps_its_blobs(registry: Registry) -> None:
     assert registry.blobs() == set()
 
 
-@pytest.mark.parametrize("told", ["uploaded", "asked", "mounted"])
+@pytest.mark.parametrize("told", ["uploaded", "asked", "mounted", "not absent"])
 async def test_what_a_client_was_told_of_outlives_another_push_that_ended_and_was_deleted(
     registry: Registry, told: str
 ) -> None:
@@ -323,6 +323,8 @@ async def test_what_a_client_was_told_of_outlives_another_push_that_ended_and_wa
         await registry.push_blob(content, "y")
     elif told == "asked":
         assert (await registry.http.head(f"/v2/y/blobs/{digest_of(content)}", headers=OPERATOR)).status == 200
+    elif told == "not absent":
+        assert await registry.store.absent([digest_of(content)]) == []
     else:
         mounted = await registry.operator.post(f"/v2/y/blobs/uploads/?mount={digest_of(content)}&from=x")
         assert mounted.status == 201
@@ -573,6 +575,25 @@ async def test_what_is_not_here_cannot_be_deleted(registry: Registry, reference:
 async def test_a_name_that_is_none_is_refused(registry: Registry) -> None:
     with pytest.raises(Invalid):
         await registry.store.delete("../x", who="anna")
+
+
+@pytest.mark.parametrize(
+    ("kept", "typed"),
+    [
+        ("tools/y", "docker.io/tools/y"),
+        ("docker.io/tools/y", "tools/y"),
+        ("alpine", "docker.io/alpine"),
+        ("docker.io/library/alpine", "alpine"),
+    ],
+)
+async def test_dockers_other_name_of_an_image_that_is_not_here_is_told(
+    registry: Registry, kept: str, typed: str
+) -> None:
+    await registry.push_image(kept, "v1")
+    for refused in (registry.store.delete(f"{typed}:v1", who="anna"), registry.store.described(f"{typed}:v1")):
+        with pytest.raises(NotFound, match=f"here: there is {kept}:v1, which Docker takes for the same"):
+            await refused
+    assert len(await registry.store.images()) == 1
 
 
 async def test_a_name_that_looks_like_a_host_can_be_deleted_too(registry: Registry) -> None:

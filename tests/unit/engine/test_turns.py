@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
@@ -19,7 +18,6 @@ from tinkbox.engine.turns import (
     SeldomCollected,
     Turns,
     in_slices,
-    in_thread,
 )
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import RENDERINGS, Ledger, Limit
@@ -147,28 +145,6 @@ async def test_what_comes_and_goes_meanwhile_is_in_nobodys_way() -> None:
         await asyncio.sleep(0)
         entries.clear()
     assert len(made.result()) == SLICE + 1
-
-
-async def test_a_turn_ends_with_its_thread_though_nobody_awaits_it_any_more() -> None:
-    queue = Turns(Ledger(RENDERINGS, lambda: 0.0), at_once=1)
-    begun, go_on = asyncio.Event(), threading.Event()
-    loop, order = asyncio.get_running_loop(), list[str]()
-
-    def slow() -> None:
-        loop.call_soon_threadsafe(begun.set)
-        go_on.wait(60)
-        order.append("anna")
-
-    with queue.place("anna") as hers, queue.place("bert") as his:
-        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-            first = group.create_task(in_thread(hers, slow))
-            await begun.wait()
-            first.cancel()
-            group.create_task(in_thread(his, order.append, "bert"))
-            await settle()
-            go_on.set()
-    assert order == ["anna", "bert"]
-    assert first.cancelled()
 
 
 async def test_a_slice_of_large_entries_has_few_of_them() -> None:

@@ -86,6 +86,7 @@ def test_names_of_an_osie_without_its_place_are_told() -> None:
     hardware = given_hardware(document({"osie": {"kernel": "vmlinuz", "initrd": "initrd"}}))
     assert own(hardware) is BY_THE_APPLIANCE
     assert set(noted(hardware)) == {"netboot.osie.kernel", "netboot.osie.initrd"}
+    assert len(hardware.remarks.ignored) == 2
 
 
 def test_kernel_parameters_are_words() -> None:

@@ -34,3 +34,20 @@ def test_a_tag_that_a_workflow_names_stays(repository: str, image: str) -> None:
 def test_another_tag_of_the_same_image_goes() -> None:
     refuse("docker.io/library/alpine", "alpine:v2")
     refuse("docker.io/library/debian", "alpine:v1")
+
+
+def test_a_digest_alone_holds_no_tag_but_the_last() -> None:
+    refuse("alpine", "")
+    need = ImageNeed(digest=DIGEST, image="", template="t", rollout_id="f00f00f0ff")
+    with pytest.raises(
+        Conflict, match=r"rollout f00f00f0 of template t is not over .* `tinkbox rollout cancel f00f00f0`"
+    ):
+        refuse_needed("alpine", "v1", DIGEST, [need], whole=False, left=[])
+
+
+def test_a_setting_that_names_a_digest_is_told() -> None:
+    need = ImageNeed(digest=DIGEST, image=f"x@{DIGEST}", setting="images.instead")
+    with pytest.raises(
+        Conflict, match=r"images\.instead in tinkbox\.yaml needs x by its digest .* change images\.instead"
+    ):
+        refuse_needed("x", DIGEST, DIGEST, [need], whole=True, left=[])

@@ -63,9 +63,13 @@ class ApplyWish(TypedDict, total=False):
 
 
 class ResultDocument(NamedIdentity):
-    """`old` and `new` are there with `diff`, as far as there is room for them in one answer."""
+    """`old` and `new` are there with `diff`, as far as there is room for them in one answer.
+
+    `namespace` is empty for hardware of 2020, which has none.
+    """
 
     kind: str
+    namespace: str
     key: str
     outcome: Outcome
     why: str
@@ -247,6 +251,7 @@ def _result(
     told: ResultDocument = {
         "kind": result.kind,
         "name": result.name,
+        "namespace": result.namespace,
         "id": identity,
         "key": key,
         "outcome": result.outcome,

@@ -40,7 +40,7 @@ class Images(Protocol):
     async def images(self) -> Sequence[ImageLine]: ...
     async def system_images(self) -> Sequence[SystemImageLine]: ...
     async def system_image(self, reference: str) -> SystemImageLine: ...
-    async def delete(self, reference: str, *, who: str) -> Deleted: ...
+    async def delete(self, reference: str, *, who: str, meant: str = "") -> Deleted: ...
     async def collect(
         self, *, who: str, dry_run: bool = False, now: bool = False, untagged: bool = False
     ) -> Collected: ...
@@ -166,10 +166,11 @@ def routes(images: Images) -> list[web.RouteDef]:
         """Which blobs are not here, of all that an image needs: an archive may lack the others, which stay for an hour."""
         return answered({"absent": list(await images.absent(texts(await read_object(request), "digests")))})
 
-    @takes(Parameter("reference", required=True))
+    @takes(Parameter("reference", required=True), "digest")
     async def delete(request: web.Request) -> Json[DeletedDocument]:
-        """Delete the image of a `reference`; the `name` is that of lists, `notes` tell what stays of it."""
-        return answered(_told(await images.delete(_reference(request), who=caller(request).name)))
+        """Delete the image of a `reference`, with `digest` only while it means that; the `name` is that of lists, `notes` tell what stays of it."""
+        meant = request.query.get("digest", "")
+        return answered(_told(await images.delete(_reference(request), who=caller(request).name, meant=meant)))
 
     async def show_room(_: web.Request) -> Json[RoomDocument]:
         """What all images take of the disk, and what may still come."""

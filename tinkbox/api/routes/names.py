@@ -8,6 +8,7 @@ from aiohttp import web
 from tinkbox.api.access import needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.long_answers import in_turn
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import key_of, takes
 from tinkbox.api.routes.images import Images
 from tinkbox.engine.views.suggested_names import SuggestedNames, first_of
@@ -25,7 +26,7 @@ class NameDocument(TypedDict):
 
 
 def routes(names: SuggestedNames, images: Images) -> list[web.RouteDef]:
-    @takes("prefix")
+    @takes(Parameter("prefix", may_be_empty=True))
     async def show(request: web.Request) -> Json[list[NameDocument]]:
         """Names of a kind that begin with `prefix`, for completions."""
         kind = _kind(key_of(request))

@@ -105,7 +105,9 @@ class _ShellDoor:
         return answered([_document(each) for each in await self._shells.listed(key_of(request))])
 
     @takes(
-        "ticket", Parameter("mode", Mode), Parameter("after", int, about="bytes of the output that are known already")
+        Parameter("ticket", may_be_empty=True),
+        Parameter("mode", Mode),
+        Parameter("after", int, about="bytes of the output that are known already"),
     )
     async def attach(self, request: web.Request) -> Annotated[web.StreamResponse, WEB_SOCKET]:
         """A session's WebSocket, with its `ticket`."""

@@ -14,6 +14,7 @@ from tinkbox import __version__
 from tinkbox.api.access import needing
 from tinkbox.api.answers import Json, answered, written
 from tinkbox.api.long_answers import turn
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import takes
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.views.overview import Overview, limit_lines
@@ -41,7 +42,7 @@ def routes(
     claimants: Callable[[], Sequence[Claimant]],
     faults: Callable[[], Awaitable[Sequence[str]]],
 ) -> list[web.RouteDef]:
-    @takes("after")
+    @takes(Parameter("after", may_be_empty=True))
     async def status(request: web.Request) -> Json[Snapshot]:
         """The appliance at a glance; with `after`, the `place` of an earlier answer or nothing, what changed since."""
         notable = limit_lines(limits(), claimants())

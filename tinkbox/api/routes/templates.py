@@ -1,11 +1,11 @@
 """`/v1/templates`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from shlex import quote
 from typing import Any, NotRequired, Required, TypedDict
 
 from aiohttp import web
@@ -28,17 +28,19 @@ from tinkbox.api.long_answers import encoded, in_turn, json_object, turn
 from tinkbox.api.parameters import LIMIT, sort_by
 from tinkbox.api.requests import DevicesWish, devices_of, key_of, read_object, takes, text_field
 from tinkbox.door.client_presence import WhileThere
+from tinkbox.engine.applying.reading import TemplateKey
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import NewTemplate, StoredTemplate, Templates, own_name
+from tinkbox.engine.templates.templates import NewTemplate, StoredTemplate, Templates, own_name, told_namespace
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.missing_images import told_elsewhere
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.model.access import Right
 from tinkbox.model.devices import Devices
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called, mac_of
 from tinkbox.model.images.standing import WantedImage
@@ -105,9 +107,13 @@ class UpdatedTemplate(Identity):
 
 
 class VerdictOnTemplate(TypedDict):
-    """Without problems `devices` are what the template was rendered with."""
+    """Without problems `devices` are what the template was rendered with.
+
+    `namespace` is that of the template's document, empty: it has none.
+    """
 
     template: str
+    namespace: str
     id: str
     machine: str
     devices: dict[str, Any]
@@ -189,7 +195,9 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
         who, strict = caller(request).name, flag(document, "strict")
         notes: Sequence[Problem] = ()
         if "data" in given:
-            given["data"], notes = await template_text(templates, given["data"], who, strict=strict)
+            template = await templates.get(key_of(request))
+            name = given.get("name", template.name)
+            given["data"], notes = await template_text(templates, given["data"], who, template, name, strict=strict)
         stored = await templates.update(key_of(request), **given, who=who, strict=strict)
         log_change(request, "template changed", stored.id)
         told = [asdict(each) for each in (*notes, *stored.ignored)]
@@ -268,7 +276,8 @@ async def create_documents(
     stored = await templates.create_all(new, who, strict=strict)
     there = [(each, one.labels) for each, one in zip(stored, new, strict=True) if not each.is_new]
     told = [*notes, *(_is_there(each, wanted) for each, wanted in there)]
-    told += [_of_template(each.name if len(stored) > 1 else "", one) for each in stored for one in each.ignored]
+    titles = _titles([(each.namespace, each.name) for each in new]) if len(new) > 1 else [""]
+    told += [_of_template(title, one) for title, each in zip(titles, stored, strict=True) for one in each.ignored]
     return {
         "id": stored[0].id,
         "results": [creation_result(each.id, each.name, is_new=each.is_new) for each in stored],
@@ -280,11 +289,7 @@ async def create_documents(
 def _is_there(stored: StoredTemplate, wanted: Labels) -> Problem:
     """That a template was stored before, with the same text."""
     keeps = any(stored.labels.get(name) != value for name, value in wanted.items())
-    labels = (
-        f", and its labels stay as they are: `tinkbox template label {quote(stored.name)}` changes them"
-        if keeps
-        else ""
-    )
+    labels = f", and its labels stay as they are: `tinkbox template label {stored.id}` changes them" if keeps else ""
     return Problem(text=f"template {stored.name} is there already with the same text: nothing was made{labels}")
 
 
@@ -294,16 +299,30 @@ def _of_template(name: str, note: Problem) -> Problem:
 
 
 async def template_text(
-    templates: Templates, text: str, who: str, *, strict: bool = False
+    templates: Templates, text: str, who: str, template: Template | BuiltIn, name: str, *, strict: bool = False
 ) -> tuple[str, Sequence[Problem]]:
-    """The text of the one template that is meant, out of a `kind: Template` when it is in one, and what there is to say of that."""
+    """The text for a template that is called `name` then, out of a `kind: Template` when it is in one, and what there is to say of that.
+
+    Of several it is that of its name and namespace.
+    """
     if not has_objects(text):
         return text, ()
     read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
-    if len(read) > 1:
-        names = ", ".join(each.name for each in read)
+    namespace = template.namespace if isinstance(template, Template) else ""
+    own = [each for each in read if (each.namespace, each.name) == (namespace or DEFAULT_NAMESPACE, name)]
+    if len(read) > 1 and not own:
+        names = ", ".join(_titles([(each.namespace, each.name) for each in read]))
         raise Invalid(f"there are {len(read)} templates in it, and one is asked for: {names}")
-    return read[0].data, notes
+    if own:
+        others = len(read) - 1
+        left = [Problem(text=f"{counted(others, 'other template')} in it left out")] if others else ()
+        return own[0].data, (*notes, *left)
+    (one,) = read
+    told = (
+        f"the document is of template {one.name} of namespace {one.namespace}, and template {name} of "
+        f"{told_namespace(namespace)} was changed: it stays of that name and namespace"
+    )
+    return one.data, (*notes, Problem(key="metadata.name", text=told))
 
 
 async def _in_order(machines: Machines) -> list[Hardware]:
@@ -323,22 +342,22 @@ async def _validated(
     who: str,
     *,
     strict: bool,
-) -> tuple[list[tuple[str, Verdict]], Sequence[Problem]]:
+) -> tuple[list[tuple[TemplateKey, Verdict]], Sequence[Problem]]:
     """Render templates for machines without storing anything: `data` is a text, `template` the key of a stored one.
 
-    Verdicts are with the names of their templates, empty where a text has none; beside them are notes of what was read.  What is
+    Verdicts are with the namespaces and names of their templates, empty where a text has none; beside them are notes of what was read.  What is
     ignored is a problem where they are `strict`, else a note.
     """
     notes: Sequence[Problem] = ()
     if document.get("template") is not None:
         stored = await templates.get(str(document["template"]))
-        texts = {stored.name: stored.data}
+        texts = {(stored.namespace if isinstance(stored, Template) else "", stored.name): stored.data}
     else:
         text = str(document.get("data") or "")
-        texts = {"": text}
+        texts = {("", ""): text}
         if has_objects(text):
             read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
-            texts = {each.name: each.data for each in read}
+            texts = {(each.namespace, each.name): each.data for each in read}
 
     told: dict[Problem, None] = dict.fromkeys(notes)
 
@@ -355,7 +374,12 @@ async def _validated(
             told.setdefault(_of_template(several, note))
         return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts] if strict else verdicts
 
-    found = [(name, each) for name, text in texts.items() for each in await judged(name, text)]
+    titles = _titles(list(texts))
+    found = [
+        (key, each)
+        for title, (key, text) in zip(titles, texts.items(), strict=True)
+        for each in await judged(title, text)
+    ]
     return found, list(told)
 
 
@@ -369,32 +393,47 @@ def _lacking(verdict: Verdict, missing: Mapping[WantedImage, Problem]) -> Verdic
 def _read_templates(text: str, *, strict: bool) -> tuple[list[NewTemplate], tuple[Problem, ...]]:
     """Every `kind: Template` of a text; raises Invalid with every problem."""
     taken = take(text, "Template", strict=strict)
-    names = [each.name for each in taken.objects]
-    problems = [
-        each.problem("metadata.name", f"a second Template {each.name}")
-        for place, each in enumerate(taken.objects)
-        if each.name in names[:place]
-    ]
-    labels: dict[str, Labels] = {}
+    there: set[TemplateKey] = set()
+    problems: list[Problem] = []
+    labels: dict[TemplateKey, Labels] = {}
     for each in taken.objects:
+        key = (each.namespace, each.name)
+        if key in there:
+            problems.append(
+                each.problem("metadata.name", f"a second Template {each.name} of namespace {each.namespace}")
+            )
+        there.add(key)
         try:
-            labels[each.name] = each.labels
+            labels[key] = each.labels
         except Invalid as refusal:
             problems += [each.problem(problem.key, problem.text) for problem in refusal.problems]
     if problems:
         raise Invalid(f"invalid Template: {counted(len(problems), 'problem')}", problems)
     read = [
-        NewTemplate(name=each.name, data=each.spec["data"], namespace=each.namespace, labels=labels[each.name])
+        NewTemplate(
+            name=each.name,
+            data=each.spec["data"],
+            namespace=each.namespace,
+            labels=labels[each.namespace, each.name],
+        )
         for each in taken.objects
     ]
     return read, taken.notes
 
 
-def _verdict(template: str, verdict: Verdict) -> VerdictOnTemplate:
+def _titles(keys: Sequence[TemplateKey]) -> list[str]:
+    """What templates of these namespaces and names are called beside each other."""
+    often = Counter(name for _, name in keys)
+    return [f"{name} of namespace {namespace}" if often[name] > 1 else name for namespace, name in keys]
+
+
+def _verdict(key: TemplateKey, verdict: Verdict) -> VerdictOnTemplate:
+    namespace, template = key
     machine = verdict.machine
     names = [each for each in machine_names(machine) if each] if machine else []
     return {
         "template": template,
+        "namespace": namespace,
         "id": machine.id if machine else "",
         "machine": next(iter(names), (mac_of(machine) or machine.id) if machine else ""),
         "devices": dict(verdict.devices),

@@ -62,6 +62,13 @@ def told_how_far(so_far: Callable[[], str]) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def told_to_be_uncertain(what: str, again: str) -> Iterator[None]:
+    """Tell on standard error that something may be done although no answer came, when a command that asks for it is ended; `again` is the way out."""
+    with told_how_far(lambda: str(done_so_far()) or f"no answer came, and {what} all the same: {again}"):
+        yield
+
+
 def is_unwritten(error: OSError) -> bool:
     """Whether what is printed cannot be written: its reader went away, its disk is full, or it goes nowhere."""
     if error.errno == errno.EBADF:

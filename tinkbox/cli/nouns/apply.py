@@ -22,6 +22,7 @@ from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.output.formats import Document, json_of, show_notes, yaml_of
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.typed_words import key_for_scripts
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import counted, so_many
 
@@ -147,7 +148,8 @@ def _show(chosen: argparse.Namespace, answer: Document) -> int:
     show_notes(answer)
     results: Sequence[Document] = answer["results"]
     suffix = " (dry run)" if answer["dry_run"] else ""
-    lines = "".join(f"{_named(each)} {each['outcome']}{suffix}\n" for each in results)
+    titles = _titles(results)
+    lines = "".join(f"{title} {each['outcome']}{suffix}\n" for title, each in zip(titles, results, strict=True))
     _print(chosen, results, lines)
     return _tell_refused(results)
 
@@ -171,21 +173,18 @@ def _keys(results: Sequence[Document]) -> list[str]:
 def _show_differences(chosen: argparse.Namespace, answer: Document) -> int:
     show_notes(answer)
     changed = [each for each in answer["results"] if each["outcome"] not in ("unchanged", "kept")]
-    _print(
-        chosen,
-        changed,
-        "".join(map(_difference, changed)),
-    )
+    lines = "".join(map(_difference, _titles(changed), changed))
+    _print(chosen, changed, lines)
     return max(int(bool(changed)), _tell_refused(answer["results"]))
 
 
-def _difference(result: Document) -> str:
+def _difference(title: str, result: Document) -> str:
     """What changes, or that the answer had no room for it, of which a note tells more."""
     from tinkbox.cli.output.manifests import difference
 
     if "new" not in result:
-        return f"{_named(result)} {result['outcome']}: what changes is left out\n"
-    return clean_block(difference(_named(result), result["old"], result["new"]))
+        return f"{title} {result['outcome']}: what changes is left out\n"
+    return clean_block(difference(title, result["old"], result["new"]))
 
 
 def _print(chosen: argparse.Namespace, results: Sequence[Document], lines: str) -> None:
@@ -201,16 +200,33 @@ def _print(chosen: argparse.Namespace, results: Sequence[Document], lines: str) 
 
 def _how_many(results: Sequence[Document]) -> str:
     """`3 of 5 were applied`, and why the others were not."""
-    refused = [f"{_named(each)} {each['outcome']}: {each['why']}" for each in results if each["outcome"] in _BAD]
+    refused = [
+        f"{title} {each['outcome']}: {each['why']}"
+        for title, each in zip(_titles(results), results, strict=True)
+        if each["outcome"] in _BAD
+    ]
     done = len(results) - len(refused)
     return "; ".join([f"{so_many(done, len(results))} applied", *refused])
 
 
 def _tell_refused(results: Sequence[Document]) -> int:
-    refused = [each for each in results if each["outcome"] in _BAD]
-    for each in refused:
-        print(clean(f"tinkbox: {_named(each)} {each['outcome']}: {each['why']}"), file=sys.stderr)
+    told = zip(_titles(results), results, strict=True)
+    refused = [(title, each) for title, each in told if each["outcome"] in _BAD]
+    for title, each in refused:
+        print(clean(f"tinkbox: {title} {each['outcome']}: {each['why']}"), file=sys.stderr)
     return 1 if refused else 0
+
+
+def _titles(results: Sequence[Document]) -> list[str]:
+    """What each is called: of those that have a kind and name in common, those of another namespace than the default one with it."""
+    named = list(map(_named, results))
+    often = Counter(named)
+
+    def apart(result: Document) -> str:
+        namespace = result.get("namespace", "")  # earlier appliances tell none
+        return clean(f"@{namespace}") if namespace not in ("", DEFAULT_NAMESPACE) else ""
+
+    return [f"{name}{apart(each) if often[name] > 1 else ''}" for name, each in zip(named, results, strict=True)]
 
 
 def _named(result: Document) -> str:

@@ -184,8 +184,6 @@ def _apart(kind: str, manifest: Document) -> str:
     """What tells a document from others of its kind and name: its namespace, where that is not the usual one, or its id."""
     from tinkbox.model.hardware import ID_ANNOTATION
 
-    if kind == "template":
-        return ""
     metadata = manifest.get("metadata") or {}
     if kind == "hardware":
         is_object = manifest.get("kind") == "Hardware"

@@ -20,6 +20,7 @@ from tinkbox.cli.flags import (
     add_yes,
 )
 from tinkbox.cli.input_documents import add_text_source, input_file, read_devices, read_text
+from tinkbox.cli.interruptions.breaking_off import told_to_be_uncertain
 from tinkbox.cli.labelling import declare_label
 from tinkbox.cli.output.changes import change_each, show_each, tell_deleted
 from tinkbox.cli.output.created import results_of, word_of
@@ -134,12 +135,18 @@ def show_catalogue(chosen: argparse.Namespace) -> None:
     show_texts(chosen, named, CATALOGUE, "data", name="name", one=True)
 
 
+_SAFE_AGAIN: Final = "typing the same again is safe, for a template that is there is not stored a second time"
+
+
 def create(chosen: argparse.Namespace) -> None:
     text = read_text(chosen.file, "template")
-    answer = ask(
-        chosen,
-        lambda operator: operator.templates.create(chosen.name or "", text, dict(chosen.labels), strict=chosen.strict),
-    )
+    with told_to_be_uncertain("the template may have been stored", _SAFE_AGAIN):
+        answer = ask(
+            chosen,
+            lambda operator: operator.templates.create(
+                chosen.name or "", text, dict(chosen.labels), strict=chosen.strict
+            ),
+        )
     show_notes(answer)
     for each in results_of(answer):
         print(f"{word_of(each)} Template: ", each["id"])
@@ -222,10 +229,16 @@ def validate(chosen: argparse.Namespace) -> int:
 
 def _alike(verdicts: Sequence[Document]) -> Iterator[tuple[str, str, Sequence[Problem]]]:
     """Each template with a machine, or with those that have the same problems, and these."""
+    namespaces: dict[str, set[str]] = {}
+    for each in verdicts:  # earlier appliances tell no namespaces
+        namespaces.setdefault(each["template"], set()).add(each.get("namespace", ""))
     groups: dict[tuple[str, tuple[Problem, ...], int], list[str]] = {}
     for number, each in enumerate(verdicts):
+        title = each["template"]
+        if len(namespaces[title]) > 1:
+            title = f"{title} of namespace {each['namespace']}"
         problems = tuple(Problem(**problem) for problem in each["problems"])
-        groups.setdefault((each["template"], problems, -1 if problems else number), []).append(each["machine"])
+        groups.setdefault((title, problems, -1 if problems else number), []).append(each["machine"])
     for (template, problems, _), machines in groups.items():
         more = f" and {len(machines) - NAMED} more" if len(machines) > NAMED else ""
         yield template, f"{', '.join(machines[:NAMED])}{more}", problems

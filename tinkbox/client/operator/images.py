@@ -72,9 +72,13 @@ class Images:
         answer = await self._connection.document("POST", "/v1/images/absent", body, looks=True)
         return {str(each) for each in answer["absent"]}
 
-    async def delete(self, reference: str) -> Document:
-        """Delete one; `name` in the answer is that of lists, and `notes` tell what stays of it."""
-        return await self._connection.document("DELETE", f"/v1/images?reference={part(reference)}")
+    async def delete(self, reference: str, digest: str = "") -> Document:
+        """Delete one; `name` in the answer is that of lists, and `notes` tell what stays of it.
+
+        With a `digest` only while the name means that: raises NotFound where it means another.
+        """
+        meant = f"&digest={part(digest)}" if digest else ""
+        return await self._connection.document("DELETE", f"/v1/images?reference={part(reference)}{meant}")
 
     async def room(self) -> Document:
         """What all of them take of the disk, and what may still come."""

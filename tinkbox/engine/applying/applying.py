@@ -56,7 +56,7 @@ from tinkbox.engine.templates.rendering import (
 )
 from tinkbox.engine.templates.structured_tasks import composed
 from tinkbox.engine.templates.templates import Templates
-from tinkbox.engine.turns import Rehearsals, Turn, Turns, in_thread, seldom_collected
+from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
@@ -71,6 +71,7 @@ from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.notes import Retirement
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
+from tinkbox.thread_turns import Turn, in_thread
 
 MAX_NEW: Final = 1000  # workflows of which the rendered templates are in memory
 AT_ONCE: Final = 200  # workflows that are rendered, machines that are followed, in one go
@@ -260,7 +261,7 @@ class Applying:
             tasks=tasks_of(tables, documents),
             notes=[
                 *lacked_by_rules(tables, documents),
-                *templates_beside(tables, decisions),
+                *templates_beside(tables, decisions, {each.id for each in surplus.templates}),
                 *templates_elsewhere(new, templates),
                 *run_anew(new),
             ],
@@ -617,7 +618,9 @@ class Applying:
         for template in decisions.templates:
             template_id = template.id
             if template.content_changes:
-                template_id = self._templates.take_in(tables, *template.declared.key, template.declared.text).id
+                template_id = self._templates.take_in(
+                    tables, template.id, *template.declared.key, template.declared.text
+                ).id
             template_ids[template.declared.key] = template_id
             if template.outcome is not Outcome.UNCHANGED and template.labels is not None:
                 tables.labels.replace(LabelKind.TEMPLATE, template_id, template.labels)

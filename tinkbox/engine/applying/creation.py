@@ -4,13 +4,14 @@ What is there already is found by the same comparison as for `apply`.  A workflo
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 from uuid import UUID
 
+from tinkbox.engine.applying.applying import MAX_NEW
 from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow
 from tinkbox.engine.applying.document_references import runs_anew, told_elsewhere
 from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow
@@ -21,8 +22,8 @@ from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge
+from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.names import generated_name
 from tinkbox.model.text import counted
@@ -73,8 +74,17 @@ class _There:
     changed: Sequence[str]
 
 
-class _ThereMeanwhile(Exception):
-    """Somebody else made the workflow since it was looked for."""
+@dataclass(slots=True)
+class _Followed:
+    """What memory has to follow, once it is committed."""
+
+    machines: list[str] = field(default_factory=list)
+    macs: set[MacAddress] = field(default_factory=set)
+    flows: list[tuple[str, list[str]]] = field(default_factory=list)
+
+
+class _GoneMeanwhile(Exception):
+    """A workflow that was there is not any more, and nothing was prepared for it."""
 
 
 class Creation:
@@ -89,8 +99,8 @@ class Creation:
     async def create(self, text: str, how: Creating) -> Creations:
         """Create every `kind: Workflow` of a file, in its order, but for those that are there with the same content.
 
-        Raises Invalid with every problem before any is made, such as a workflow of the name that has another content.  Where one is
-        refused that seemed right, the refusal tells those that were made before it.
+        All are made in one transaction, or none.  Raises Invalid with every problem, each with its line, such as a workflow of the
+        name that has another content; and TooLarge for more than MAX_NEW that are new.
         """
         if not has_objects(text):
             raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
@@ -105,21 +115,16 @@ class Creation:
         standing = [each for each, found in zip(flows, there, strict=True) if found and not found.changed]
         ignored = await self._ignored_of(standing, known, how)
         problems += ignored if how.strict else ()
-        if problems:
-            raise Invalid(f"invalid Workflow: {counted(len(problems), 'problem')}", problems)
-        made: list[Made] = []
+        _refuse(problems)
         notes = [*taken.notes, *ignored]
         new = [each for each, found in zip(flows, there, strict=True) if not found]
         notes += [each.source.problem("status", told) for each in new if (told := runs_anew(each))]
-        for each in flows:
-            try:
-                one, said = await self._create(each, known, how)
-            except (Invalid, NotFound, Conflict) as refusal:
-                others = await asyncio.to_thread(_others, text)
-                raise _after(refusal, each, others, made) from None
-            made.append(one)
-            notes += said
-        return Creations(made=made, notes=notes)
+        while True:
+            prepared = await self._prepared(flows, there, known, how, text)
+            with suppress(_GoneMeanwhile):
+                made, said = await self._make(flows, prepared, known, how)
+                return Creations(made=made, notes=[*notes, *said])
+            there = await self._there(flows, how)
 
     async def _there(self, flows: Sequence[DeclaredFlow], how: Creating) -> list[_There | None]:
         """What is there of each of them."""
@@ -138,34 +143,77 @@ class Creation:
                 told += _ignored(flow, await self._prepare(flow, known, how, strict=False))
         return told
 
-    async def _create(self, flow: DeclaredFlow, known: References, how: Creating) -> tuple[Made, list[Problem]]:
-        """Make a workflow, or find the one that is there; and what there is to say of it."""
-        while True:
-            (there,) = await self._there([flow], how)
-            if there is not None and there.changed:
-                raise Conflict(_changed(flow, there).text)
-            if there is not None:
-                found = there.workflow
-                notes = [_is_there(flow, found, how), *await self._let_netboot(flow, _referred(flow, known))]
-                return Made(id=found.id, name=found.name, is_new=False), notes
-            with suppress(_ThereMeanwhile):
-                return await self._make(flow, known, how)
+    async def _prepared(
+        self,
+        flows: Sequence[DeclaredFlow],
+        there: Sequence[_There | None],
+        known: References,
+        how: Creating,
+        text: str,
+    ) -> dict[int, Prepared]:
+        """What the workflows that are not there are made of, by their places in the file; raises Invalid with every problem."""
+        new = [place for place, found in enumerate(there) if found is None]
+        if len(new) > MAX_NEW:
+            raise TooLarge(
+                f"{len(new)} new workflows, and {MAX_NEW} are made at once: split the file. Nothing was made"
+            )
+        problems: list[Problem] = []
+        prepared: dict[int, Prepared] = {}
+        for place in new:
+            flow = flows[place]
+            try:
+                prepared[place] = await self._prepare(flow, known, how, strict=how.strict)
+            except NotFound as refusal:
+                others = await asyncio.to_thread(_others, text)
+                way_out = f": {_IN_FILE}" if ("Template", flow.template_ref) in others else ""
+                problems.append(flow.source.problem("spec.templateRef", f"{refusal}{way_out}"))
+            except (Invalid, Conflict) as refusal:
+                problems += _why_not_made(flow, refusal)
+        _refuse(problems)
+        return prepared
 
-    async def _make(self, flow: DeclaredFlow, known: References, how: Creating) -> tuple[Made, list[Problem]]:
-        machine = _referred(flow, known)
+    async def _make(
+        self, flows: Sequence[DeclaredFlow], prepared: Mapping[int, Prepared], known: References, how: Creating
+    ) -> tuple[list[Made], list[Problem]]:
+        """Make all that are not there, or none; and what there is to say of each.
 
-        def first(tables: Tables) -> None:
-            if not how.again and _found(tables, flow) is not None:
-                raise _ThereMeanwhile
+        Raises Invalid with every problem, and `_GoneMeanwhile`.
+        """
 
-        prepared = await self._prepare(flow, known, how, strict=how.strict)
-        await self._workflows.create_prepared(prepared, first)
-        notes = [*_ignored(flow, prepared), *await self._let_netboot(flow, machine)]
-        if told := told_elsewhere(flow, prepared.template):
-            notes.append(flow.source.problem("spec.templateRef", told))
-        if machine is not None and (told := await self._elsewhere(prepared.id, machine, known)):
-            notes.append(flow.source.problem("spec.hardwareRef", told))
-        return Made(id=prepared.id, name=prepared.name, is_new=True), notes
+        def use_case(tables: Tables) -> tuple[list[Made], list[Problem], _Followed]:
+            made: list[Made] = []
+            problems: list[Problem] = []
+            notes: list[Problem] = []
+            followed = _Followed()
+            for place, flow in enumerate(flows):
+                there = None if how.again else _found(tables, flow)
+                if there is not None and there.changed:
+                    problems.append(_changed(flow, there))
+                    continue
+                if there is not None:
+                    made.append(Made(id=there.workflow.id, name=there.workflow.name, is_new=False))
+                    notes.append(_is_there(flow, there.workflow, how))
+                elif place not in prepared:
+                    raise _GoneMeanwhile
+                else:
+                    try:
+                        workflow = self._workflows.take_in(tables, prepared[place])
+                    except (Invalid, NotFound, Conflict) as refusal:
+                        problems += _why_not_made(flow, refusal)
+                        continue
+                    made.append(Made(id=workflow.id, name=workflow.name, is_new=True))
+                    followed.flows.append((workflow.name, workflow.workers()))
+                    notes += _told_of_new(flow, prepared[place], workflow.workers(), known)
+                notes += self._let_netboot(tables, flow, known, followed)
+            _refuse(problems)
+            return made, notes, followed
+
+        made, notes, followed = await self._store.write(use_case)
+        if followed.machines:
+            await self._machines.taken_in(followed.machines, followed.macs)
+        for name, workers in followed.flows:
+            await self._workflows.taken_in(name, workers)
+        return made, notes
 
     async def _prepare(self, flow: DeclaredFlow, known: References, how: Creating, *, strict: bool) -> Prepared:
         """A workflow of this document, of which nothing is stored yet."""
@@ -186,20 +234,20 @@ class Creation:
             strict=strict,
         )
 
-    async def _let_netboot(self, flow: DeclaredFlow, machine: Hardware | None) -> list[Problem]:
+    def _let_netboot(
+        self, tables: Tables, flow: DeclaredFlow, known: References, followed: _Followed
+    ) -> Iterator[Problem]:
         """`toggleAllowNetboot`: the ticket does the rest, but a machine that must not netboot at all gets none."""
-        if not flow.toggles_netboot or machine is None or all(each.allow_pxe for each in machine.interfaces):
-            return []
-        await self._machines.push(machine.allowing_netboot())
-        told = f"{machine.name or machine.id} has allowPXE: true now, and boots the OSIE once"
-        return [flow.source.problem("spec.bootOptions.toggleAllowNetboot", told)]
-
-    async def _elsewhere(self, workflow_id: str, referred: Hardware, known: References) -> str:
-        """As `runs_elsewhere`, of a workflow that was just made."""
-        with suppress(NotFound):  # it was deleted meanwhile
-            workers = (await self._workflows.get(workflow_id)).workers()
-            return runs_elsewhere(referred, [found for each in workers if (found := known.of(each)) is not None])
-        return ""
+        referred = _referred(flow, known) if flow.toggles_netboot else None
+        for record in tables.hardware.some([referred.id] if referred else ()):
+            machine = record.hardware
+            if all(each.allow_pxe for each in machine.interfaces):
+                continue
+            self._machines.take_in(tables, [machine.allowing_netboot()])
+            followed.machines.append(machine.id)
+            followed.macs |= {each.mac for each in machine.interfaces}
+            told = f"{machine.name or machine.id} has allowPXE: true now, and boots the OSIE once"
+            yield flow.source.problem("spec.bootOptions.toggleAllowNetboot", told)
 
 
 def _declared(objects: Sequence[Object]) -> tuple[list[DeclaredFlow], list[Problem]]:
@@ -288,11 +336,27 @@ def _declaration(flow: DeclaredFlow, machine: Hardware | None) -> Declaration:
     )
 
 
-def _after(refusal: Refusal, flow: DeclaredFlow, others: Collection[tuple[str, str]], made: Sequence[Made]) -> Refusal:
-    """The refusal of one, with the way out, and those that were made before it."""
-    in_file = isinstance(refusal, NotFound) and ("Template", flow.template_ref) in others
-    way_out = f": {_IN_FILE}" if in_file else ""
-    before = "".join(f"; {each.name} was created before it: {each.id}" for each in made if each.is_new)
-    name = flow.name or flow.source.generate_name
-    text = f"Workflow {name}: {refusal}{way_out}{before}"
-    return Invalid(text, refusal.problems) if isinstance(refusal, Invalid) else type(refusal)(text)
+def _told_of_new(
+    flow: DeclaredFlow, prepared: Prepared, workers: Sequence[str], known: References
+) -> Iterator[Problem]:
+    """What there is to say of a workflow that was made for these workers."""
+    yield from _ignored(flow, prepared)
+    if told := told_elsewhere(flow, prepared.template):
+        yield flow.source.problem("spec.templateRef", told)
+    machine = _referred(flow, known)
+    others = [found for each in workers if (found := known.of(each)) is not None]
+    if machine is not None and (told := runs_elsewhere(machine, others)):
+        yield flow.source.problem("spec.hardwareRef", told)
+
+
+def _why_not_made(flow: DeclaredFlow, refusal: Refusal) -> list[Problem]:
+    """Why a workflow cannot be made, with the lines of its document."""
+    listed = refusal.problems if isinstance(refusal, Invalid) else ()
+    if not listed:
+        return [flow.source.problem("spec", str(refusal))]
+    return [flow.source.problem("spec.templateRef", f"template {flow.template_ref}: {each}") for each in listed]
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise Invalid(f"invalid Workflow: {counted(len(problems), 'problem')}", problems)

@@ -12,9 +12,10 @@ from tinkbox.engine.applying.structured_flows import hardware_view, tasks_called
 from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.structured_tasks import Entry
-from tinkbox.engine.templates.templates import declared_template, find_template, in_namespace, told_namespace
+from tinkbox.engine.templates.templates import find_template, in_namespace, told_namespace
 from tinkbox.model.access import NOT_SHOWN
 from tinkbox.model.documents.kept_documents import KeptKey
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import worker_of
 from tinkbox.model.text import shortened
@@ -26,9 +27,25 @@ _ABSENT: Final = "is neither known nor in these files: give its document, or its
 
 
 def stored_templates(tables: Tables, documents: Documents) -> dict[TemplateKey, Template]:
-    """The stored template that each document means which is not new."""
-    found = {each.key: declared_template(tables, *each.key, each.text) for each in documents.templates}
-    return {key: template for key, template in found.items() if template is not None}
+    """The stored template that each document means which is not new.
+
+    One of no namespace is that of the default namespace, else of the first whose document has the same text: then only its namespace
+    was not known.
+    """
+    found: dict[TemplateKey, Template] = {}
+    by_hand: dict[str, Template] = {}
+    for each in documents.templates:
+        for there in tables.templates.named(each.name):
+            if each.namespace == there.namespace:
+                found[each.key] = there
+            elif not there.namespace:
+                by_hand[each.name] = there
+    for each in sorted(documents.templates, key=lambda one: (one.namespace != DEFAULT_NAMESPACE, one.namespace)):
+        if each.key in found or each.name not in by_hand:
+            continue
+        if each.namespace == DEFAULT_NAMESPACE or each.text == by_hand[each.name].data:
+            found[each.key] = by_hand.pop(each.name)
+    return found
 
 
 def templates_of(
@@ -110,13 +127,18 @@ def told_elsewhere(flow: DeclaredFlow, template: Template | BuiltIn | Refusal) -
     )
 
 
-def templates_beside(tables: Tables, decisions: Decisions) -> Iterator[Problem]:
-    """What to say of new templates whose name others have: on the command line it means none of them."""
+def templates_beside(tables: Tables, decisions: Decisions, leaving: Collection[str]) -> Iterator[Problem]:
+    """What to say of new templates whose name others have, but for those `leaving`: on the command line it means none of them."""
+    becoming = {each.id: each.declared.namespace for each in decisions.templates if each.content_changes}
+    new: dict[str, list[str]] = defaultdict(list)
     for each in decisions.templates:
         declared = each.declared
         if each.outcome is not Outcome.CREATED:
             continue
-        if others := [told_namespace(one.namespace) for one in tables.templates.named(declared.name)]:
+        there = (one for one in tables.templates.named(declared.name) if one.id not in leaving)
+        spaces = [*(becoming.get(one.id, one.namespace) for one in there), *new[declared.name]]
+        new[declared.name].append(declared.namespace)
+        if others := [told_namespace(one) for one in spaces]:
             yield declared.problem(
                 f"template {declared.name} is another one than that of {' and of '.join(others)}: on the command line name each "
                 "by its id, which `tinkbox template list` shows",

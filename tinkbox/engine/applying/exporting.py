@@ -9,7 +9,7 @@ from typing import Final
 from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import find_template
+from tinkbox.engine.templates.templates import check_template_name, find_template
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import DeclaredWorkflow
@@ -19,7 +19,7 @@ from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
-from tinkbox.model.text import counted, natural, quoted
+from tinkbox.model.text import counted, natural, quoted, spelled
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
@@ -113,7 +113,7 @@ class Exporting:
             if Kind.WORKFLOW in kinds:
                 notes.extend(_waiting(tables, known))
             return [
-                *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, whole=Kind.TEMPLATE in kinds),
+                *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, notes, whole=Kind.TEMPLATE in kinds),
                 *_kept(tables, asked, selector),
                 *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
             ]
@@ -163,12 +163,15 @@ def _machine(record: MachineRecord) -> Exported:
     return Exported(kind=Kind.HARDWARE, name=called(hardware), manifest=manifest)
 
 
-def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *, whole: bool) -> list[Exported]:
+def _templates(
+    tables: Tables, keys: Sequence[str], selector: Selector | None, notes: list[Problem], *, whole: bool
+) -> list[Exported]:
     found: dict[str, Template | BuiltIn] = {}
     for key in [*keys, *((each.id for each in tables.templates.all()) if whole else ())]:
         template = find_template(tables, key)
         found[template.id] = template
     labelled = [(each, each.labels if isinstance(each, Template) else NO_LABELS) for each in found.values()]
+    notes += _named_formerly([each for each, labels in labelled if _fits(selector, labels)])
     exported = [
         Exported(
             kind=Kind.TEMPLATE,
@@ -181,6 +184,26 @@ def _templates(tables: Tables, keys: Sequence[str], selector: Selector | None, *
         if _fits(selector, labels)
     ]
     return sorted(exported, key=_order)
+
+
+def _named_formerly(templates: Iterable[Template | BuiltIn]) -> Iterator[Problem]:
+    """That documents of templates have names which only earlier releases took."""
+    odd = sorted((each for each in templates if not _may_be_called(each.name)), key=lambda each: natural(each.name))
+    if odd:
+        told = ", ".join(f"{spelled(each.name)} ({each.id})" for each in odd[:_MOST_NAMED])
+        more = f" and {len(odd) - _MOST_NAMED} more" if len(odd) > _MOST_NAMED else ""
+        yield Problem(
+            text=f"{counted(len(odd), 'template')} with a name that `tinkbox apply` refuses, and with it every document that is "
+            f"applied together with it: {told}{more}. `tinkbox template update ID -n NAME` gives each another name"
+        )
+
+
+def _may_be_called(name: str) -> bool:
+    try:
+        check_template_name(name)
+    except Invalid:
+        return False
+    return True
 
 
 def _kept(tables: Tables, asked: Iterable[Asked], selector: Selector | None) -> list[Exported]:

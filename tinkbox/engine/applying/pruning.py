@@ -9,6 +9,7 @@ from tinkbox.engine.applying.document_references import stored_templates
 from tinkbox.engine.applying.manifests import machine_manifest, template_manifest
 from tinkbox.engine.applying.reading import Documents
 from tinkbox.engine.applying.results import NOTHING, Result
+from tinkbox.engine.machines.references import References
 from tinkbox.model.documents.kept_documents import KeptDocument
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import called
@@ -34,15 +35,23 @@ class Surplus:
 
 
 def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) -> Surplus:
-    """What a selector selects and no document declares, in the order of names; machines that are out of service stay on record."""
+    """What a selector selects and no document declares, in the order of names.
+
+    Machines that are out of service stay on record, and what a document means that is left out stays as it is.
+    """
     if selector is None:
         return Surplus()
+    everything = tables.hardware.all()
     declared = {each.hardware.id for each in documents.machines}
+    if left_out := [(namespace, name) for kind, namespace, name in documents.left_out if kind == "Hardware"]:
+        known = References(each.hardware for each in everything)
+        meant = [known.named(namespace, name) if namespace else known.of(name) for namespace, name in left_out]
+        declared |= {each.id for each in meant if each is not None}
     wanted = {each.id for each in stored_templates(tables, documents).values()}
     kept_keys = {each.document.key for each in documents.kept}
     machines = [
         each
-        for each in tables.hardware.all()
+        for each in everything
         if each.hardware.id not in declared and each.retired is None and selector.matches(each.hardware.labels)
     ]
     machines.sort(key=lambda each: natural(called(each.hardware)))
@@ -51,7 +60,7 @@ def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) 
         each
         for each in tables.templates.all()
         if each.id not in wanted
-        and not documents.is_textless(each.namespace, each.name)
+        and ("Template", each.namespace, each.name) not in documents.left_out
         and selector.matches(each.labels)
     ]
     return Surplus(
@@ -61,7 +70,11 @@ def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) 
         ],
         templates=sorted(templates, key=lambda each: natural(each.name)),
         kept=[
-            each for each in tables.kept_documents.all() if each.key not in kept_keys and selector.matches(each.labels)
+            each
+            for each in tables.kept_documents.all()
+            if each.key not in kept_keys
+            and (each.manifest.get("kind"), each.namespace, each.name) not in documents.left_out
+            and selector.matches(each.labels)
         ],
     )
 

@@ -3,13 +3,21 @@
 Every problem says its file and line.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tinkbox.engine.applying.manifests import kept_manifest
 from tinkbox.engine.applying.structured_flows import reference, task_key
-from tinkbox.engine.documents.kubernetes import HARDWARE_2020, Object, Part, RemarksOn, read_part
+from tinkbox.engine.documents.kubernetes import (
+    CLAIM,
+    HARDWARE_2020,
+    Object,
+    Part,
+    RemarksOn,
+    claimed_twice,
+    read_part,
+)
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import declared_retirement, with_retirement
@@ -55,10 +63,10 @@ _GENERATES: Final = (
     "workflow create -f`"
 )
 _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml has unknown_machines: discover"
-_CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 
 
 TemplateKey = tuple[str, str]  # namespace and name
+LeftOutKey = tuple[str, str, str]  # the kind as documents have it, namespace and name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +186,9 @@ class Documents:
     """All that the files declare, in their order.
 
     `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
-    are any.  `textless` are the places of templates without a text by namespace and name: they are left out.
+    are any.  `textless` are the places of templates without a text by namespace and name: they are left out.  `left_out` has these
+    and all others that are, by kind, namespace and name, each once more without a namespace, for what has none is meant from
+    any; hardware before 2020's by its id, which stands for the name.
     """
 
     machines: Sequence[DeclaredMachine] = ()
@@ -189,10 +199,7 @@ class Documents:
     notes: Sequence[Problem] = ()
     unread: Unread = field(default_factory=Unread)
     textless: Mapping[TemplateKey, str] = field(default_factory=dict)
-
-    def is_textless(self, namespace: str, name: str) -> bool:
-        """Whether a document without a text means a template; one of no namespace is meant from any."""
-        return any(called == name and namespace in ("", space) for space, called in self.textless)
+    left_out: Collection[LeftOutKey] = frozenset()
 
     def __len__(self) -> int:
         return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept)
@@ -209,6 +216,7 @@ class _Found:
     untold: int = 0  # notes
     unread: Unread = field(default_factory=Unread)
     textless: dict[TemplateKey, str] = field(default_factory=dict)
+    left_out: set[LeftOutKey] = field(default_factory=set)
 
     def tell(self, notes: Iterable[Problem]) -> None:
         """Keep the first MOST_NOTES, and how many others there are."""
@@ -256,8 +264,12 @@ class Reading:
         found.unread.whole &= everything.whole
         self.values += everything.values
         for each in everything.left_out:
-            if each.kind == "Template":
+            if each.kind == "Template" and each.content:
                 found.textless[each.namespace, each.name] = _place(file.name, each)
+            if each.kind == HARDWARE_2020:
+                found.left_out.add(("Hardware", "", str(each.content["id"]).lower()))
+            elif each.name:
+                found.left_out |= {(each.kubernetes_kind, space, each.name) for space in (each.namespace, "")}
         for each in everything.objects:
             taken, kept = len(found.machines), len(found.kept)
             _take(each, file, found)
@@ -317,6 +329,7 @@ class Reading:
             notes=found.notes,
             unread=found.unread,
             textless=found.textless,
+            left_out=found.left_out,
         )
 
 
@@ -546,11 +559,6 @@ def _place(file: str, source: Object) -> str:
 
 def _claimed_twice(machines: Sequence[DeclaredMachine]) -> Iterator[Problem]:
     """MACs, addresses and agent ids that two machines of the files want."""
-    first: dict[str, DeclaredMachine] = {}
-    for each in machines:
-        claims = [*(one.mac for one in each.hardware.interfaces), *map(str, each.hardware.addresses)]
-        for claim in (*claims, *([each.hardware.agent_id] if each.hardware.agent_id else ())):
-            before = first.setdefault(claim, each)
-            if before.hardware.id != each.hardware.id:
-                other = f"hardware {before.name} at {_place_of(before)}"
-                yield each.problem(_CLAIM.format(claim=claim, other=other))
+    for each, claim, before in claimed_twice((each.hardware, each) for each in machines):
+        other = f"hardware {before.name} at {_place_of(before)}"
+        yield each.problem(CLAIM.format(claim=claim, other=other))

@@ -18,6 +18,7 @@ from tinkbox.engine.applying.reading import (
 )
 from tinkbox.engine.workflows.workflows import Prepared
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import counted
 from tinkbox.store.database import Tables
@@ -42,6 +43,14 @@ class Result:
     old: Manifest | None = None
     new: Manifest | None = None
     created_at: datetime | None = None
+
+    @property
+    def namespace(self) -> str:
+        """That of its document, which is the default one where it says none; empty: hardware of 2020, which has none."""
+        manifest = self.new or self.old or {}
+        if "kind" not in manifest:
+            return ""
+        return str((manifest.get("metadata") or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -69,6 +69,7 @@ _OLDER_FORM: Final = (
     "machine with `tinkbox hardware add`, or write a kind: Hardware"
 )
 _LISTED: Final = "this is what a list prints, and no document: `tinkbox export` prints documents that can be applied"
+CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 PART: Final = 64 * 1024  # letters of documents that are read at a time
 _MARK: Final = "---"  # it begins a document wherever a line begins with it
 _DIRECTIVE: Final = "%"  # it stands before the mark of its document
@@ -77,6 +78,7 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*+")  # before JSON
 _LONGEST_WORD: Final = 16  # in JSON beside texts: what a window's end may cut
 _JSON: Final = json.JSONDecoder()
 # What there is to say of a machine's document, beside what is told of its shape; raises Invalid.
+D = TypeVar("D")
 RemarksOn = Callable[[Hardware], Remarks]
 _HEADS = re.compile(r"^\ufeff?apiVersion:\s", re.MULTILINE), re.compile(r"^\ufeff?kind:\s", re.MULTILINE)
 
@@ -101,6 +103,11 @@ class Object:
     def spec(self) -> Mapping[str, Any]:
         spec = self.content.get("spec")
         return spec if isinstance(spec, dict) else {}
+
+    @property
+    def kubernetes_kind(self) -> str:
+        """Its kind as documents have it, without a version or group."""
+        return str(self.content.get("kind") or self.kind)
 
     @property
     def labels(self) -> Labels:
@@ -138,7 +145,8 @@ class Everything:
     """Every document of a file that means something here, what is wrong in it, and what there is to say of the rest.
 
     A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`, there are documents among the
-    problems of which it is not known what they declare.  Those that are `left_out` are right, and cannot be carried out.
+    problems of which it is not known what they declare.  Those that are `left_out` cannot be carried out: they are right and wait, or
+    are of others, which have no content here; of each the `kubernetes_kind`, namespace and name are known.
     """
 
     objects: tuple[Object, ...] = ()
@@ -194,18 +202,35 @@ def take_hardware(
     """
     taken, problems = _read(text, "Hardware", strict=strict)
     machines: list[Hardware] = []
+    read: list[tuple[Hardware, Object]] = []
     notes = list(taken.notes)
     for each in taken.objects:
         try:
             machines.append(given_hardware(each.content))
+            read.append((machines[-1], each))
             told = remarks_on(machines[-1])
             ignored = [each.problem(found.key, found.text) for found in told.ignored]
             (problems if strict else notes).extend(ignored)
             notes += [each.problem(found.key, found.text) for found in told.notes]
         except Invalid as error:
             problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
+    for each, claim, other in claimed_twice(read):
+        problems.append(
+            each.problem("", CLAIM.format(claim=claim, other=f"hardware {other.name} at line {other.lines['']}"))
+        )
     _refuse("Hardware", problems)
     return machines, tuple(notes)
+
+
+def claimed_twice(machines: Iterable[tuple[Hardware, D]]) -> Iterator[tuple[D, str, D]]:
+    """Of machines with their documents: those that want a MAC, address or agent id of an earlier one, that, and the earlier one's."""
+    first: dict[str, tuple[Hardware, D]] = {}
+    for hardware, document in machines:
+        claims = [*(one.mac for one in hardware.interfaces), *map(str, hardware.addresses)]
+        for claim in (*claims, *([hardware.agent_id] if hardware.agent_id else ())):
+            before, its_document = first.setdefault(claim, (hardware, document))
+            if before.id != hardware.id:
+                yield document, claim, its_document
 
 
 def slips_of_2020(document: Mapping[str, Any]) -> list[Problem]:
@@ -405,6 +430,18 @@ class _Found:
         else:
             self.objects.append(read)
 
+    def take_foreign(self, node: Node, head: Mapping[str, str], told: str, *, strict: bool) -> None:
+        """Leave out a document of others, which is refused where its group is nearly one of ours and its reader `strict`."""
+        is_slip = strict and bool(_nearest_group(head))
+        (self.problems if is_slip else self.notes).append(
+            Problem(line=line_of(node), key="apiVersion" if is_slip else "", text=told)
+        )
+        kind = FORMER_KINDS.get((head["group"], head["kind"]), head["kind"])
+        namespace = head.get("namespace") or DEFAULT_NAMESPACE
+        self.left_out.append(
+            Object(name=head.get("name", ""), namespace=namespace, content={}, lines={"": line_of(node)}, kind=kind)
+        )
+
 
 def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     """Take a document; returns whether it is known what it is."""
@@ -414,7 +451,7 @@ def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     if _shape_of(head):
         found.take(node, head, strict=strict)
     elif told := _foreign(head):
-        found.notes.append(Problem(line=line_of(node), text=told))
+        found.take_foreign(node, head, told, strict=strict)
     else:
         what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
         found.problems.append(Problem(line=line_of(node), text=f"{what} is unknown here; {_known(head)}"))
@@ -434,6 +471,9 @@ def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _
         (found.problems if strict else found.notes).extend(slips)
     elif {"id", _BEFORE_2020} <= set(entries):
         found.notes.append(Problem(line=line_of(node), text=_OLDER_FORM))
+        its_id = entries["id"].value if isinstance(entries["id"], ScalarNode) else ""
+        lines = {"": line_of(node)}
+        found.left_out.append(Object(name="", namespace="", content={"id": its_id}, lines=lines, kind=HARDWARE_2020))
     else:
         text = _LISTED if {"id", "name"} <= set(entries) else _UNKNOWN
         found.problems.append(Problem(line=line_of(node), text=text))
@@ -451,9 +491,16 @@ def _foreign(head: Mapping[str, str]) -> str:
         return f"{what} is left out: {group} calls this kind {former} since 2022, and has other fields in it"
     if group in GROUPS:
         return ""
-    near = nearest(group, [each for each in GROUPS if head["kind"] in kinds_of(each)])
+    near = _nearest_group(head)
     slip = f"; did you mean {near}?" if near else ""
     return f"{what} of {head['apiVersion']} is not Tinkerbell's, and is left out{slip}"
+
+
+def _nearest_group(head: Mapping[str, str]) -> str:
+    """The group that a document of no group of ours may be of: one with its kind, and nearly its name; empty: none is."""
+    if head["group"] in GROUPS:
+        return ""
+    return nearest(head["group"], [each for each in GROUPS if head["kind"] in kinds_of(each)])
 
 
 def _known(head: Mapping[str, str]) -> str:
@@ -487,8 +534,10 @@ def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Pr
         head = _head(node)
         if head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
             found.take(node, head, strict=strict)
-        else:
+        elif _shape_of(head) or not (told := _foreign(head)):
             found.notes.append(_left(node, head))
+        else:
+            found.take_foreign(node, head, told, strict=strict)
     if not found.objects:
         found.problems += found.waiting
     if not found.objects and not found.problems:
@@ -543,8 +592,8 @@ def _shape_of(head: Mapping[str, str]) -> str:
 def _left(node: Node, head: Mapping[str, str]) -> Problem:
     what = " ".join(head[name] for name in ("kind", "name") if name in head) or "what stands here"
     command = COMMANDS.get(_shape_of(head), "tinkbox apply" if _shape_of(head) else "")
-    left = f"{what} is left for `{command}`" if command else _foreign(head)
-    return Problem(line=line_of(node), text=left or f"{what} means nothing here, and is left out")
+    left = f"{what} is left for `{command}`" if command else f"{what} means nothing here, and is left out"
+    return Problem(line=line_of(node), text=left)
 
 
 class _ObjectReader(NodeReader):

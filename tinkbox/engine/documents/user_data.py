@@ -1,6 +1,6 @@
 """User-data and vendor-data, looked at before a machine gets them: what cloud-init would ignore, or stumble over.
 
-What is no cloud-config (a script, Ignition, MIME, an archive) is for others to judge.
+What is no cloud-config (a script, Ignition, MIME, what is in an archive) is for others to judge.
 """
 
 import gzip
@@ -13,17 +13,19 @@ from typing import Final
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.engine.documents.yaml_loading import loading
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.metadata import MAX_USER_DATA
-from tinkbox.model.spelling import meant
+from tinkbox.model.spelling import is_misspelt, meant, nearest
 from tinkbox.model.text import quoted
 from tinkbox.wire.metadata.tree import GZIP_IN_BASE64, gzip_of
 from tinkbox.yaml_nodes import compose, is_null, line_of
 
 _HEAD: Final = "#cloud-config"
+_ARCHIVE: Final = "#cloud-config-archive"
 # A few kilobytes of gzip can unpack to gigabytes, so damage behind this is not looked for.
 _UNPACKED: Final = 4 << 20
 _PIECE: Final = 1 << 16
+_SHOWN_KEY: Final = 40  # letters
 # How other forms begin (cloud-init's documentation of user-data formats), and gzip and templates of it.
 _OTHERS: Final = (
     "#!", "#cloud-boothook", "#include", "#include-once", "#part-handler", "#cloud-config-archive", "#cloud-config-jsonp",
@@ -93,19 +95,29 @@ def unfit(text: str) -> list[Problem]:
         return list(_json_problems(text))
     if first.startswith(_HEAD) and not first.startswith(_OTHERS):
         return list(_cloud_config_problems(text))
+    if first.startswith(_ARCHIVE):
+        return list(_archive_problems(text))
     return [] if first.startswith(_OTHERS) else list(_headless(text, first))
 
 
-def ignored(text: str) -> list[Problem]:
-    """What cloud-init ignores in a fit text, or all of it, and what else is odd in it (`odd`).
+def remarks_on(text: str) -> Remarks:
+    """What there is to say of a fit text: cloud-init ignores all of it, or keys that are misspellings of its own; and what else is odd (`odd`).
 
-    Others read user-data as well, such as Kickstart, so this is no reason to refuse it.
+    Others read user-data as well, such as Kickstart, so this is no reason to refuse it unless somebody is strict.
     """
     begins = text.strip().lower()
     if not begins or begins.startswith(_NO_CLOUD_INIT):
-        return []
+        return Remarks()
     unread = ignored_whole(text)
-    return odd(text) if unread is None else [unread]
+    if unread is not None:
+        return Remarks(ignored=(unread,))
+    root = _fit_root(text)
+    slips = {str(each.value)[:_SHOWN_KEY] for each in _unknown(root) if _is_slip(str(each.value))} if root else set()
+    told = odd(text)
+    return Remarks(
+        ignored=tuple(each for each in told if each.key in slips),
+        notes=tuple(each for each in told if each.key not in slips),
+    )
 
 
 def ignored_whole(text: str) -> Problem | None:
@@ -133,13 +145,21 @@ def odd(text: str) -> list[Problem]:
     unknown = [
         Problem(
             line=line_of(each),
-            key=str(each.value)[:40],
+            key=str(each.value)[:_SHOWN_KEY],
             text=f"cloud-init has no such key; {meant(str(each.value), _KEYS)}",
         )
-        for each, _ in _named(root)
-        if each.value not in _KEYS
+        for each in _unknown(root)
     ]
     return sorted([*unknown, *_misreadings(root)], key=lambda each: each.line or 0)
+
+
+def _unknown(root: MappingNode) -> list[ScalarNode]:
+    return [each for each, _ in _named(root) if each.value not in _KEYS]
+
+
+def _is_slip(key: str) -> bool:
+    near = nearest(key, _KEYS)
+    return bool(near) and is_misspelt(key, near)
 
 
 def misreadings(text: str) -> list[Problem]:
@@ -228,6 +248,18 @@ def _headless(text: str, first: str) -> Iterator[Problem]:
             where = f"{_HEAD} must be the first line" if not colon else f"the first line must be {_HEAD}"
             yield Problem(line=number if not colon else 1, text=f"{where}: cloud-init ignores this text as it is")
             return
+
+
+def _archive_problems(text: str) -> Iterator[Problem]:
+    """Of several texts in a list, each by itself or as the `content` of a map (cloud-init's documentation of cloud-config archives)."""
+    try:
+        documents = compose(text)
+    except Invalid as error:
+        yield from error.problems
+        return
+    if documents and not is_null(documents[0]) and not isinstance(documents[0], SequenceNode):
+        told = "expected a list of parts, such as `- content: |`: cloud-init ignores this archive as it is"
+        yield Problem(line=line_of(documents[0]), text=told)
 
 
 def _cloud_config_problems(text: str) -> Iterator[Problem]:

@@ -6,11 +6,11 @@ count together.
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from tinkbox.engine.documents.user_data import ignored, ignored_whole, is_too_large, unfit
+from tinkbox.engine.documents.user_data import ignored_whole, is_too_large, remarks_on, unfit
 from tinkbox.model.documents.hardware_v1alpha2 import has_placeholders, is_v1alpha2
 from tinkbox.model.documents.instance_metadata import misspelt_keys
 from tinkbox.model.documents.loose_values import mapping_of, text_of
@@ -89,7 +89,7 @@ def ssh_keys_of(document: Mapping[str, Any]) -> Iterator[str]:
 def check_texts(hardware: Hardware) -> Remarks:
     """Look at what a hardware document has for the system on its machine, when it is given; raises Invalid for what cannot be served.
 
-    What cloud-init could not use is ignored of it, and a key that is a misspelling of one that means something.  The keys are those of the document, the lines of a text stand in the words.
+    What cloud-init could not use or ignores is ignored of it, and a key that is a misspelling of one that means something.  The keys are those of the document, the lines of a text stand in the words.
     """
     document = hardware.document
     unusable = [Problem(key=_place(document, key), text=text) for key, text in _unusable(hardware)]
@@ -102,17 +102,24 @@ def check_texts(hardware: Hardware) -> Remarks:
     for key, text in (_user_data(document), ("spec.vendorData", text_of(spec.get("vendorData")))):
         if is_v1alpha2(document) and has_placeholders(text) and text == _bounded(text):
             continue  # it need not be YAML before Tinkerbell fills it
+        place = _place(document, key)
         if wrong := unfit(text):
-            kept = too_large if is_too_large(text) else useless
+            (too_large if is_too_large(text) else useless).extend(_in_text(wrong, place))
         else:
-            wrong, kept = ignored(text), odd
-        for each in wrong:
-            inside = [f"line {each.line} in it"] if each.line else []
-            told = ", ".join([*inside, *filter(None, [each.key])])
-            kept.append(Problem(key=_place(document, key), text=f"{told}: {each.text}" if told else each.text))
+            told = remarks_on(text)
+            useless += _in_text(told.ignored, place)
+            odd += _in_text(told.notes, place)
     if too_large:
         raise Invalid(f"user-data that cannot be served: {counted(len(too_large), 'problem')}", too_large)
     return Remarks(ignored=tuple(useless), notes=tuple(odd))
+
+
+def _in_text(found: Iterable[Problem], place: str) -> Iterator[Problem]:
+    """The same problems with the key of a document that has the text; their lines stand in the words."""
+    for each in found:
+        inside = [f"line {each.line} in it"] if each.line else []
+        told = ", ".join([*inside, *filter(None, [each.key])])
+        yield Problem(key=place, text=f"{told}: {each.text}" if told else each.text)
 
 
 def _place(document: Mapping[str, Any], key: str) -> str:

@@ -18,7 +18,7 @@ from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
 from tinkbox.engine.templates.wanted_images import wanted_images
-from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gaps, mentions
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model import machine_keys
@@ -34,6 +34,7 @@ from tinkbox.model.workflow import ActionStatus, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
+from tinkbox.thread_turns import Turn, in_thread
 from tinkbox.yaml_nodes import MOST_IGNORED
 
 DEVICE: Final = "device_1"

@@ -1,5 +1,6 @@
 """Templates in Go's language: Sprig's hermetic functions, and those that Tinkerbell and EKS Anywhere add."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import Any
@@ -18,6 +19,7 @@ from tinkbox.sprig.surroundings import Surroundings
 from tinkbox.sprig.text.regexes import bounded_work
 
 MAX_YAML = 256 * 1024  # characters
+MAX_SECONDS = 2  # of processor time for one rendering, and twice what its keys and passwords should take
 LIMITS = Limits(output_bytes=MAX_TEXT)
 TOO_MUCH_MEMORY = "rendering takes too much memory"
 
@@ -125,8 +127,14 @@ NAMES = _BUILTIN | SPRIG | frozenset(own_functions(Yaml())) | frozenset(REFUSED)
 class GoTemplate:
     """A Go template that was read."""
 
-    def __init__(self, text: str, around: Surroundings | None = None) -> None:
-        """Without surroundings they are this host's, now.  Raises Invalid for bad syntax, and for functions that are not or must not be there."""
+    def __init__(
+        self, text: str, around: Surroundings | None = None, worked: Callable[[], float] = time.thread_time
+    ) -> None:
+        """Without surroundings they are this host's, now; `worked` tells the seconds of processor that the thread has had.
+
+        Raises Invalid for bad syntax, and for functions that are not or must not be there.
+        """
+        self._worked = worked
         self._yaml = Yaml()
         self._around = around or surroundings(now())
         functions = {**sprig_functions(self._around), **own_functions(self._yaml), **dict.fromkeys(REFUSED, _refused)}
@@ -153,9 +161,18 @@ class GoTemplate:
             data = {**data, **go_views(data["hardware"])}
         try:
             with bounded_work():
-                return self._template.render(data, LIMITS)
+                return self._template.render(data, LIMITS, self._in_time())
         except TemplateError as error:
             raise _invalid(error) from None
+
+    def _in_time(self) -> Callable[[], None]:
+        began = self._worked()
+
+        def go_on() -> None:
+            if self._worked() - began > MAX_SECONDS + 2 * self._around.paid / 1000:
+                raise GoError(f"rendering takes more than {MAX_SECONDS} seconds of processor time")
+
+        return go_on
 
 
 def render_each(text: str, several: Sequence[Mapping[str, Any]], around: Surroundings) -> list[str | Problem]:

@@ -4,7 +4,7 @@ Rendering depends on the text, the data, one moment and chance (`surroundings`):
 is rendered twice: what a workflow was created with stays.  Both languages are
 bounded: a Go template by steps; Jinja2 by a process of its own (`confinement`).  A Go template has a process as well where
 anybody may have it rendered, and a thread where a workflow is made of it.  Whoever renders for others gives a `turn`
-(`engine.turns`), which is entered for each piece of the work.
+(`thread_turns`), which is entered for each piece of the work.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from tinkbox.engine.templates.dialects import (
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
-from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
 from tinkbox.model.documents.machine_views import decoded, object_view, struct_view
 from tinkbox.model.errors import Invalid, Problem
@@ -35,6 +35,7 @@ from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels
 from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
+from tinkbox.thread_turns import Turn, in_thread
 
 WORKFLOW_IDS = ("workflow_id", "workflowid")
 RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)

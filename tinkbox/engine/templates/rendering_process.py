@@ -19,10 +19,11 @@ from tinkbox.confinement.programs import folder, program
 from tinkbox.engine.templates.confinement import CPU_SECONDS, MEMORY_BYTES
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.surroundings import now
-from tinkbox.engine.turns import Turn, in_slices
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.errors import Problem, Unavailable
 from tinkbox.model.template import MAX_TEXT
 from tinkbox.sprig.all_functions import SLOW
+from tinkbox.thread_turns import Turn
 
 WALL_SECONDS = 30.0
 MAX_BATCH = 32

@@ -19,15 +19,15 @@ from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
-from tinkbox.engine.turns import Turn, in_thread
 from tinkbox.model.documents.loose_values import list_of, mapping_of, those_given
 from tinkbox.model.documents.machine_views import decoded
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import quoted
+from tinkbox.thread_turns import Turn, in_thread
 
 MAX_TEXTS: Final = 1_000  # with placeholders, in one document
 _BETWEEN: Final = "\x1f"  # between texts that are filled together; what has one itself is refused
-MAX_ROUNDS: Final = 10  # texts that lead to texts that lead to texts
+MAX_ROUNDS: Final = 11  # a text that leads to ten others, one after the other, is filled behind these
 # What a text mentions of its own document, by the name of that.
 _MENTIONS: Final = {each: re.compile(rf"\.{each}\b((?:\.\w+)*)") for each in ("task", "workflow")}
 _MARKS: Final = re.compile(r"\{(?=[{%#])")

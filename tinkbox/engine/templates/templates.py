@@ -12,7 +12,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdicts, validate
-from tinkbox.engine.turns import Rehearsals, Turns, in_thread, seldom_collected
+from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.devices import Devices
@@ -25,6 +25,7 @@ from tinkbox.model.listing import OfTemplate
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
+from tinkbox.thread_turns import in_thread
 
 T = TypeVar("T")
 # None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
@@ -123,17 +124,18 @@ class Templates:
 
     def _put_new(self, tables: Tables, template: Template, labels: Labels) -> StoredTemplate:
         """Store one, unless it is there with the same text; raises Conflict where another one has the name."""
-        for there in _sharing_name(tables, template):
+        sharing = _sharing_name(tables, template)
+        for there in sharing:
             if there.data == template.data:
                 return StoredTemplate(there.id, there.name, there.labels, is_new=False)
-        _refuse_taken(tables, template)
+        _refuse_taken(template, sharing)
         tables.templates.put(template)
         tables.labels.replace(LabelKind.TEMPLATE, template.id, labels)
         return StoredTemplate(template.id, template.name, labels, is_new=True)
 
-    def take_in(self, tables: Tables, namespace: str, name: str, data: str) -> Template:
-        """Store the checked text of a document, in place of the template that the document means."""
-        stored = declared_template(tables, namespace, name, data) or self._new(namespace, name, data)
+    def take_in(self, tables: Tables, template_id: str, namespace: str, name: str, data: str) -> Template:
+        """Store the checked text of a document, in place of the template of this id; empty: it is new."""
+        (stored,) = tables.templates.having(template_id) or [self._new(namespace, name, data)]
         template = replace(stored, namespace=namespace, data=data, updated_at=self._clock())
         tables.templates.put(template)
         return template
@@ -174,7 +176,10 @@ class Templates:
         *,
         strict: bool = False,
     ) -> StoredTemplate:
-        """Change name, text or both; existing workflows stay as they are.  `strict` refuses what would be ignored."""
+        """Change name, text or both; existing workflows stay as they are.  `strict` refuses what would be ignored.
+
+        Raises Conflict for a new name where a document could not tell it from one of that name.
+        """
         if name is not None:
             check_template_name(name)
         ignored = await self._check(data, who, strict=strict) if data is not None else ()
@@ -188,7 +193,8 @@ class Templates:
                 data=old.data if data is None else data,
                 updated_at=now,
             )
-            _refuse_taken(tables, new)
+            if new.name != old.name:
+                _refuse_taken(new, _sharing_document(tables, new))
             tables.templates.put(new)
             return StoredTemplate(new.id, new.name, new.labels, is_new=False, ignored=ignored)
 
@@ -244,17 +250,6 @@ def in_namespace(templates: Sequence[Template], namespace: str) -> list[Template
     """Those of templates of one name that a document of this namespace means; empty: there are only others' at best."""
     own = [each for each in templates if each.namespace == namespace]
     return own or [each for each in templates if not each.namespace]
-
-
-def declared_template(tables: Tables, namespace: str, name: str, data: str) -> Template | None:
-    """The stored template that a document means, None: it is new.
-
-    One of no namespace is that of the default namespace, and of another if it has the same text: then only its namespace was not known.
-    """
-    there = tables.templates.named(name)
-    own = [each for each in there if each.namespace == namespace]
-    by_hand = [each for each in there if not each.namespace and (namespace == DEFAULT_NAMESPACE or each.data == data)]
-    return next(iter(own or by_hand), None)
 
 
 def _only(found: Sequence[Template], key: str) -> Template:
@@ -322,10 +317,18 @@ def _sharing_name(tables: Tables, template: Template) -> list[Template]:
     ]
 
 
-def _refuse_taken(tables: Tables, template: Template) -> None:
-    taken = _sharing_name(tables, template)
-    if any(each.id != template.id for each in taken):
+def _sharing_document(tables: Tables, template: Template) -> list[Template]:
+    """Those that a document cannot tell from it: of its name and namespace, of which none is the default one."""
+    namespace = template.namespace or DEFAULT_NAMESPACE
+    return [
+        each for each in tables.templates.named(template.name) if (each.namespace or DEFAULT_NAMESPACE) == namespace
+    ]
+
+
+def _refuse_taken(template: Template, sharing: Sequence[Template]) -> None:
+    """Raise Conflict where there are others beside which it cannot be."""
+    for each in sharing:
         raise Conflict(
-            f"there is a template named {template.name} already ({taken[0].id}): `tinkbox template update "
-            f"{template.name} --file FILE` changes it, or choose another name"
+            f"there is a template named {template.name} already, {each.id} ({told_namespace(each.namespace)}): `tinkbox "
+            f"template update {each.id} --file FILE` changes it, or choose another name"
         )

@@ -20,11 +20,12 @@ from tinkbox.engine.templates.rendering import (
 )
 from tinkbox.engine.templates.rendering_process import MAX_BATCH
 from tinkbox.engine.templates.wanted_images import wanted_images
-from tinkbox.engine.turns import Turn, in_slices, in_thread
+from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware, MacAddress, names_of, worker_of
 from tinkbox.model.images.standing import WantedImage
+from tinkbox.thread_turns import Turn, in_thread
 
 GIVEN_BY = "in the -r map"  # to `template validate`
 AT_ONCE: Final = 4 * MAX_BATCH  # machines of which the rendered templates are in memory

@@ -17,7 +17,7 @@ from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered, render, rendering_data
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.templates.wanted_images import wanted_images
-from tinkbox.engine.turns import Turn, Turns
+from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
@@ -59,6 +59,7 @@ from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.output import Piece
 from tinkbox.store.templates import Template
 from tinkbox.store.workflows import Attempt
+from tinkbox.thread_turns import Turn
 
 SHOWN_FINISHED = 50
 MAX_DEVICES = 256

@@ -1,6 +1,6 @@
 """How much a rendering may take, and the account of what it has taken."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tinkbox.gotemplate.errors import GoError
@@ -26,11 +26,19 @@ class Limits:
     depth: int = 100
 
 
-class Budget:
-    """What is left of the Limits; each method raises GoError when it is not enough."""
+def unhindered() -> None:
+    """A rendering goes on for as long as its steps last."""
 
-    def __init__(self, limits: Limits) -> None:
+
+class Budget:
+    """What is left of the Limits; each method raises GoError when it is not enough.
+
+    `go_on` is called after each function, and raises GoError where the rendering is not to go on: steps tell little of time.
+    """
+
+    def __init__(self, limits: Limits, go_on: Callable[[], None] = unhindered) -> None:
         self.limits = limits
+        self._go_on = go_on
         self.output: list[str] = []
         self._bytes = 0
         self._steps = 0
@@ -65,6 +73,7 @@ class Budget:
 
     def keep(self, value: object) -> None:
         """Pay for a value that a function has made, and refuse a string longer than the output may be."""
+        self._go_on()
         self.handle(value)
         if isinstance(value, str) and byte_length(value) > self.limits.output_bytes:
             raise GoError(f"the result is longer than {self.limits.output_bytes} bytes")

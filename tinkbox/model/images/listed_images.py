@@ -21,12 +21,16 @@ class ImageLine(TypedDict):
 
 
 class ImageDescriptor(TypedDict):
-    """Which manifest an image's name means: `reference` is the whole name, `size` what the manifest itself has."""
+    """Which manifest an image's name means: `reference` is the whole name, `size` what the manifest itself has.
+
+    `problem` says which of its parts is damaged on the disk, as far as that was looked at; empty: none.
+    """
 
     reference: str
     digest: str
     media_type: str
     size: int
+    problem: str
 
 
 class SystemImageLine(TypedDict):

@@ -19,11 +19,11 @@ from typing import Any, Final
 from tinkbox.folder_sync import sync_folder
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
-from tinkbox.model.images.references import ALGORITHMS, DIGEST
-from tinkbox.registry.archives.oci_index import REF_NAME, Listing, blob_name, listing_of
-from tinkbox.registry.archives.writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, index_entry
+from tinkbox.model.images.references import ALGORITHMS, DIGEST, algorithm_of, digest_of
+from tinkbox.registry.archives.oci_index import REF_NAME, Listing, blob_name, listing_of, written_with
+from tinkbox.registry.archives.writing import INDEX, LAYOUT_FILE, OCI_LAYOUT, Saved, checked, index_entry
 from tinkbox.registry.blobs.blobs import PIECE
-from tinkbox.registry.manifests.image_trees import ImageTree, refuse_other
+from tinkbox.registry.manifests.image_trees import ImageTree, refuse_other, tree_of
 from tinkbox.registry.manifests.manifests import MAX_LISTED, MAX_MANIFEST, OCI_INDEX, Descriptor, parse_manifest
 
 INCOMING: Final = ".incoming"
@@ -65,9 +65,11 @@ class LayoutFolder:
 
         def content(listed: Descriptor) -> bytes:
             try:
-                return self._manifest(listed)
+                found = self._manifest(listed)
+                refuse_other(listed.digest, digest_of(found, algorithm_of(listed.digest)).partition(":")[2])
             except (NotFound, Unavailable):  # is told when it is taken
                 return b""
+            return found
 
         return listing_of(self.images(), content)
 
@@ -75,7 +77,26 @@ class LayoutFolder:
         """Where the folder has a blob, or would have it; raises Invalid for what is no digest."""
         return self._root / _file_of(digest)
 
-    async def read(self, listed: Descriptor) -> bytes:
+    async def tree(self, listed: Descriptor) -> ImageTree:
+        """What an image of the index consists of; raises as `tree_of`, and NotFound where manifests of it went since it was exported."""
+        tree = await tree_of(listed, self._read)
+        lost = written_with(listed) - len(tree.manifests)
+        if lost > 0:
+            members = {each.digest: each for _, manifest in tree.manifests.values() for each in manifest.manifests}
+            lacking = [blob_name(each) for each in members if not self.place(each).exists()]
+            told = lacking[0] if len(lacking) == 1 else f"{lost} of {written_with(listed)} manifests"
+            raise NotFound(f"{self._root} lacks {told}: export it again")
+        return tree
+
+    async def whole_tree(self, listed: Descriptor) -> ImageTree:
+        """The same of what is small, such as a signature; raises Damaged, or NotFound, also where a blob of it is."""
+        tree = await self.tree(listed)
+        for digest, size in tree.needed.items():
+            async for _ in checked(digest, size, self.blob(digest)):
+                pass
+        return tree
+
+    async def _read(self, listed: Descriptor) -> bytes:
         """A manifest; raises NotFound."""
         return self._manifest(listed)
 
@@ -106,13 +127,20 @@ class LayoutFolder:
                     if (self._root / name).is_symlink():
                         raise Conflict(f"{self._root / name} is a link: name a folder that an export made")
                 if not (self._root / LAYOUT_FILE).exists():
-                    if any(self._root.iterdir()):
+                    if any(self._root.iterdir()) and not self._is_layout():
                         raise Conflict(f"{self._root} has other files: name a new folder, or one of an earlier export")
                     self._write(LAYOUT_FILE, OCI_LAYOUT)
                 notes = self._put_damaged_aside()
             yield notes
         finally:
             os.close(place)
+
+    def _is_layout(self) -> bool:
+        """Whether it is one in which only `oci-layout` is missing; its blobs and its index tell."""
+        try:
+            return bool(self.images()) and (self._root / "blobs").is_dir()
+        except (Invalid, Unavailable):
+            return False
 
     def _put_damaged_aside(self) -> Sequence[Problem]:
         try:

@@ -12,12 +12,22 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid
-from tinkbox.model.images.references import algorithm_of, digest_of, parse_reference
-from tinkbox.registry.archives.oci_index import blob_name, hub_name, listing_of, named, names_of, only_tags, tag_of
+from tinkbox.model.images.references import algorithm_of, as_typed, digest_of, parse_reference
+from tinkbox.registry.archives.limits import MAX_MANIFESTS, MAX_NAMES
+from tinkbox.registry.archives.oci_index import (
+    blob_name,
+    counts_as_name,
+    hub_name,
+    listing_of,
+    named,
+    names_of,
+    only_tags,
+    tag_of,
+)
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import (
     DOCKER_CONFIG,
@@ -37,15 +47,16 @@ from tinkbox.registry.manifests.manifests import (
 from tinkbox.registry.manifests.referrers import subject_of_tag
 from tinkbox.registry.manifests.repositories import is_repository
 
-MAX_NAMES: Final = 1000  # that an archive gives to images
-MAX_MANIFESTS: Final = 10_000  # in an archive
 _NAMED_BY_DIGEST = re.compile(r"(?:.*/)?([0-9a-f]{64})(?:\.json|\.tar)?\Z", re.DOTALL)
 _GIVE_A_NAME = "load it with `--name NAME`, or save it by its name (docker save NAME:TAG)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One name an archive gives; `manifests` has what it means last, and before that what an index needs, and what refers to it."""
+    """One name an archive gives; `manifests` has what it means last, and before that what an index needs, and what refers to it.
+
+    `tag` is empty where the image is named by its digest alone.
+    """
 
     repository: str
     tag: str
@@ -55,6 +66,16 @@ class Image:
     def digest(self) -> str:
         """Of the manifest that the name means."""
         return self.manifests[-1].digest
+
+    @property
+    def selector(self) -> str:
+        """What picks it within its repository: its tag, else its digest."""
+        return self.tag or self.digest
+
+    @property
+    def name(self) -> str:
+        """As a person types it."""
+        return f"{as_typed(self.repository)}{':' if self.tag else '@'}{self.selector}"
 
 
 Images = tuple[Image, ...]
@@ -90,13 +111,13 @@ def read_images(files: Files, is_own: Callable[[str], bool], name: str = "") -> 
     told = [tag for entry in docker or () for tag in entry.names]
     _refuse_many(len(told))
     oci = [_Named(what=entry, names=_familiar(names_of(entry), told)) for entry in index or ()]
-    _refuse_many(sum(len(each.names) for each in oci))
+    _refuse_many(sum(counts_as_name(name) for each in oci for name in each.names))
     if docker is not None and not (oci and {*told} <= {name for each in oci for name in each.names}):
         make = _docker_reader(files)
         images = [
             Image(repository=repository, tag=tag, manifests=(make(each.what),))
             for each in _as_named(docker, name)
-            for repository, tag in (local_name(one, is_own) for one in each.names)
+            for repository, tag in (local_name(one, is_own, make(each.what).digest) for one in each.names)
         ]
     else:
         images = _oci_images(files, oci, is_own, name)
@@ -117,13 +138,19 @@ def _oci_images(files: Files, listed: Sequence["_Named"], is_own: Callable[[str]
     read = _oci_reader(files)
     listing = listing_of([each.what for each in listed], lambda entry: _content(files, entry))
     found: dict[tuple[str, str], Image] = {}
+    if any(listing.is_image(each.what) and names_of(each.what) for each in listed):
+        for lost in listing.of_unknown_image():
+            raise Invalid(
+                f"the image archive is damaged: {lost.digest}, which its index lists, is missing or not what its name says"
+            )
     for each in _as_named([one for one in listed if listing.is_image(one.what)], name):
         own = read(each.what)
         beside = listing.referring(one.digest for one in own)
         manifests = {one.digest: one for other in beside for one in read(other)}
         manifests |= {one.digest: manifests.pop(one.digest, one) for one in own}
-        for repository, tag in (local_name(one, is_own) for one in each.names):
-            found[repository, tag] = Image(repository=repository, tag=tag, manifests=tuple(manifests.values()))
+        for repository, tag in (local_name(one, is_own, each.what.digest) for one in each.names):
+            image = Image(repository=repository, tag=tag, manifests=tuple(manifests.values()))
+            found[repository, image.selector] = image
             for other in beside:
                 if subject_of_tag(more := tag_of(other)):
                     one = Image(repository=repository, tag=more, manifests=read(other))
@@ -132,8 +159,10 @@ def _oci_images(files: Files, listed: Sequence["_Named"], is_own: Callable[[str]
 
 
 def _content(files: Files, entry: Descriptor) -> bytes:
+    """The manifest of an entry; nothing where it is missing or damaged."""
     name = blob_name(entry.digest)
-    return files.read(name, MAX_MANIFEST) if name in files else b""
+    content = files.read(name, MAX_MANIFEST) if name in files else b""
+    return content if digest_of(content, algorithm_of(entry.digest)) == entry.digest else b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,18 +194,21 @@ def _familiar(names: Sequence[str], told: Sequence[str]) -> Sequence[str]:
     return [shorter.get(hub_name(each), each) for each in names]
 
 
-def local_name(text: str, is_own: Callable[[str], bool]) -> tuple[str, str]:
-    """Repository and tag under which the image is kept here: its whole name (`Reference.kept_as`).
+def local_name(text: str, is_own: Callable[[str], bool], digest: str) -> tuple[str, str]:
+    """Repository and tag under which an image of this digest is kept here: its whole name (`Reference.kept_as`).
 
-    What names no registry is this one's own, as is what names this one, which `is_own` tells of a host.
+    What names no registry is this one's own, as is what names this one, which `is_own` tells of a host.  The tag is empty for a
+    name that has a digest alone.  Raises Invalid for one that has another digest.
     """
     reference = parse_reference(text)
-    if reference.digest:
-        raise Invalid(f"the image's name {text[:200]!r} has a digest where a tag is needed")
+    if reference.digest not in ("", digest):
+        raise Invalid(
+            f"the image's name {text[:200]!r} has another digest than the image, {digest}: load it with `--name NAME`"
+        )
     repository = reference.repository if is_own(reference.host) else reference.kept_as
     if not is_repository(repository):
         raise Invalid(f"the image's name {text[:200]!r} is too long to be kept: load it with `--name NAME`")
-    return repository, reference.tag or "latest"
+    return repository, reference.tag or ("" if reference.digest else "latest")
 
 
 @dataclass(frozen=True, slots=True)

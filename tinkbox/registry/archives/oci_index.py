@@ -7,28 +7,40 @@ from typing import Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import TAG, parse_reference
-from tinkbox.registry.manifests.manifests import Descriptor, parse_manifest
+from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, Descriptor, parse_manifest
 from tinkbox.registry.manifests.referrers import as_tag, referring, subject_of_tag
 
 REF_NAME: Final = "org.opencontainers.image.ref.name"
 CONTAINERD_NAME: Final = "io.containerd.image.name"
+# Ours, of an index: how many manifests came with it, itself included.  A sparse one has fewer than it lists.
+MANIFESTS_NAME: Final = "vnd.tinkbox.manifests"
 _TOLD: Final = 3
+_MOST_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """What an `index.json` lists; `subjects` has by digest what each refers to that does (`referring`).
 
-    `beside` are the digests of those that refer to others of them.
+    `beside` are the digests of those that refer to others of them, `damaged` of those whose manifest is missing or none.
     """
 
     entries: Sequence[Descriptor]
     subjects: Mapping[str, str]
     beside: Collection[str]
+    damaged: Collection[str]
 
     def is_image(self, entry: Descriptor) -> bool:
         """Whether an entry stands for itself: it refers to no other, or has a name of its own."""
         return entry.digest not in self.beside or bool(names_of(entry) and not subject_of_tag(tag_of(entry)))
+
+    def of_unknown_image(self) -> Sequence[Descriptor]:
+        """The damaged entries that do not tell any more of which image they are: one that is named is told when it is taken."""
+        return [
+            each
+            for each in self.entries
+            if each.digest in self.damaged and not names_of(each) and not subject_of_tag(tag_of(each))
+        ]
 
     def referring(self, digests: Iterable[str]) -> Sequence[Descriptor]:
         """The entries that refer to one of these digests, or to what does."""
@@ -40,11 +52,16 @@ def listing_of(entries: Sequence[Descriptor], read: Callable[[Descriptor], bytes
     """`read` gives the manifest of an entry, or nothing where it is not there; what is damaged is told when it is taken."""
     subjects: dict[str, str] = {}
     led_to: dict[str, set[str]] = {}
+    damaged: set[str] = set()
     for entry in entries:
         if entry.digest not in led_to:
             led_to[entry.digest] = {entry.digest}
-            with suppress(Invalid):
+            try:
                 manifest = parse_manifest(read(entry), entry.media_type)
+            except Invalid:
+                if entry.media_type in ("", *MANIFESTS, *INDEXES):
+                    damaged.add(entry.digest)
+            else:
                 led_to[entry.digest] |= manifest.members
                 if manifest.subject:
                     subjects[entry.digest] = manifest.subject
@@ -52,7 +69,7 @@ def listing_of(entries: Sequence[Descriptor], read: Callable[[Descriptor], bytes
             subjects.setdefault(entry.digest, by_tag)
     there = {form for digests in led_to.values() for digest in digests for form in (digest, as_tag(digest))}
     first = {each for digest, digests in led_to.items() if subjects.get(digest) not in there for each in digests}
-    return Listing(entries=entries, subjects=subjects, beside={*referring(subjects, first)})
+    return Listing(entries=entries, subjects=subjects, beside={*referring(subjects, first)}, damaged=damaged)
 
 
 def names_of(entry: Descriptor) -> Sequence[str]:
@@ -81,6 +98,20 @@ def only_tags(entries: Sequence[Descriptor]) -> str:
     tags = [tag for tag in map(_only_tag, entries) if tag]
     more = f" and {len(tags) - _TOLD} more" if len(tags) > _TOLD else ""
     return f", only the tag {', '.join(tags[:_TOLD])}{more}" if tags else ""
+
+
+def written_with(entry: Descriptor) -> int:
+    """How many manifests of an image its writer had, itself included; 0 where that is not told."""
+    told = entry.annotations.get(MANIFESTS_NAME, "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS else 0
+
+
+def counts_as_name(name: str) -> bool:
+    """Whether a name is one that people gave: not that of a signature by its tag, which only says what it refers to."""
+    try:
+        return not subject_of_tag(parse_reference(name).tag)
+    except Invalid:
+        return True
 
 
 def tag_of(entry: Descriptor) -> str:

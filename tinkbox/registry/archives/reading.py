@@ -20,10 +20,9 @@ from typing import IO, Any
 
 from tinkbox.model.errors import Full, Invalid, TooLarge, Unavailable
 from tinkbox.registry.archives.layouts import Images, read_images
+from tinkbox.registry.archives.limits import MAX_ARCHIVE, MAX_MEMBERS
 from tinkbox.registry.blobs.blobs import PIECE, Staged
 
-MAX_ARCHIVE = 64 << 30
-MAX_MEMBERS = 100_000
 MAX_HEADER = 64 << 10  # bytes; whatever is said of a file before its content
 MAX_GLOBAL = 64  # what pax headers say of all files
 MAX_LINKS = 8  # that lead to one another

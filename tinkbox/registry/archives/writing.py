@@ -12,11 +12,27 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.documents.json_text import read_json
-from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.images.references import parse_reference
-from tinkbox.registry.archives.oci_index import CONTAINERD_NAME, REF_NAME, blob_name, hub_name
+from tinkbox.registry.archives.limits import MAX_ARCHIVE, MAX_MANIFESTS, MAX_MEMBERS, MAX_NAMES
+from tinkbox.registry.archives.oci_index import (
+    CONTAINERD_NAME,
+    MANIFESTS_NAME,
+    REF_NAME,
+    blob_name,
+    counts_as_name,
+    hub_name,
+)
 from tinkbox.registry.manifests.image_trees import Damaged, ImageTree, refuse_other
-from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, MANIFESTS, OCI_INDEX, Manifest
+from tinkbox.registry.manifests.manifests import (
+    DOCKER_CONFIG,
+    INDEXES,
+    MANIFESTS,
+    MAX_LISTED,
+    MAX_MANIFEST,
+    OCI_INDEX,
+    Manifest,
+)
 from tinkbox.registry.manifests.referrers import subject_of_tag
 
 OCI_LAYOUT: Final = b'{"imageLayoutVersion":"1.0.0"}'
@@ -33,7 +49,7 @@ PUSH_AGAIN: Final = ": push or load its image again (`tinkbox image list` tells 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """An image and its name with its tag (`oci_index.tagged`), which is empty for one that was named by its digest."""
+    """An image and its name with its tag or digest (`oci_index.tagged`); what comes along by its digest alone has none."""
 
     name: str
     tree: ImageTree
@@ -45,14 +61,17 @@ async def archive_of(
     """The bytes of an archive; `content` gives a blob, and raises NotFound where it is not there.
 
     `without` are the blobs that it lacks, since its reader has them; `way_out` is told after what `content` says of one that is
-    missing.  Raises Unavailable for a blob that is not what its digest
-    says, or is missing.
+    missing.  Raises Invalid, before anything comes of it, for one that nobody would load (`limits`); Unavailable for a blob that is
+    not what its digest says, or is missing.
     """
     index = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [index_entry(each) for each in images]}
-    yield _file(LAYOUT_FILE, OCI_LAYOUT)
-    yield _file(INDEX, json.dumps(index, separators=(",", ":")).encode())
+    lists = {INDEX: json.dumps(index, separators=(",", ":")).encode()}
     if listed := _docker_list(images):
-        yield _file("manifest.json", json.dumps(listed, separators=(",", ":")).encode())
+        lists["manifest.json"] = json.dumps(listed, separators=(",", ":")).encode()
+    _refuse_unreadable(images, lists, without)
+    yield _file(LAYOUT_FILE, OCI_LAYOUT)
+    for name, content_of in lists.items():
+        yield _file(name, content_of)
     written = set(without)
     for each in images:
         for digest, (manifest, _) in each.tree.manifests.items():
@@ -67,14 +86,46 @@ async def archive_of(
     yield bytes(2 * _BLOCK)
 
 
+def _refuse_unreadable(images: Sequence[Saved], lists: Mapping[str, bytes], without: Collection[str]) -> None:
+    """Raise Invalid for what has more than an archive's reader takes."""
+    trees = {each.tree.top.digest: each.tree for each in images}
+    sizes = {digest: size for each in trees.values() for digest, size in each.sizes.items()}
+    for digest in without:
+        sizes.pop(digest, None)
+    files = [len(OCI_LAYOUT), *map(len, lists.values()), *sizes.values()]
+    names = sum(counts_as_name(each.name) for each in images if each.name)
+    manifests = sum(len(each.manifests) for each in trees.values())
+    for many, most, what in (
+        (names, MAX_NAMES, "names of images"),
+        (len(images), MAX_LISTED, "names and signatures of images"),
+        (manifests, MAX_MANIFESTS, "manifests"),
+        (len(files), MAX_MEMBERS, "files"),
+        (max(map(len, lists.values())), MAX_MANIFEST, "bytes in its list of images"),
+        (sum(size + 2 * _BLOCK for size in files), MAX_ARCHIVE, "bytes"),
+    ):
+        if many > most:
+            raise Invalid(
+                f"the archive would have {many} {what}, and `tinkbox image load` takes {most} at most: save fewer images at once, or "
+                "carry them in folders (`tinkbox image export`)"
+            )
+
+
 def index_entry(image: Saved) -> Mapping[str, Any]:
-    """How an `index.json` lists an image: with its name as it is kept, and as containerd and Docker complete it."""
+    """How an `index.json` lists an image: with its name as it is kept, and as containerd and Docker complete it.
+
+    Of an index also how many manifests there are (`oci_index.written_with`).
+    """
     top = image.tree.top
     entry: dict[str, Any] = {"mediaType": top.media_type, "digest": top.digest, "size": top.size}
     if artifact_type := image.tree.manifests[top.digest][1].artifact_type:
         entry["artifactType"] = artifact_type
-    if image.name:
-        entry["annotations"] = {REF_NAME: image.name, CONTAINERD_NAME: hub_name(image.name)}
+    annotations = {REF_NAME: image.name} if image.name else {}
+    if _is_tagged(image.name):  # Docker and containerd take no other name
+        annotations[CONTAINERD_NAME] = hub_name(image.name)
+    if top.media_type in INDEXES:
+        annotations[MANIFESTS_NAME] = str(len(image.tree.manifests))
+    if annotations:
+        entry["annotations"] = annotations
     return entry
 
 
@@ -122,9 +173,14 @@ def _docker_list(images: Sequence[Saved]) -> Sequence[Mapping[str, Any]]:
             continue  # Docker would load a signature as an image
         config, *layers = (blob_name(blob.digest) for blob in manifest.blobs)
         entry = listed.setdefault(each.tree.top.digest, {"Config": config, "RepoTags": [], "Layers": layers})
-        if each.name:
+        if _is_tagged(each.name):
             entry["RepoTags"].append(each.name)
     return [*listed.values()]
+
+
+def _is_tagged(name: str) -> bool:
+    """Whether it is a name with a tag alone, by which Docker knows an image."""
+    return bool(name) and "@" not in name
 
 
 def _runnable(tree: ImageTree) -> Manifest | None:

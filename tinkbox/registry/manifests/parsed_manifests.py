@@ -46,6 +46,17 @@ class ParsedManifests:
         known = self._known.get(link.digest)
         return known if known is not None and self._blobs.is_unchanged(link.digest) else self._read(repository, link)
 
+    def all_of(self, repository: str, links: Mapping[str, Link]) -> dict[str, Manifest]:
+        """What `of` gives of a repository's manifests, by digest, without those that cannot be read and never could."""
+        return {
+            digest: one.manifest for digest, link in links.items() if (one := self.of(repository, link)) is not None
+        }
+
+    def all_readable(self, repository: str, links: Mapping[str, Link]) -> dict[str, Manifest]:
+        """The same of those that `readable` gives."""
+        found = ((digest, self.readable(repository, link)) for digest, link in links.items())
+        return {digest: one.manifest for digest, one in found if one is not None}
+
     def size(self, digest: str) -> int:
         """The bytes of the blobs of one that is known."""
         return self._known[digest].size

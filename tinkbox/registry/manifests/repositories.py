@@ -125,6 +125,16 @@ class Repositories:
             raise NotFound(f"no image {as_typed(repository)}{'@' if by_digest else ':'}{selector} here{more}")
         return link
 
+    def has(self, repository: str, selector: str) -> bool:
+        """Whether there is such a tag or digest, a damaged tag included."""
+        try:
+            self.resolve(repository, selector)
+        except NotFound:
+            return False
+        except Unavailable:
+            return True
+        return True
+
     def unlink(self, repository: str, digest: str) -> None:
         """Let the repository forget a manifest."""
         self._remove(self._manifest(repository, digest))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
+from tests.integration.engine.appliance import HELLO, Appliance, appliance, hardware, mac
 from tests.integration.engine.applying.documents import (
     files,
     flow,
@@ -617,6 +617,36 @@ async def test_pruning_deletes_what_is_selected_and_in_no_file(box: Appliance) -
     assert applied == {"hardware/node1": "unchanged", "hardware/node2": "pruned", "template/old": "pruned"}
     assert sorted(each.hardware.name for each in box.machines.known.all()) == ["node1", "node3"]
     assert [each.name for each in await box.templates.all()] == ["other"]
+
+
+@pytest.mark.parametrize("group", ["tinkerbel.org", "example.com"])
+async def test_nothing_is_pruned_that_a_document_names_which_is_left_out(box: Appliance, group: str) -> None:
+    head = "apiVersion: tinkerbell.org/v1alpha1\nkind: WorkflowRuleSet\n"
+    rules = f"{head}metadata: {{name: all, labels: {{rack: r1}}}}\nspec: {{rules: []}}\n"
+    before = (machine(1), machine(2), template("old", labels="rack: r1"), rules)
+    await apply(box, *before)
+    older = json.dumps({"id": hardware(5)["id"], "network_ports": []})
+    await apply(box, json.dumps({**hardware(5), "labels": {"rack": "r1"}}))
+    left_out = [each.replace("tinkerbell.org", group) for each in before[1:]]
+    assert await apply(box, machine(1), *left_out, older, wish=pruning("rack=r1")) == {"hardware/node1": "unchanged"}
+    elsewhere = [each.replace("{name: ", "{namespace: lab, name: ") for each in left_out[1:]]
+    pruned = await apply(box, machine(1), *elsewhere, wish=pruning("rack=r1"))
+    assert sorted(name for name, outcome in pruned.items() if outcome == "pruned") == [
+        "hardware/machine-5",
+        "hardware/node2",
+        "template/old",
+        "workflowruleset/all",
+    ]
+
+
+async def test_a_near_miss_of_a_group_is_refused_where_its_reader_is_strict(box: Appliance) -> None:
+    slip = machine(2).replace("tinkerbell.org", "tinkerbel.org")
+    (told,) = await problems(box, machine(1), slip, wish=Wish(strict=True))
+    assert told.startswith(
+        "1.yaml:1, apiVersion: Hardware node2 of tinkerbel.org/v1alpha1 is not Tinkerbell's, and is left out; did"
+    )
+    foreign = machine(2).replace("tinkerbell.org", "example.com")
+    assert await apply(box, machine(1), foreign, wish=Wish(strict=True)) == {"hardware/node1": "created"}
 
 
 async def test_what_is_pruned_is_told_in_the_order_of_names(box: Appliance) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
 from tests.integration.engine.applying.documents import files, flow, machine, outcomes, template
+from tinkbox.engine.applying import creation
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.creation import Creating, Creations
 from tinkbox.engine.rules.arming import Change
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.errors import Invalid, TooLarge
 
 ONCE = Creating(who="ann")
 AGAIN = Creating(who="ann", again=True)
@@ -198,8 +199,11 @@ async def test_hardware_in_the_same_file_is_no_hardware_yet_and_apply_is_named(b
 
 async def test_a_template_in_the_same_file_is_none_yet_and_apply_is_named(box: Appliance) -> None:
     await box.applying.apply(files(machine(1)), Wish(), "ann")
-    with pytest.raises(NotFound, match=r"it is in the same file, and `tinkbox apply -f` takes all kinds at once"):
+    with pytest.raises(Invalid) as refused:
         await create(box, flow(1), template())
+    (told,) = map(str, refused.value.problems)
+    assert told.startswith("line 5, spec.templateRef: template 'hello' not found")
+    assert told.endswith("it is in the same file, and `tinkbox apply -f` takes all kinds at once")
 
 
 async def test_a_workflow_that_is_taken_between_look_and_making_with_another_content_is_refused(
@@ -214,8 +218,9 @@ async def test_a_workflow_that_is_taken_between_look_and_making_with_another_con
         return await prepare(*given, **how)
 
     monkeypatch.setattr(box.workflows, "prepare", meanwhile)
-    with pytest.raises(Conflict, match="its hardwareMap differs"):
+    with pytest.raises(Invalid) as refused:
         await create(box, flow(1))
+    assert "its hardwareMap differs" in str(refused.value.problems[0])
     assert len(await box.workflows.all()) == 1
 
 
@@ -224,9 +229,10 @@ async def test_images_that_are_required_are_refused(box: Appliance) -> None:
     with pytest.raises(Invalid) as refused:
         await create(box, flow(1), how=Creating(require_images=True))
     assert [each.text.split(":")[0] for each in refused.value.problems] == [
-        "image hello-world is not in the registry",
-        "image tools/second",
+        "template hello",
+        "template hello",
     ]
+    assert ["image hello-world is not in the registry" in each.text for each in refused.value.problems] == [True, False]
     assert await box.workflows.all() == []
 
 
@@ -236,3 +242,67 @@ async def test_a_workflow_that_ran_elsewhere_is_told_to_run_anew(box: Appliance)
     (told,) = (str(each) for each in (await create(box, ran)).notes if "status" in str(each))
     assert told.startswith("line 8, status: its status says STATE_SUCCESS, which is not read")
     assert not any("its status" in str(each) for each in (await create(box, ran)).notes)
+
+
+UNKNOWN_MAC = mac(99)
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "told"),
+    [
+        (("templateRef: hello", "templateRef: none"), ONCE, "line 13, spec.templateRef: template 'none' not found"),
+        (("templateRef: hello", "templateRef: twice"), ONCE, "line 13, spec"),
+        ((mac(2), UNKNOWN_MAC), ONCE, "line 13, spec.templateRef: template hello: "),
+        (("node2", "node3"), ONCE, "line 13, spec: machine node3 is retired"),
+        (
+            ("templateRef: hello", "templateRef: odd"),
+            Creating(strict=True),
+            "line 13, spec.templateRef: template odd: line 10",
+        ),
+        (("", ""), Creating(breakpoints=Change(after=("none",))), "line 5, spec"),
+    ],
+)
+async def test_one_of_a_file_that_cannot_be_made_refuses_all_of_it_with_its_line(
+    box: Appliance, change: tuple[str, str], how: Creating, told: str
+) -> None:
+    await site(box, 3)
+    odd = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]")
+    twice = [template("twice", labels="", text=HELLO.replace("hello-world", each)) for each in ("a", "b")]
+    twice = [
+        each.replace("{name: twice", f"{{namespace: {space}, name: twice")
+        for space, each in zip("ab", twice, strict=True)
+    ]
+    await box.applying.apply(files(template("odd", odd), *twice), Wish(), "ann")
+    await box.departures.retire("node3", "ann")
+    second = flow(2).replace(*change).replace(mac(2), mac(3) if "node3" in change else mac(2))
+    with pytest.raises(Invalid) as refused:
+        await create(box, flow(1), second, how=how)
+    assert str(refused.value.problems[0]).startswith(told), [str(each) for each in refused.value.problems]
+    assert await box.workflows.all() == []
+
+
+async def test_more_new_ones_than_are_made_at_once_are_refused(box: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    await site(box, 2)
+    monkeypatch.setattr(creation, "MAX_NEW", 1)
+    with pytest.raises(TooLarge, match="2 new workflows, and 1 are made at once: split the file"):
+        await create(box, flow(1), flow(2))
+    assert await box.workflows.all() == []
+    await create(box, flow(1))
+    assert made(await create(box, flow(1), flow(2))) == [("install-1", False), ("install-2", True)]
+
+
+async def test_one_that_vanishes_between_look_and_making_is_made_again(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await site(box, 2)
+    (first,) = (await create(box, flow(1))).made
+    prepare = box.workflows.prepare
+
+    async def meanwhile(*given: Any, **how: Any) -> Any:
+        monkeypatch.undo()
+        await box.finish((await box.workflows.get(first.id)).workers()[0])
+        await box.workflows.delete(first.id)
+        return await prepare(*given, **how)
+
+    monkeypatch.setattr(box.workflows, "prepare", meanwhile)
+    assert made(await create(box, flow(1), flow(2))) == [("install-1", True), ("install-2", True)]

@@ -84,6 +84,27 @@ async def test_what_kubernetes_adds_is_left_out(box: Appliance) -> None:
     assert outcomes(await box.applying.apply(files(plain), Wish(), "ann")) == {"hardware/node1": "unchanged"}
 
 
+async def test_a_template_with_a_name_that_apply_refuses_is_told(box: Appliance) -> None:
+    await box.applying.apply(files(template()), Wish(), "ann")
+    assert await exported(box, Asked(Kind.TEMPLATE)) == (
+        (await exported(box, parse_asked("template/hello")))[0],
+        [],
+    )
+    odd = ["-rf", ".", "a/b", "täm", "x" * 250]
+    for name in odd:
+        await box.store.write(lambda tables, name=name: box.templates.take_in(tables, "", "", name, HELLO))
+    found, (told,) = await exported(box, Asked(Kind.TEMPLATE))
+    assert {each.name for each in found} == {"hello", *odd}
+    assert told.startswith("5 templates with a name that `tinkbox apply` refuses")
+    ids = {each.name: each.id for each in await box.templates.all()}
+    assert all(f"({ids[name]})" in told for name in odd)
+    with pytest.raises(Invalid, match="5 problems"):
+        await box.applying.apply(files(yaml_documents(each.manifest for each in found)), Wish(), "ann")
+    for place, name in enumerate(odd):
+        await box.templates.update(ids[name], name=f"new-{place}")
+    assert (await exported(box, Asked(Kind.TEMPLATE)))[1] == []
+
+
 async def test_one_thing_and_what_labels_select(box: Appliance) -> None:
     await box.applying.apply(files(site(2), machine(3, rack="r2")), Wish(), "ann")
     assert named((await exported(box, parse_asked("hardware/node3")))[0]) == ["hardware/node3"]

@@ -117,6 +117,74 @@ async def test_by_hand_none_takes_a_name_of_any_namespace(box: Appliance) -> Non
     assert other.is_new
 
 
+async def test_one_without_a_namespace_is_changed_whatever_namespaces_have_its_name(box: Appliance) -> None:
+    plain = await box.templates.create("hello", HELLO)
+    await apply(box, of("a", template(text=OTHER)))
+    await box.templates.update(plain, data=f"{HELLO}# more\n")
+    await box.templates.update(plain, name="hello", data=HELLO)
+    for name in ("another", "hello"):
+        await box.templates.update(plain, name=name)
+    found = await box.templates.get(plain)
+    assert isinstance(found, Template)
+    assert (found.name, found.namespace, found.data) == ("hello", "", HELLO)
+    assert await stored(box) == {"": HELLO, "a": OTHER}
+
+
+@pytest.mark.parametrize(("namespace", "taken"), [("default", True), ("b", True), ("a", False)])
+async def test_no_name_is_taken_that_a_document_could_not_tell_apart(
+    box: Appliance, namespace: str, taken: bool
+) -> None:
+    await apply(box, of(namespace, template()))
+    (other,) = await box.templates.create_all([NewTemplate(name="other", namespace="b", data=OTHER)])
+    plain = await box.templates.create("plain", OTHER)
+    renamed = plain if namespace == "default" else other.id
+    if taken:
+        (there,) = (each.id for each in await box.templates.all() if each.name == "hello")
+        with pytest.raises(Conflict, match=rf"{there} \(namespace {namespace}\): `tinkbox template update {there} "):
+            await box.templates.update(renamed, name="hello")
+    else:
+        await box.templates.update(renamed, name="hello")
+
+
+async def test_a_refused_name_is_told_with_an_id_that_can_be_changed(box: Appliance) -> None:
+    await apply(box, of("a", template()), of("b", template()))
+    with pytest.raises(Conflict) as refused:
+        await box.templates.create("hello", OTHER)
+    advised = str(refused.value).partition("`tinkbox template update ")[2].partition(" ")[0]
+    assert (await box.templates.update(advised, data=OTHER)).id == advised
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("a", "b", "default"), ("default", "a")])
+async def test_what_was_made_by_hand_becomes_that_of_one_document(box: Appliance, names: tuple[str, ...]) -> None:
+    plain = await box.templates.create("hello", HELLO.rstrip("\n") + "\n")
+    texts = [of(each, template()) for each in names]
+    first = "default" if "default" in names else "a"
+    for wish in (Wish(rehearsal=True), Wish()):
+        results = (await apply(box, *texts, wish=wish)).results
+        became = {each.namespace: str(each.outcome) for each in results}
+        assert became.pop(first) == ("unchanged" if first == "default" else "configured")
+        assert set(became.values()) == {"created"}
+    assert {each.namespace: each.id for each in results}[first] == plain
+    ids = {each.namespace or "default": each.id for each in await box.templates.all()}
+    assert ids == {each.namespace: each.id for each in results}
+    assert set(outcomes(await apply(box, *texts)).values()) == {"unchanged"}
+
+
+async def test_two_of_a_name_that_come_together_are_told(box: Appliance) -> None:
+    texts = of("a", template()), of("b", template(text=OTHER))
+    for wish in (Wish(rehearsal=True), Wish()):
+        (note,) = (await apply(box, *texts, wish=wish)).notes
+        assert "template hello is another one than that of namespace a: on the command line" in note.text
+        assert note.key.startswith("1.yaml:")
+    assert not (await apply(box, *texts)).notes
+
+
+async def test_one_that_is_pruned_is_no_other_of_the_name(box: Appliance) -> None:
+    await apply(box, of("a", template(labels="site: lab")))
+    pruned = await apply(box, of("b", template(text=OTHER)), wish=pruning("site=lab"))
+    assert ([str(each.outcome) for each in pruned.results], pruned.notes) == (["created", "pruned"], [])
+
+
 async def test_each_is_exported_with_its_namespace_and_pruned_by_it(box: Appliance) -> None:
     mine, theirs = (of(each, template(labels="site: lab")) for each in ("a", "b"))
     await apply(box, mine, theirs)

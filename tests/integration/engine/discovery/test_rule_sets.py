@@ -93,7 +93,7 @@ async def test_the_template_is_that_of_the_namespace_in_which_the_workflow_is_ma
         template(text=HELLO).replace("metadata: {", f"metadata: {{namespace: {each}, ") for each in ("other", "lab")
     ]
     applied = await box.applying.apply(files(*templates, rule_set("all", ANY)), Wish(), "ann")
-    assert not [each.text for each in applied.notes if "template" in each.text]
+    assert not [each.text for each in applied.notes if "is that of namespace" in each.text]
     await wait_here(discovery(box), 7)
     (workflow,) = await box.workflows.all()
     assert {each.namespace for each in await box.templates.all() if each.id == workflow.template_id} == {"lab"}

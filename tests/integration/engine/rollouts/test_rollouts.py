@@ -1585,3 +1585,26 @@ async def test_the_name_of_a_template_comes_before_the_beginning_of_an_id(box: A
     assert (await box.rollouts.get(first)).rollout.state is not RolloutState.PAUSED
     with pytest.raises(NotFound):
         await box.rollouts.get(first[:3])  # too few letters for an id
+
+
+async def test_a_rollout_needs_its_images_until_it_is_over(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    digest = f"sha256:{2:064x}"
+    await box.templates.create("pinned", WITH_PARAMETER.replace("'{{.image}}'", "'h/ro@{{.dig}}'"))
+    made = await box.rollouts.create(Wanted(template="pinned", machines=ids, parameters={"dig": digest}), "ann")
+    key = made.rollout.id
+
+    async def needed() -> set[tuple[str, str]]:
+        found = await box.store.read(lambda tables: tables.images.needed_by_rollouts())
+        assert {(each.rollout_id, each.template) for each in found} <= {(key, "pinned")}
+        return {(each.image, each.digest) for each in found}
+
+    assert {("h/ro", digest), ("x", "")} <= await needed(), "before a machine began"
+    await go_on(box)
+    await box.rollouts.pause(key)
+    assert ("h/ro", digest) in await needed()
+    await box.rollouts.cancel(key)
+    await go_on(box)
+    await go_on(box)
+    assert (await standing(box, key)).rollout.state is RolloutState.CANCELED
+    assert await needed() == set()

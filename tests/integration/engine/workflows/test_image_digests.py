@@ -223,6 +223,13 @@ async def test_templates_need_the_images_that_they_name_by_digest(box: Appliance
     assert named == [ImageNeed(digest=digest(2), image="quay.io/x/hello-world:v1", template="by-digest")]
 
 
+async def test_templates_need_the_digests_that_logic_puts_behind_names(box: Appliance) -> None:
+    text = HELLO.replace("hello-world\n", '"z/jin@{{ $dig }}"\n', 1)
+    await box.templates.create("by-logic", f'{{{{ $dig := "{digest(2)}" }}}}\n{text}')
+    named = await box.store.read(lambda tables: tables.images.named_by_templates())
+    assert named == [ImageNeed(digest=digest(2), image="", template="by-logic")]
+
+
 async def test_what_a_placeholder_stands_before_is_no_whole_name(box: Appliance) -> None:
     text = HELLO.replace("hello-world\n", f'"{{{{ workflow_id }}}}/hello-world@{digest(2)}"\n', 1)
     await box.templates.create("by-digest", text)

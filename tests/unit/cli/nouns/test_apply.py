@@ -138,6 +138,24 @@ def test_a_difference_is_status_1_and_none_is_0(tinkbox: Tinkbox, appliance: Fak
     assert tinkbox("apply", "-f", str(site), "--diff") == Printed(0, "", "")
 
 
+def test_of_one_name_in_several_namespaces_each_is_told_with_its_own(
+    tinkbox: Tinkbox, appliance: FakeAppliance, site: Path
+) -> None:
+    def of(namespace: str, outcome: str = "created", kind: str = "template") -> dict[str, object]:
+        manifest = {"metadata": {"name": "ubuntu", "namespace": namespace}}
+        return result(outcome, "ubuntu", kind, why="busy", namespace=namespace, old=None, new=manifest)
+
+    appliance.answers["POST /v1/apply"] = answer(of("default"), of("a"), of("b", "kept"), of("a", kind="workflow"))
+    done = tinkbox("apply", "-f", str(site))
+    assert done.out == (
+        "template/ubuntu created\ntemplate/ubuntu@a created\ntemplate/ubuntu@b kept\nworkflow/ubuntu created\n"
+    )
+    assert done.err == "tinkbox: template/ubuntu@b kept: busy\n"
+    told = tinkbox("apply", "-f", str(site), "--diff").out
+    headers = [each for each in told.splitlines() if each.startswith("+++ ")]
+    assert headers == ["+++ b/template/ubuntu", "+++ b/template/ubuntu@a", "+++ b/workflow/ubuntu"]
+
+
 def test_a_dry_run_says_that_it_is_one(tinkbox: Tinkbox, appliance: FakeAppliance, site: Path) -> None:
     appliance.answers["POST /v1/apply"] = answer(result("created"), dry_run=True)
     assert tinkbox("apply", "-f", str(site), "--dry-run").out == "hardware/node7 created (dry run)\n"
@@ -236,6 +254,19 @@ def test_a_folder_gets_a_file_for_each(tinkbox: Tinkbox, appliance: FakeApplianc
     assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} written\n"
     assert tinkbox("export", "--dir", str(tmp_path / "out")).out == f"{path} unchanged\n"
     assert path.read_text().startswith("apiVersion:")
+
+
+def test_templates_of_one_name_have_a_file_each_by_their_namespaces(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    spaces = {}, {"namespace": "a"}, {"namespace": "b"}
+    manifests = [{"kind": "Template", "metadata": {"name": "ubuntu", **each}} for each in spaces]
+    items = [{"kind": "template", "name": "ubuntu", "manifest": each} for each in manifests]
+    appliance.answers["GET /v1/export?what=template"] = {"items": items, "notes": []}
+    paths = [tmp_path / "template" / each for each in ("ubuntu.yaml", "ubuntu@a.yaml", "ubuntu@b.yaml")]
+    written = tinkbox("export", "template", "--dir", str(tmp_path))
+    assert (written.out, written.err) == ("".join(f"{each} written\n" for each in paths), "")
+    assert ["namespace: b" in each.read_text() for each in paths] == [False, False, True]
 
 
 def test_an_export_tells_which_other_files_stand_there(

@@ -38,7 +38,7 @@ def images(appliance: FakeAppliance) -> FakeAppliance:
         "GET /v1/images": IMAGES,
         "GET /v1/images?sort=name": IMAGES,
         "POST /v1/images": {"loaded": ["one:v1", "two:v2"]},
-        "DELETE /v1/images?reference=tools%2Fold%40sha256:77": {},
+        f"DELETE /v1/images?reference=tools%2Fold%40{DIGEST}": {},
     }
     return appliance
 
@@ -91,10 +91,25 @@ def test_the_list_marks_what_is_damaged(tinkbox: Tinkbox, images: FakeAppliance)
 
 
 def test_deleting_names_the_whole_reference(tinkbox: Tinkbox, images: FakeAppliance) -> None:
-    assert tinkbox("image", "delete", "tools/old@sha256:77").status == 0
-    both = tinkbox("image", "delete", "tools/old@sha256:77", "other")
-    assert (both.status, both.out) == (1, "Deleted Image:  tools/old@sha256:77\n")
+    assert tinkbox("image", "delete", f"tools/old@{DIGEST}").status == 0
+    both = tinkbox("image", "delete", f"tools/old@{DIGEST}", "other")
+    assert (both.status, both.out) == (1, f"Deleted Image:  tools/old@{DIGEST}\n")
     assert tinkbox("image", "delete", "other").status == 1
+
+
+def test_names_that_are_deleted_mean_what_they_meant_before(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    other = f"sha256:{'8' * 64}"
+    for name, digest in (("lab:2", DIGEST), ("lab:latest", DIGEST), ("x:v1", other)):
+        images.answers[f"GET /v1/images/descriptor?reference={name}"] = {"reference": name, "digest": digest}
+    images.answers[f"DELETE /v1/images?reference=lab:2&digest={DIGEST}"] = {"name": "lab:2"}
+    deleted = tinkbox("image", "delete", "lab:2", "lab:latest", "x:v1")
+    assert deleted.out == "Deleted Image:  lab:2\nDeleted Image:  lab:latest\n"
+    assert (deleted.status, deleted.err) == (1, "tinkbox: no such thing here\n"), "x:v1 did not go with another"
+    assert [each for each, _ in images.asked if each.startswith("DELETE")] == [
+        f"DELETE /v1/images?reference=lab:2&digest={DIGEST}",
+        f"DELETE /v1/images?reference=lab:latest&digest={DIGEST}",
+        f"DELETE /v1/images?reference=x:v1&digest={other}",
+    ]
 
 
 def test_how_many_archives_are_loaded_is_told_to_who_reads_no_longer(

@@ -203,6 +203,16 @@ def test_validating_says_for_each_machine_that_all_is_well(tinkbox: Tinkbox, tem
     assert templates.asked == [("POST /v1/templates/validate", b'{"data": "x"}')]
 
 
+def test_validating_tells_templates_of_one_name_by_their_namespaces(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    both = [{**verdict("server001", template="t"), "namespace": each} for each in ("a", "b")]
+    other = {**verdict("server001", template="u"), "namespace": "a"}
+    templates.answers["POST /v1/templates/validate"] = {"verdicts": [*both, other], "notes": []}
+    assert tinkbox("template", "validate", stdin=b"x").out == (
+        "t of namespace a for server001: ok\nt of namespace b for server001: ok\nu for server001: ok\n"
+        "the template is valid\n"
+    )
+
+
 def test_validating_fails_when_one_machine_has_a_problem(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
     verdicts = [verdict("server001"), verdict("server002", "no disk", "no\x1b[2J name")]
     templates.answers["POST /v1/templates/validate"] = {"verdicts": verdicts, "notes": [{"text": "left"}]}

@@ -27,6 +27,7 @@ from tests.unit.cli.documents import (
 )
 from tinkbox.cli.nouns.workflow import state
 from tinkbox.cli.output import formats, printable
+from tinkbox.client.operator.quick_connection import QuickConnection
 from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
@@ -911,3 +912,42 @@ def test_watching_without_a_reader_is_no_success(
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/events?after=0"] = []
     piped()()
     assert tinkbox("workflow", "watch", WORKFLOW_ID) == Printed(141, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "told"),
+    [
+        (
+            ("workflow", "create", "-f", "-"),
+            b"kind: Workflow",
+            "the workflows may have been made all the same: typing the same again",
+        ),
+        (
+            ("workflow", "create", "-f", "-", "--again"),
+            b"kind: Workflow",
+            "made all the same: look at `tinkbox workflow list`",
+        ),
+        (("workflow", "create", "-f", "-"), b"generateName: a-", "made all the same: look at `tinkbox workflow list`"),
+        (("workflow", "create", "-t", "x", "-r", "{}"), b"", "the workflow may have been made all the same: look"),
+        (
+            ("template", "create", "-f", "-"),
+            b"x",
+            "the template may have been stored all the same: typing the same again is safe",
+        ),
+    ],
+)
+def test_ctrl_c_before_the_answer_says_that_it_may_be_done(
+    tinkbox: Tinkbox,
+    appliance: FakeAppliance,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    text: bytes,
+    told: str,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(QuickConnection, "_exchange", interrupted)
+    ended = tinkbox(*words, stdin=text)
+    assert (ended.status, ended.out, ended.err.startswith("tinkbox: no answer came, and")) == (130, "", True)
+    assert told in ended.err

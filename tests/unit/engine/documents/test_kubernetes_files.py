@@ -54,6 +54,24 @@ def test_what_is_of_another_group_is_left_out_and_told(version: str, kind: str) 
     assert str(take(f"{text}---\n{MACHINE}", "Hardware").notes[0]) == told
 
 
+def test_a_near_miss_of_a_group_is_refused_by_those_who_are_strict() -> None:
+    slip = MACHINE.replace("tinkerbell.org", "tinkerbel.org")
+    (problem,) = read_all(slip, strict=True).problems
+    assert (problem.line, problem.key) == (1, "apiVersion")
+    with pytest.raises(Invalid) as refused:
+        take(f"{MACHINE}---\n{slip}", "Hardware", strict=True)
+    assert [each.line for each in refused.value.problems] == [6]
+
+
+def test_two_machines_of_a_file_that_want_one_address_are_refused_with_both_lines() -> None:
+    first = MACHINE.replace("mac: x", "mac: 08:00:27:00:00:01")
+    with pytest.raises(Invalid) as refused:
+        take_hardware(f"{first}---\n{first.replace('name: a', 'name: b')}")
+    assert [str(each) for each in refused.value.problems] == [
+        "line 6: 08:00:27:00:00:01 is claimed by hardware a at line 1 too: leave it to one of them"
+    ]
+
+
 def test_a_group_that_is_nearly_tinkerbells_is_told_as_such() -> None:
     told = read_all(MACHINE.replace("tinkerbell.org", "tinkerbel.org")).notes[0].text
     assert told.endswith("is left out; did you mean tinkerbell.org?")

@@ -5,7 +5,8 @@ import gzip
 
 import pytest
 
-from tinkbox.engine.documents.user_data import ignored, ignored_whole, odd, unfit
+from tinkbox.engine.documents.user_data import ignored_whole, odd, remarks_on, unfit
+from tinkbox.model.errors import Remarks
 from tinkbox.model.metadata import MAX_USER_DATA
 
 
@@ -116,10 +117,12 @@ def test_what_is_too_large_is_not_looked_at() -> None:
 
 
 def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None:
-    (told,) = ignored("hello\n")
+    (told,) = remarks_on("hello\n").ignored
     assert str(told) == "line 1: cloud-init ignores all of it, for it knows nothing that begins with 'hello'"
-    (told,) = ignored("#cloud-config\nno_such_key: 1\n")
+    (told,) = remarks_on("#cloud-config\nno_such_key: 1\n").notes
     assert told.key == "no_such_key"
+    (told,) = remarks_on("#cloud-config\npackges: [curl]\n").ignored
+    assert told.text == "cloud-init has no such key; did you mean packages?"
     for text in (
         "",
         "#!/bin/sh\n",
@@ -128,7 +131,7 @@ def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None
         "version: v1alpha1\n",
         PACKED,
     ):
-        assert ignored(text) == []
+        assert remarks_on(text) == Remarks()
 
 
 @pytest.mark.parametrize(
@@ -155,5 +158,22 @@ def test_text_of_which_cloud_init_reads_some_is_known(text: str) -> None:
 
 
 def test_the_line_that_cloud_init_does_not_know_is_counted_from_the_beginning() -> None:
-    (told,) = ignored("\n\nhello\n")
+    (told,) = remarks_on("\n\nhello\n").ignored
     assert told.line == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("- '#cloud-config'\n- {type: text/x-shellscript, content: x}\n", []),
+        ("", []),
+        (
+            "type: text/cloud-config\n",
+            ["line 2: expected a list of parts, such as `- content: |`: cloud-init ignores this"],
+        ),
+        ("- [a\n", ["line 2"]),
+    ],
+)
+def test_an_archive_that_is_no_list_is_told(content: str, told: list[str]) -> None:
+    found = [str(each) for each in unfit(f"#cloud-config-archive\n{content}")]
+    assert [each[: len(one)] for each, one in zip(found, told, strict=True)] == told

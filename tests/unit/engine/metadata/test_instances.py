@@ -108,12 +108,28 @@ def test_by_address_the_documents_id_counts_and_without_a_workflow_the_machines(
 def test_documents_are_checked_when_they_are_pushed() -> None:
     for machine in (of_2020(DOCUMENT), of_today(), of_2020(None)):
         assert check_texts(machine) == Remarks()
-    (odd,) = check_texts(of_today(userData="#cloud-config\npackage: [curl]\n")).notes
+    (odd,) = check_texts(of_today(userData="#cloud-config\npackage: [curl]\n")).ignored
     assert str(odd).startswith(
         "spec.userData: line 2 in it, package: cloud-init has no such key; did you mean packages"
     )
     (twice,) = check_texts(of_today(userData="#cloud-config\nlocale: a\nlocale: b\n")).notes
     assert str(twice).startswith("spec.userData: line 3 in it, locale: key locale is given twice")
+
+
+@pytest.mark.parametrize("text", ["hello world", "aGVsbG8=", "[a]\nb = 1\n", "5", "true"])
+def test_what_cloud_init_ignores_whole_is_ignored_of_the_document(text: str) -> None:
+    v1alpha2 = {
+        "apiVersion": "tinkerbell.org/v1alpha2",
+        "kind": "Hardware",
+        "metadata": {"name": "a"},
+        "spec": {"instance": {"userdata": text}},
+    }
+    for machine, key in (
+        (of_today(userData=text), "spec.userData"),
+        (hardware_from_document(v1alpha2), "spec.instance.userdata"),
+    ):
+        (told,) = check_texts(machine).ignored
+        assert (told.key, "cloud-init ignores all of it" in told.text) == (key, True)
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,27 @@ def test_a_template_that_never_ends_is_stopped() -> None:
     assert f"more than {LIMITS.steps} steps" in str(refusal.value.problems[0])
 
 
+def test_a_rendering_ends_after_two_seconds_of_processor_time_and_what_its_keys_may_take() -> None:
+    worked = 0.0
+
+    def later() -> float:
+        nonlocal worked
+        worked += 0.5
+        return worked
+
+    slow = GoTemplate("{{ range until 100 }}{{ $_ := upper `a` }}{{ end }}", around(), later)
+    with pytest.raises(Invalid) as refusal:
+        slow.render({})
+    assert "more than 2 seconds of processor time" in str(refusal.value.problems[0])
+    # Each rendering has its own; a hash of bcrypt should take 60 ms.
+    few = GoTemplate("{{ range until 3 }}{{ $_ := upper `a` }}{{ end }}", around(), later)
+    assert [few.render({}), few.render({})] == ["", ""]
+    keys = GoTemplate(
+        "{{ $_ := genPrivateKey `rsa` }}{{ range until 3 }}{{ $_ := upper `a` }}{{ end }}", around(), later
+    )
+    assert keys.render({}) == ""
+
+
 def test_all_searches_of_a_rendering_share_one_bound() -> None:
     # Each takes a tenth of a second.
     searches = '{{ $s := repeat 20000 "a" }}{{ range until 300 }}{{ regexMatch "(?:(?:a?){30}){30}b" $s }}{{ end }}'

@@ -104,6 +104,17 @@ async def test_placeholders_that_lead_to_each_other_are_refused(env: dict[str, s
     assert "Task example, spec.env.a: it leads to '{{ .task" in "\n".join(map(str, refused.value.problems))
 
 
+async def test_a_text_may_lead_to_ten_others_in_a_row() -> None:
+    def row(others: int) -> dict[str, str]:
+        leading = {f"e{number}": f"{{{{ .task.spec.env.e{number + 1} }}}}" for number in range(others)}
+        return leading | {f"e{others}": "{{ 1 }}"}
+
+    found = await read(workflow(), task(action(), env=row(10)))
+    assert found.tasks[0].environment["e0"] == "1"
+    with pytest.raises(Invalid, match="cannot be filled"):
+        await read(workflow(), task(action(), env=row(11)))
+
+
 async def test_a_long_row_of_placeholders_ends() -> None:
     row = {f"e{number}": f"{{{{ .task.spec.env.e{number + 1} }}}}" for number in range(30)} | {"e30": "{{ 1 }}"}
     with pytest.raises(Invalid, match="cannot be filled"):

@@ -201,3 +201,8 @@ def test_a_prefix_that_is_none_is_a_problem() -> None:
     with pytest.raises(Invalid) as refused:
         take_hardware(MACHINE.replace('prefix: "24"', 'prefix: "40"'))
     assert "invalid ip: '40'" in str(refused.value.problems[0])
+
+
+def test_what_is_said_of_the_machine_is_told_once_for_all_its_cards() -> None:
+    told = [each for each in notes(MACHINE.replace("console=ttyS2", "'a b'")) if "kernelParams" in each]
+    assert told == ["line 15, spec.instance.osie.kernelParams: 'a b' has a blank in it: the kernel is given 2 words"]

@@ -1,6 +1,8 @@
 """What images that are named by their digests are needed for."""
 
-from tinkbox.model.images.needs import ImageNeed, stood_in
+import pytest
+
+from tinkbox.model.images.needs import ImageNeed, digests_in, images_in, stood_in
 from tinkbox.model.images.references import StandIns
 
 DIGEST = f"sha256:{'1' * 64}"
@@ -15,3 +17,40 @@ def test_what_runs_instead_is_needed_as_well() -> None:
         ("lab/b:v2", ""),
         (f"c@{OTHER}", OTHER),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"image: quay.io/x/y:v1@{DIGEST}", ["quay.io/x/y:v1"]),
+        (f'{{% set dig = "{DIGEST}" %}}', [""]),
+        (f'image: "{{{{ $host }}}}/x@{DIGEST}"', ["}/x"]),
+        (f'image: "{{{{ $name }}}}@{DIGEST}"', [""]),
+        (f"{DIGEST}0 {DIGEST[:-1]}", []),
+        (f"[x@{DIGEST},y@{DIGEST},{DIGEST}]", ["x", "y", ""]),
+        (f"image: x@sha512:{'a' * 128}", ["x"]),
+    ],
+)
+def test_a_digest_is_found_wherever_it_stands(text: str, names: list[str]) -> None:
+    assert [name for name, _ in digests_in(text)] == names
+
+
+def test_images_of_a_template_are_found_with_its_parameters() -> None:
+    text = """
+        - image: 'h/ro@{{.dig}}'
+        - {image: "tools/{{ tool }}:v1", environment: {IMAGE: debian-13}}
+        - image: tools/{{ unknown }}:v1
+        - image: alpine
+        # {{ long }}
+    """
+    found = list(images_in(text, {"dig": DIGEST, "tool": "wipe", "long": OTHER + "x" * 400, "number": 1}))
+    assert set(found) == {
+        ("h/ro", DIGEST),
+        ("", DIGEST),
+        ("", OTHER),
+        ("tools/wipe:v1", ""),
+        ("debian-13", ""),
+        ("alpine", ""),
+        ("wipe", ""),
+        (DIGEST, ""),
+    }

@@ -18,6 +18,7 @@ from tests.integration.registry.serving import (
     sha512_of,
 )
 from tinkbox.model.errors import Invalid
+from tinkbox.registry.archives import layouts
 from tinkbox.registry.archives.layouts import local_name, read_images
 from tinkbox.registry.archives.oci_index import named, names_of
 from tinkbox.registry.blobs.blobs import Staged
@@ -82,16 +83,18 @@ def files(tmp_path: Path) -> FakeFiles:
         ("127.0.0.1:5000/wipe:v1", ("127.0.0.1_5000/wipe", "v1")),
         ("localhost/wipe:v1", ("localhost/wipe", "v1")),
         ("box.lab:8080/tools/wipe:v1", ("tools/wipe", "v1")),
+        (f"quay.io/x@sha256:{'a' * 64}", ("quay.io/x", "")),
+        (f"quay.io/x:v1@sha256:{'a' * 64}", ("quay.io/x", "v1")),
     ],
 )
 def test_an_image_keeps_its_whole_name_but_for_our_own_host(saved: str, kept: tuple[str, str]) -> None:
-    assert local_name(saved, is_own) == kept
+    assert local_name(saved, is_own, f"sha256:{'a' * 64}") == kept
 
 
-@pytest.mark.parametrize("saved", ["", "../x:1", "A:1", f"x@sha256:{'a' * 64}", f"a.b/{'x' * 253}"])
+@pytest.mark.parametrize("saved", ["", "../x:1", "A:1", f"x@sha256:{'b' * 64}", f"a.b/{'x' * 253}"])
 def test_a_name_that_is_none_is_refused(saved: str) -> None:
     with pytest.raises(Invalid):
-        local_name(saved, is_own)
+        local_name(saved, is_own, f"sha256:{'a' * 64}")
 
 
 def test_a_docker_archive_becomes_a_manifest_of_the_same_bytes(files: FakeFiles) -> None:
@@ -314,6 +317,33 @@ def test_an_archive_with_both_layouts_keeps_digests_and_the_names_that_people_kn
     (image,) = read_images(files, is_own)
     assert (image.repository, image.tag) == (kept, "3")
     assert image.manifests[0].content == manifest(configuration([LAYER]), [LAYER])
+
+
+def test_the_names_of_signatures_do_not_count_towards_those_that_people_gave(
+    files: FakeFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layouts, "MAX_NAMES", 1)
+    image = manifest(configuration([LAYER]), [LAYER])
+    files.update(both_layouts({}, []))
+    signed = f"x:{digest_of(image).replace(':', '-')}"
+    for others, many in (([f"{signed}.sig", f"{signed}.att"], 0), (["x:2"], 2)):
+        entries = [
+            {**descriptor(image, DOCKER_MANIFEST), "annotations": {"org.opencontainers.image.ref.name": each}}
+            for each in ("x:1", *others)
+        ]
+        files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": entries}).encode()
+        if many:
+            with pytest.raises(Invalid, match=f"gives {many} names to images: at most 1 are taken"):
+                read_images(files, is_own)
+        else:
+            assert "x:1" in [each.name for each in read_images(files, is_own)]
+
+
+def test_an_image_that_is_named_by_its_digest_has_no_tag(files: FakeFiles) -> None:
+    digest = digest_of(manifest(configuration([LAYER]), [LAYER]))
+    files.update(both_layouts({"org.opencontainers.image.ref.name": f"quay.io/x@{digest}"}, []))
+    (image,) = read_images(files, is_own)
+    assert (image.tag, image.selector, image.name) == ("", digest, f"quay.io/x@{digest}")
 
 
 def test_a_name_that_docker_alone_has_is_not_lost(files: FakeFiles) -> None:

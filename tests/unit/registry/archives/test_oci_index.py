@@ -1,11 +1,20 @@
 """What an `index.json` says of its images."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.integration.registry.serving import configuration, descriptor, digest_of, layer, manifest
-from tinkbox.registry.archives.oci_index import REF_NAME, Listing, listing_of, tag_of
+from tinkbox.registry.archives.oci_index import (
+    MANIFESTS_NAME,
+    REF_NAME,
+    Listing,
+    counts_as_name,
+    listing_of,
+    tag_of,
+    written_with,
+)
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, Descriptor
 
 LAYER = layer({"a": b"1"})
@@ -86,3 +95,17 @@ def test_an_entry_that_is_listed_often_is_read_once() -> None:
 
     listing_of([entry(IMAGE, f"x:{number}", DOCKER_MANIFEST) for number in range(5)], reading)
     assert read == [digest_of(IMAGE)]
+
+
+@pytest.mark.parametrize(("told", "number"), [("3", 3), ("", 0), ("-3", 0), ("³", 0), ("9" * 5000, 0)])
+def test_how_many_manifests_a_writer_had_is_a_number_or_is_not_told(told: str, number: int) -> None:
+    described = entry(INDEX, "x:1", OCI_INDEX)
+    assert written_with(replace(described, annotations={MANIFESTS_NAME: told})) == number
+    assert written_with(described) == 0
+
+
+def test_a_tag_that_says_what_it_refers_to_is_no_name_that_people_gave() -> None:
+    assert counts_as_name("x:v1")
+    assert counts_as_name(f"x@{digest_of(IMAGE)}")
+    assert not counts_as_name(f"x:{digest_of(IMAGE).replace(':', '-')}.sig")
+    assert counts_as_name("no name")

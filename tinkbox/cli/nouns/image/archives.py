@@ -12,7 +12,7 @@ from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import told_how_far
 from tinkbox.cli.nouns.image.importing import require_file
-from tinkbox.cli.nouns.image.transfers import STANDARD, called, counted, in_thread, packed, send, shown
+from tinkbox.cli.nouns.image.transfers import STANDARD, LeftBehind, called, counted, in_thread, packed, send, shown
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Denied, Full, Invalid, Refusal, TooMany, Unavailable
@@ -54,6 +54,7 @@ class _Part:
 
 def load(chosen: argparse.Namespace) -> int:
     done = failed = 0
+    left_behind = LeftBehind()
     _check(chosen)
 
     def so_far() -> str:
@@ -61,11 +62,11 @@ def load(chosen: argparse.Namespace) -> int:
         return f"{so_many(done, total, 'archive')} loaded" if total > 1 else ""
 
     def leave_out(name: str, error: Refusal, number: int) -> None:
-        """Tell of one of a `number` of parts that is not loaded; raises the error where there is no other, or none can be."""
+        """Tell of one of a `number` of parts that is not loaded; raises the error where it is all that is told, or none can be."""
         nonlocal failed
         from tinkbox.client.refusals import Unreachable
 
-        if number == len(chosen.files) == 1 or isinstance(error, (Unreachable, Denied, Full, TooMany)):
+        if (not name and number == len(chosen.files) == 1) or isinstance(error, (Unreachable, Denied, Full, TooMany)):
             raise error
         failed += 1
         print(clean(f"tinkbox: {f'{name}: ' if name else ''}{error}"), file=sys.stderr, flush=True)
@@ -75,7 +76,7 @@ def load(chosen: argparse.Namespace) -> int:
         for path in chosen.files:
             told, before = set[str](), failed
             try:
-                parts = _parts(operator, path, chosen.name or "")
+                parts = _parts(operator, path, chosen.name or "", left_behind)
             except Refusal as error:
                 leave_out("", error, 1)
                 continue
@@ -93,7 +94,7 @@ def load(chosen: argparse.Namespace) -> int:
 
     with told_how_far(so_far):
         stay_connected(chosen, loaded)
-    return int(failed > 0)
+    return int(failed + left_behind.number > 0)
 
 
 def _check(chosen: argparse.Namespace) -> None:
@@ -105,8 +106,8 @@ def _check(chosen: argparse.Namespace) -> None:
         chosen.usage_error("standard input is a terminal: pipe an archive into it, such as docker save NAME | …")
 
 
-def _parts(operator: "Operator", path: Path, name: str) -> Sequence[_Part]:
-    """What a file or folder has; raises NotFound and Invalid where it is none that can be loaded."""
+def _parts(operator: "Operator", path: Path, name: str, left_behind: LeftBehind) -> Sequence[_Part]:
+    """What a file or folder has, what is damaged and names no image included; raises NotFound and Invalid where it is none that can be loaded."""
     from tinkbox.registry.archives.layout_folders import LayoutFolder
 
     if path == STANDARD or not path.is_dir():
@@ -115,10 +116,13 @@ def _parts(operator: "Operator", path: Path, name: str) -> Sequence[_Part]:
         return [_Part("", partial(_from_archive, operator, path, name))]
     folder = LayoutFolder(path)
     listing = folder.listing()
-    return [
-        _Part(each, partial(_from_folder, operator, folder, listing, each, entry))
-        for each, entry in _named(path, listing, name)
+    found = _named(path, listing, name)
+    taken = [entry for _, entry in found]
+    images = [
+        _Part(each, partial(_from_folder, operator, folder, listing, each, entry, left_behind)) for each, entry in found
     ]
+    unknown = [each for each in listing.of_unknown_image() if each not in taken]
+    return [*images, *(_Part("", partial(_of_unknown_image, folder, each)) for each in unknown)]
 
 
 async def _from_archive(operator: "Operator", path: Path, name: str) -> Sequence[str]:
@@ -134,7 +138,9 @@ def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, De
     """What the index of a layout names, or its only image under this name; what refers to an image comes with that."""
     from tinkbox.registry.archives.oci_index import named, names_of, only_tags
 
-    entries = [each for each in listing.entries if listing.is_image(each)]
+    images = [each for each in listing.entries if listing.is_image(each)]
+    unknown = listing.of_unknown_image()
+    entries = [each for each in images if each not in unknown] or images
     if name and len({each.digest for each in entries}) > 1:
         raise Invalid(
             f"{path} has {len(entries)} images, and --name names one: leave it out, or copy them into folders one by one"
@@ -148,21 +154,47 @@ def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, De
 
 
 async def _from_folder(
-    operator: "Operator", folder: "LayoutFolder", listing: "Listing", name: str, entry: "Descriptor"
+    operator: "Operator",
+    folder: "LayoutFolder",
+    listing: "Listing",
+    name: str,
+    entry: "Descriptor",
+    left_behind: LeftBehind,
 ) -> Sequence[str]:
     from tinkbox.model.images.references import parse_reference
     from tinkbox.registry.archives.oci_index import tag_of, tagged
     from tinkbox.registry.archives.writing import Saved
-    from tinkbox.registry.manifests.image_trees import Damaged, tree_of
+    from tinkbox.registry.manifests.image_trees import Damaged
     from tinkbox.registry.manifests.referrers import subject_of_tag
 
     try:
-        image = Saved(name=tagged(name), tree=await tree_of(entry, folder.read))
+        image = Saved(name=tagged(name), tree=await folder.tree(entry))
         images = [image]
         for each in listing.referring(image.tree.manifests):
             own = replace(parse_reference(name), tag=tag, digest="") if subject_of_tag(tag := tag_of(each)) else ""
-            images.append(Saved(name=str(own), tree=await tree_of(each, folder.read)))
+            try:
+                images.append(Saved(name=str(own), tree=await folder.whole_tree(each)))
+            except Refusal as error:
+                left_behind.tell(name, each.digest, _in_folder(folder, error))
         with shown(f"Loading {name}") as told:
             return await send(images, folder.blob, operator, told, says_way_out=True)
     except Damaged as error:
-        raise Unavailable(f"{folder.place(error.digest)} is damaged, {error.how}: export its image again") from None
+        raise _in_folder(folder, error) from None
+
+
+async def _of_unknown_image(folder: "LayoutFolder", entry: "Descriptor") -> Sequence[str]:
+    """Refuse what has no name of its own, and is damaged, so that it does not tell any more what it refers to."""
+    place = folder.place(entry.digest)
+    raise Unavailable(
+        f"{place} is {'damaged' if place.exists() else 'missing'}, which may be the signature or SBOM of an image: export its image "
+        "again"
+    )
+
+
+def _in_folder(folder: "LayoutFolder", error: Refusal) -> Refusal:
+    """The same, where it tells of something damaged with the file of that."""
+    from tinkbox.registry.manifests.image_trees import Damaged
+
+    if not isinstance(error, Damaged):
+        return error
+    return Unavailable(f"{folder.place(error.digest)} is damaged, {error.how}: export its image again")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import other_appliance, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import saved_here, send, shown
+from tinkbox.cli.nouns.image.transfers import LeftBehind, saved_here, send, shown
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Denied, Full, Invalid, NotFound, Problem
@@ -41,7 +41,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument("--token-file", type=Path, metavar="FILE", help="file with the token of the other appliance")
 
 
-def copy(chosen: argparse.Namespace) -> None:
+def copy(chosen: argparse.Namespace) -> int:
     from tinkbox.settings import other_token
 
     if not chosen.to and not chosen.destination:
@@ -67,12 +67,11 @@ def copy(chosen: argparse.Namespace) -> None:
         except Full as error:
             raise Full(f"{chosen.to}, the other appliance, has no room for {images[0].name}: {error}") from error
 
+    left_behind = LeftBehind()
+
     async def copied(operator: "Operator") -> None:
-        images = await saved_here(operator, chosen.key, chosen.destination)
-        name = images[0].name
-        if not name:
-            raise Invalid(f"{chosen.key} is named by its digest: name it there, such as `… {chosen.key} tools/one:v1`")
-        with shown(f"Copying {name}") as told:
+        images = await saved_here(operator, chosen.key, left_behind, chosen.destination)
+        with shown(f"Copying {images[0].name}") as told:
             if not chosen.to:
                 names = await send(images, operator.images.blob, operator, told)
             else:
@@ -83,6 +82,7 @@ def copy(chosen: argparse.Namespace) -> None:
 
     with ended_in_order():
         stay_connected(chosen, copied)
+    return int(left_behind.number > 0)
 
 
 def _tell_of_port(chosen: argparse.Namespace) -> None:

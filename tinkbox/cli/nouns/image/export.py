@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import told_how_far
-from tinkbox.cli.nouns.image.transfers import names_of, saved_here, shown, sizes_of
+from tinkbox.cli.nouns.image.transfers import LeftBehind, names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Refusal
@@ -42,6 +42,7 @@ def export(chosen: argparse.Namespace) -> int:
     if chosen.all == bool(chosen.keys):
         chosen.usage_error("name the images and a folder, or --all and a folder")
     done = total = failed = 0
+    left_behind = LeftBehind()
 
     async def exported(operator: "Operator") -> None:
         nonlocal done, total, failed
@@ -63,7 +64,7 @@ def export(chosen: argparse.Namespace) -> int:
             is_open = False
             for key in keys:
                 try:
-                    images = await saved_here(operator, key)
+                    images = await saved_here(operator, key, left_behind)
                 except Refusal as error:
                     leave_out(key, error)
                     continue
@@ -76,7 +77,7 @@ def export(chosen: argparse.Namespace) -> int:
                     leave_out(key, error)
                     continue
                 done += 1
-                _tell(names_of(images) or [key], told)
+                _tell(names_of(images), told)
         if not keys:
             print("tinkbox: no image has a tag: nothing is exported", file=sys.stderr)
 
@@ -85,7 +86,7 @@ def export(chosen: argparse.Namespace) -> int:
 
     with told_how_far(so_far):
         stay_connected(chosen, exported)
-    return int(failed > 0)
+    return int(failed + left_behind.number > 0)
 
 
 async def _all(operator: "Operator") -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_filters, add_keys, add_listing, add_verb, add_watch, add_yes
+from tinkbox.cli.meant_keys import digest_of
 from tinkbox.cli.output.changes import change_each, tell_deleted
 from tinkbox.cli.output.formats import Column, Document, for_people, show_notes
 from tinkbox.cli.output.lists import List
@@ -66,9 +67,18 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 def delete(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Forget", KeyKind.IMAGE)
+    gone: set[str] = set()
 
     async def deleted(operator: "Operator", key: str) -> str:
-        answer = await operator.images.delete(key)
+        digest = digest_of(chosen, key)
+        try:
+            answer = await operator.images.delete(key, digest)
+        except NotFound:
+            if digest in gone:  # it went with another name of it
+                return key
+            raise
+        if digest:
+            gone.add(digest)
         show_notes(answer)
         return str(answer.get("name", key))  # an earlier appliance tells none
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import STANDARD, names_of, saved_here, shown, sizes_of
+from tinkbox.cli.nouns.image.transfers import STANDARD, LeftBehind, names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.key_kinds import TYPED, KeyKind
@@ -35,9 +35,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     )
 
 
-def save(chosen: argparse.Namespace) -> None:
+def save(chosen: argparse.Namespace) -> int:
     if chosen.output == STANDARD and sys.stdout.isatty():
         chosen.usage_error("an archive is nothing for a terminal: name a file with -o, or pipe it into a command")
+
+    left_behind = LeftBehind()
 
     async def saved(operator: "Operator") -> None:
         from tinkbox.registry.archives.writing import archive_of
@@ -45,8 +47,8 @@ def save(chosen: argparse.Namespace) -> None:
         names: list[str] = []
         found: dict[tuple[str, str], Saved] = {}
         for key in dict.fromkeys(chosen.keys):
-            carried = await saved_here(operator, key)
-            names += names_of(carried) or [key]
+            carried = await saved_here(operator, key, left_behind)
+            names += names_of(carried)
             found |= {(each.name, each.tree.top.digest): each for each in carried}
         images = [*found.values()]
         total, done = sum(sizes_of(images).values()), 0
@@ -61,6 +63,7 @@ def save(chosen: argparse.Namespace) -> None:
 
     with ended_in_order():
         stay_connected(chosen, saved)
+    return int(left_behind.number > 0)
 
 
 @contextmanager

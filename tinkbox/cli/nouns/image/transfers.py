@@ -3,12 +3,13 @@
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.output.formats import show_notes
-from tinkbox.model.errors import Invalid, NotFound
+from tinkbox.cli.output.printable import clean
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tinkbox.client.operator import Operator
     from tinkbox.client.operator.connection import Document
+    from tinkbox.model.images.references import Reference
     from tinkbox.registry.archives.writing import Content, Saved
     from tinkbox.registry.manifests.image_trees import ImageTree
     from tinkbox.registry.manifests.manifests import Descriptor
@@ -24,10 +26,26 @@ STANDARD = Path("-")
 _MAGIC = 4
 
 
-async def saved_here(operator: "Operator", reference: str, destination: str = "") -> "Sequence[Saved]":
+@dataclass(slots=True)
+class LeftBehind:
+    """Tells of what refers to an image, such as a signature, and is damaged: the image goes without it, and that is no success.
+
+    `number` is how many there were.
+    """
+
+    number: int = 0
+
+    def tell(self, image: str, digest: str, problem: object) -> None:
+        self.number += 1
+        print(clean(f"tinkbox: {image}: its signature or SBOM {digest}: {problem}"), file=sys.stderr, flush=True)
+
+
+async def saved_here(
+    operator: "Operator", reference: str, left_behind: LeftBehind, destination: str = ""
+) -> "Sequence[Saved]":
     """An image of an appliance, a system image with its version as well, and behind it what refers to it, such as signatures.
 
-    The image has its whole name, or is to get that of a `destination`; without one, and named by its digest, it has none.
+    Raises Unavailable for an image of which a part is damaged.  The image has its whole name, with its digest where that names it, or is to get that of a `destination`.
     """
     from tinkbox.model.images.references import parse_reference
     from tinkbox.model.images.system_image import ARTIFACT_TYPE
@@ -35,18 +53,24 @@ async def saved_here(operator: "Operator", reference: str, destination: str = ""
     from tinkbox.registry.archives.writing import Saved
 
     found = await operator.images.described(reference)
-    name = tagged(destination) if destination else _name_of(found)
+    if problem := found.get("problem"):  # an earlier appliance does not tell
+        raise Unavailable(f"{found['reference']} is damaged, {problem}")
+    name = tagged(destination) if destination else str(found["reference"])
     tree = await _tree(operator, found)
     images = [Saved(name=name, tree=tree)]
-    if name and tree.manifests[tree.top.digest][1].artifact_type == ARTIFACT_TYPE:
+    if tree.manifests[tree.top.digest][1].artifact_type == ARTIFACT_TYPE:
         config = (await operator.images.system_image(str(found["reference"])))["config"]
-        version = str(replace(parse_reference(name), tag=config["version"]))
+        _refuse_renaming(str(found["reference"]), config, parse_reference(name))
+        version = str(replace(parse_reference(name), tag=config["version"], digest=""))
         images += [Saved(name=version, tree=tree)] if version != name else []
     referrers: Sequence[Document] = ()
     with suppress(NotFound):  # an earlier appliance, which does not tell
         referrers = await operator.images.referring(reference)
     for each in referrers:
-        own = _name_of(each)
+        if problem := each.get("problem"):
+            left_behind.tell(str(found["reference"]), str(each["digest"]), problem)
+            continue
+        own = _tag_of(each)
         if own and destination:
             own = str(replace(parse_reference(destination), tag=parse_reference(own).tag, digest=""))
         with suppress(NotFound):  # it was deleted meanwhile
@@ -54,12 +78,23 @@ async def saved_here(operator: "Operator", reference: str, destination: str = ""
     return images
 
 
+def _refuse_renaming(reference: str, config: "Document", destination: "Reference") -> None:
+    from tinkbox.model.images.system_image import LATEST
+
+    if destination.repository != config["id"] or destination.tag not in ("", LATEST, config["version"]):
+        raise Invalid(
+            f"{reference} is a system image, and system images keep their names: it is {config['id']}:{config['version']} "
+            "everywhere; copy it without DEST (`--to URL`)"
+        )
+
+
 def names_of(images: "Sequence[Saved]") -> Sequence[str]:
     """The names that the first of what `saved_here` gives has there."""
     return [each.name for each in images if each.name and each.tree is images[0].tree]
 
 
-def _name_of(described: "Document") -> str:
+def _tag_of(described: "Document") -> str:
+    """The name of what refers to an image, where that has a tag."""
     name = str(described["reference"])
     return "" if "@" in name else name
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_confirmation, add_labels, add_require_images, add_strict, add_verb, label
 from tinkbox.cli.input_documents import Nothing, input_file, read_devices, read_text
+from tinkbox.cli.interruptions.breaking_off import told_to_be_uncertain
 from tinkbox.cli.nouns.workflow import for_machines
 from tinkbox.cli.nouns.workflow.made import tell_workflows
 from tinkbox.cli.output.created import results_of
@@ -22,6 +23,10 @@ STORY = (
     "With MACHINE each machine gets a workflow of its own: the template's one device is the machine. Several machines are a "
     "rollout, which `tinkbox rollout` follows, pauses and resumes."
 )
+
+_SAFE_AGAIN = "typing the same again is safe, for a workflow that is there is not made a second time"
+_LOOK = "look at `tinkbox workflow list` before you type it again"
+_GENERATES = "generateName"
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -109,31 +114,34 @@ def create(chosen: argparse.Namespace) -> int:
             if chosen.file is not None:
                 raise
             chosen.usage_error(MISSING)
-        answer = ask(
-            chosen,
-            lambda operator: operator.workflows.create_from(
-                text,
-                armed,
-                confirm_wipe=confirmed,
-                labels=labels,
-                again=chosen.again,
-                require_images=required,
-                strict=chosen.strict,
-            ),
-        )
+        repeats = chosen.again or _GENERATES in text
+        with told_to_be_uncertain("the workflows may have been made", _LOOK if repeats else _SAFE_AGAIN):
+            answer = ask(
+                chosen,
+                lambda operator: operator.workflows.create_from(
+                    text,
+                    armed,
+                    confirm_wipe=confirmed,
+                    labels=labels,
+                    again=chosen.again,
+                    require_images=required,
+                    strict=chosen.strict,
+                ),
+            )
     else:
-        answer = ask(
-            chosen,
-            lambda operator: operator.workflows.create(
-                chosen.template,
-                chosen.hardware,
-                armed,
-                confirm_wipe=confirmed,
-                labels=labels,
-                require_images=required,
-                strict=chosen.strict,
-            ),
-        )
+        with told_to_be_uncertain("the workflow may have been made", _LOOK):
+            answer = ask(
+                chosen,
+                lambda operator: operator.workflows.create(
+                    chosen.template,
+                    chosen.hardware,
+                    armed,
+                    confirm_wipe=confirmed,
+                    labels=labels,
+                    require_images=required,
+                    strict=chosen.strict,
+                ),
+            )
     show_notes(answer)
     tell_workflows(chosen, results_of(answer))
     return 0

@@ -1,0 +1,73 @@
+"""The images as people see them listed: each tag, and each image without one, with its size and what is missing of it.
+
+All of this blocks.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from tinkbox.model.images.listed_images import ImageLine
+from tinkbox.model.images.references import as_typed
+from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.damage import TAG_DAMAGED, missing_of
+from tinkbox.registry.manifests.kinds import Kind, kind_of
+from tinkbox.registry.manifests.manifests import Manifest, reachable
+from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
+from tinkbox.registry.manifests.repositories import Repositories
+
+
+def image_list(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs, now: datetime) -> list[ImageLine]:
+    """All images, by name as a person types it, and tag; nobody knows when a damaged tag came, and `now` is shown."""
+    lines: list[ImageLine] = []
+    here = blobs.seen()
+    for repository in repositories.names():
+        links, tags = repositories.links(repository), repositories.tags(repository)
+        manifests = parsed.all_readable(repository, links)
+        used = {link.digest for link in tags.values()}
+        used.update(*(each.members for each in manifests.values() if each.manifests))
+        untagged = [("", link) for digest, link in links.items() if digest not in used]
+        looked_at: dict[str, tuple[int, str]] = {}
+        for tag, link in [*tags.items(), *untagged]:
+            if link.digest not in looked_at:
+                looked_at[link.digest] = _looked_at(link.digest, links, manifests, here, parsed)
+            size, problem = looked_at[link.digest]
+            line = ImageLine(
+                name=as_typed(repository),
+                tag=tag,
+                digest=link.digest,
+                size=size,
+                pushed_at=link.pushed_at,
+                kind=kind_of(manifests[link.digest]) if link.digest in manifests else Kind.CONTAINER,
+                problem=problem,
+            )
+            lines.append(line)
+        lines += [_damaged_tag(repository, tag, now) for tag in repositories.damaged_tags(repository)]
+    return lines
+
+
+def _looked_at(
+    digest: str,
+    links: Collection[str],
+    manifests: Mapping[str, Manifest],
+    here: Collection[str],
+    parsed: ParsedManifests,
+) -> tuple[int, str]:
+    """The bytes of an image, and what is missing of it."""
+    manifest = manifests.get(digest)
+    if manifest is not None and not manifest.manifests and all(each.digest in here for each in manifest.blobs):
+        return parsed.size(digest), ""
+    found = reachable(digest, manifests)
+    size = sum({blob.digest: blob.size for each in found.values() for blob in each.content}.values())
+    return size, missing_of(digest, links, manifests, here)
+
+
+def _damaged_tag(repository: str, tag: str, now: datetime) -> ImageLine:
+    return ImageLine(
+        name=as_typed(repository),
+        tag=tag,
+        digest="",
+        size=0,
+        pushed_at=now.isoformat(),
+        kind=Kind.CONTAINER,
+        problem=TAG_DAMAGED,
+    )

@@ -12,6 +12,7 @@ from aiohttp import web
 from tinkbox.api.access import caller, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
+from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import takes
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.model.access import Right
@@ -47,7 +48,7 @@ class ExaminationDocument(TypedDict):
 def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:
     """`foreign` are the lines for other DHCP servers, empty where the addresses come from here."""
 
-    @takes("machine")
+    @takes(Parameter("machine", may_be_empty=True))  # of the appliance, as the command says it
     async def doctor(request: web.Request) -> Json[ExaminationDocument]:
         """What the boot doctor says of the appliance and of machines in trouble, or of one `machine`."""
         key = request.query.get("machine", "")

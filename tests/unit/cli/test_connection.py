@@ -109,7 +109,7 @@ def test_what_changes_several_goes_on_after_a_refusal_and_says_what_it_did(
     request, told = CHANGES[command]
     appliance.answers = {request.format(key): {"id": key, "state": "CANCELED"} for key in ("one", "three")}
     for key in ("one", "three"):
-        appliance.answers[f"GET /v1/images/descriptor?reference={key}"] = {"reference": key}
+        appliance.answers[f"GET /v1/images/descriptor?reference={key}"] = {"reference": key, "digest": ""}
     done = tinkbox(*command.split(), "one", "two", "three")
     changes = [asked for asked, _ in appliance.asked if not asked.startswith("GET ")]
     assert changes == [request.format(key) for key in ("one", "three")]

@@ -7,20 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.cli.carried_images import Signed, Tinkbox, index_layout, names, referring, write
 from tests.integration.cli.serving import Configuration
-from tests.integration.cli.test_image_transfers import (  # noqa: F401
-    Signed,
-    Tinkbox,
-    here,
-    index_layout,
-    names,
-    other,
-    referring,
-    signed,
-    there,
-    to_other,
-    write,
-)
 from tests.integration.registry.serving import tar
 
 WAYS = ("save", "export", "copy")
@@ -40,7 +28,7 @@ def problems(tinkbox: Tinkbox) -> list[str]:
     return [each["problem"] for each in json.loads(tinkbox("image", "list", "-o", "json").out) if each["problem"]]
 
 
-def carried(here: Tinkbox, way: str, name: str, target: Path, to_other: list[str | Path]) -> tuple[int, str]:  # noqa: F811
+def carried(here: Tinkbox, way: str, name: str, target: Path, to_other: list[str | Path]) -> tuple[int, str]:
     flags = {"copy": to_other, "export": [target], "save": ["-o", target]}[way]
     done = here("image", way, name, *flags)
     return done.status, done.err
@@ -49,9 +37,9 @@ def carried(here: Tinkbox, way: str, name: str, target: Path, to_other: list[str
 @pytest.mark.parametrize("way", WAYS)
 def test_an_index_is_not_carried_without_an_image_that_is_damaged(
     appliance: Configuration,
-    here: Tinkbox,  # noqa: F811
-    there: Tinkbox,  # noqa: F811
-    to_other: list[str | Path],  # noqa: F811
+    here: Tinkbox,
+    there: Tinkbox,
+    to_other: list[str | Path],
     tmp_path: Path,
     way: str,
 ) -> None:
@@ -74,10 +62,10 @@ def test_an_index_is_not_carried_without_an_image_that_is_damaged(
 @pytest.mark.parametrize("way", WAYS)
 def test_an_image_is_carried_without_a_damaged_signature_which_is_told(
     appliance: Configuration,
-    here: Tinkbox,  # noqa: F811
-    there: Tinkbox,  # noqa: F811
-    signed: Signed,  # noqa: F811
-    to_other: list[str | Path],  # noqa: F811
+    here: Tinkbox,
+    there: Tinkbox,
+    signed: Signed,
+    to_other: list[str | Path],
     tmp_path: Path,
     way: str,
     part: str,
@@ -96,7 +84,7 @@ def test_an_image_is_carried_without_a_damaged_signature_which_is_told(
     assert referring(there, "tools/wipe") == {signed.signature}
 
 
-def exported(here: Tinkbox, signed: Signed, folder: Path) -> None:  # noqa: F811
+def exported(here: Tinkbox, signed: Signed, folder: Path) -> None:
     assert here("image", "load", signed.path).status == 0
     assert here("image", "export", "tools/wipe:v1", folder).status == 0
 
@@ -104,9 +92,9 @@ def exported(here: Tinkbox, signed: Signed, folder: Path) -> None:  # noqa: F811
 @pytest.mark.parametrize("damage", [flip, Path.unlink])
 @pytest.mark.parametrize("part", ["manifest", "content", "of a tag"])
 def test_a_folder_is_loaded_without_a_signature_that_is_damaged_or_missing(
-    here: Tinkbox,  # noqa: F811
-    there: Tinkbox,  # noqa: F811
-    signed: Signed,  # noqa: F811
+    here: Tinkbox,
+    there: Tinkbox,
+    signed: Signed,
     tmp_path: Path,
     part: str,
     damage: Callable[[Path], None],
@@ -133,8 +121,8 @@ def test_a_folder_is_loaded_without_a_signature_that_is_damaged_or_missing(
 
 
 def test_an_archive_of_which_a_signature_is_damaged_or_missing_is_refused(
-    here: Tinkbox,  # noqa: F811
-    signed: Signed,  # noqa: F811
+    here: Tinkbox,
+    signed: Signed,
     tmp_path: Path,
 ) -> None:
     name = f"blobs/sha256/{signed.countersignature[7:]}"

@@ -9,21 +9,29 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.cli.serving import Configuration, Ended, configure, run, run_here, serving
+from tests.integration.cli.carried_images import (
+    OWN,
+    SHARED,
+    Signed,
+    Tinkbox,
+    index_layout,
+    names,
+    on,
+    referring,
+    write,
+)
+from tests.integration.cli.serving import Configuration, configure, run, serving
 from tests.integration.registry.serving import (
     configuration,
-    descriptor,
     digest_of,
     docker_archive,
     layer,
-    manifest,
     sha512_files,
     system_image_archive,
     tar,
@@ -32,83 +40,11 @@ from tests.system_disks import raw_disk
 from tinkbox.client.operator.images import Images
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.refusals import Unanswered
-from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
-
-Tinkbox = Callable[..., Ended]
-SHARED = layer({"shared": b"s" * 300_000})
-OWN = layer({"own": b"o" * 1000})
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration]:
-    """A second appliance, that of the other site."""
-    configuration = configure(tmp_path_factory.mktemp("other"))
-    with serving(configuration):
-        yield configuration
-
-
-def on(configuration: Configuration) -> Tinkbox:
-    def tinkbox(*arguments: str | Path, stdin: bytes = b"") -> Ended:
-        try:
-            return run_here("--data", str(configuration.data), *map(str, arguments), stdin=stdin)
-        except SystemExit as wrong:
-            return Ended(int(str(wrong.code)), "", "")
-
-    return tinkbox
-
-
-@pytest.fixture
-def here(appliance: Configuration) -> Iterator[Tinkbox]:
-    yield on(appliance)
-    forget(appliance)
-
-
-@pytest.fixture
-def there(other: Configuration) -> Iterator[Tinkbox]:
-    yield on(other)
-    forget(other)
-
-
-def forget(configuration: Configuration) -> None:
-    """Forget all images, and that their blobs were promised: the next test's are the same."""
-    tinkbox = on(configuration)
-    for each in json.loads(tinkbox("image", "list", "-o", "json").out):
-        name = f"{each['name']}:{each['tag']}" if each["tag"] else f"{each['name']}@{each['digest']}"
-        tinkbox("image", "delete", "--yes", name)
-
-
-def names(tinkbox: Tinkbox) -> dict[str, str]:
-    """The images there, with their digests."""
-    listed = json.loads(tinkbox("image", "list", "-o", "json").out)
-    return {f"{each['name']}:{each['tag']}": each["digest"] for each in listed if each["tag"]}
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def members(archive: bytes) -> list[str]:
     with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         return packed.getnames()
-
-
-def index_layout(name: str, *architectures: str, lacking: tuple[str, ...] = ()) -> bytes:
-    """An OCI layout with an index of images; of those it is `lacking` only the index knows."""
-    files: dict[str, bytes] = {}
-    entries = []
-    for each in (*architectures, *lacking):
-        content = layer({"program": each.encode() * 1000})
-        config = json.dumps({**json.loads(configuration([content])), "architecture": each}).encode()
-        image = manifest(config, [content])
-        entries.append({**descriptor(image, DOCKER_MANIFEST), "platform": {"os": "linux", "architecture": each}})
-        if each not in lacking:
-            files |= {f"blobs/sha256/{digest_of(one)[7:]}": one for one in (content, config, image)}
-    index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).encode()
-    files[f"blobs/sha256/{digest_of(index)[7:]}"] = index
-    top = {**descriptor(index, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": name} if name else {}}
-    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [top]}).encode()
-    return tar([("oci-layout", b'{"imageLayoutVersion": "1.0.0"}'), *files.items()])
 
 
 def zstd(content: bytes) -> bytes:
@@ -331,13 +267,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
     return blobs
 
 
-@pytest.fixture
-def to_other(other: Configuration, tmp_path: Path) -> list[str | Path]:
-    """The flags of a copy to the other appliance."""
-    token = write(tmp_path / "token", (other.data / "operator.token").read_bytes())
-    return ["--to", f"http://127.0.0.1:{other.operator_port}", "--token-file", token]
-
-
 def test_copy_sends_only_what_is_missing(
     here: Tinkbox, there: Tinkbox, sent: Callable[[], set[str]], to_other: list[str | Path], tmp_path: Path
 ) -> None:
@@ -450,62 +379,6 @@ def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
     assert failed.status == 1
     assert "push or load its image again" in failed.err
     assert names(there) == {}
-
-
-def artifact(subject: bytes, payload: bytes, *, legacy: bool = False) -> dict[str, bytes]:
-    """The blobs of what refers to a manifest, its own manifest last; one that is `legacy` says so by its tag alone."""
-    config = b'{"architecture":"","os":"","rootfs":{"type":"layers","diff_ids":[]}}' if legacy else b"{}"
-    kind = "application/vnd.oci.image.config.v1+json" if legacy else "application/vnd.oci.empty.v1+json"
-    document = {
-        "schemaVersion": 2,
-        "mediaType": OCI_MANIFEST,
-        "config": descriptor(config, kind),
-        "layers": [descriptor(payload, "application/vnd.dev.cosign.simplesigning.v1+json")],
-    }
-    if not legacy:
-        document |= {"artifactType": "a/signature", "subject": descriptor(subject, DOCKER_MANIFEST)}
-    return {digest_of(each): each for each in (config, payload, json.dumps(document).encode())}
-
-
-@dataclass(frozen=True)
-class Signed:
-    """An archive of a signed image: its own digest, and those of what refers to it: by its subject, and one to that."""
-
-    path: Path
-    image: str
-    signature: str
-    countersignature: str
-    tag: str
-
-
-@pytest.fixture
-def signed(tmp_path: Path) -> Signed:
-    """tools/wipe:v1, with a signature, the signature's own, and one by the tag of older cosign; named by no registry's name."""
-    config = configuration([OWN])
-    image = manifest(config, [OWN])
-    signature, legacy = artifact(image, b"signed"), artifact(image, b"legacy", legacy=True)
-    counter = artifact([*signature.values()][-1], b"countersigned")
-    top = [image, *([*each.values()][-1] for each in (signature, counter, legacy))]
-    tag = f"{digest_of(image).replace(':', '-')}.sig"
-    names = {0: "tools/wipe:v1", 3: f"tools/wipe:{tag}"}
-    entries = [
-        {
-            **descriptor(each, OCI_MANIFEST if number else DOCKER_MANIFEST),
-            "annotations": {"org.opencontainers.image.ref.name": names[number]} if number in names else {},
-        }
-        for number, each in enumerate(top)
-    ]
-    blobs = {digest_of(each): each for each in (config, OWN, image)} | signature | counter | legacy
-    files = {f"blobs/{digest.replace(':', '/')}": content for digest, content in blobs.items()}
-    files["index.json"] = json.dumps({"schemaVersion": 2, "manifests": entries}).encode()
-    path = write(tmp_path / "signed.tar", tar([("oci-layout", b'{"imageLayoutVersion": "1.0.0"}'), *files.items()]))
-    return Signed(path, *(digest_of(each) for each in top[:3]), tag)
-
-
-def referring(tinkbox: Tinkbox, name: str) -> set[str]:
-    """The digests in a repository that have no tag."""
-    listed = json.loads(tinkbox("image", "list", "-o", "json").out)
-    return {each["digest"] for each in listed if each["name"] == name and not each["tag"]}
 
 
 @pytest.mark.parametrize("way", ["save", "export", "copy"])

@@ -201,6 +201,12 @@ def tar(files: Iterable[tuple[str, bytes]]) -> bytes:
     return packed.getvalue()
 
 
+def unpacked(archive: bytes) -> dict[str, bytes]:
+    """The files of a tar, by their names."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        return {each.name: file.read() for each in packed if (file := packed.extractfile(each)) is not None}
+
+
 def layer(files: dict[str, bytes]) -> bytes:
     return tar(files.items())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.cli.test_image_transfers import Signed, index_layout, signed
+from tests.integration.cli.carried_images import index_layout, signed_image
 from tests.integration.registry.serving import (
     Registry,
     chunks,
@@ -21,8 +21,6 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.registry import storage
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 from tinkbox.registry.manifests.repositories import Key
-
-__all__ = ["signed"]
 
 
 async def free(registry: Registry, *, now: bool = True) -> None:
@@ -59,9 +57,9 @@ async def test_a_load_keeps_the_images_of_an_index_until_its_tag_is_there(regist
 
 @pytest.mark.usefixtures("freeing")
 async def test_a_load_keeps_signatures_until_the_tag_of_their_image_is_there(
-    registry: Registry,
-    signed: Signed,
+    registry: Registry, tmp_path: Path
 ) -> None:
+    signed = signed_image(tmp_path)
     await registry.store.load(chunks(signed.path.read_bytes()), who="anna")
     assert all(registry.store.has("tools/wipe", each) for each in (signed.signature, signed.countersignature))
 

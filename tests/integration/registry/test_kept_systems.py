@@ -1,8 +1,6 @@
 """What the registry tells of the system images that it keeps."""
 
-import io
 import json
-import tarfile
 from dataclasses import replace
 
 import pytest
@@ -19,6 +17,7 @@ from tests.integration.registry.serving import (
     manifest,
     system_image_archive,
     tar,
+    unpacked,
 )
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.images.system_image import BlockMap, Frame, Verified
@@ -123,8 +122,7 @@ async def test_a_signature_of_a_version_that_is_kept_is_taken(registry: Registry
     plain = system_image_archive("1", "latest")
     await registry.store.load(chunks(plain), who="me")
     kept = await registry.store.system_images()
-    with tarfile.open(fileobj=io.BytesIO(plain)) as packed:
-        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    files = unpacked(plain)
     described = {"mediaType": OCI_MANIFEST, "digest": kept[0]["digest"], "size": 1}
     config = descriptor(b"{}", "application/vnd.oci.empty.v1+json")
     signature = json.dumps(
@@ -141,8 +139,7 @@ async def test_a_signature_of_a_version_that_is_kept_is_taken(registry: Registry
 
 
 async def test_the_version_is_a_tag_whatever_tag_the_image_comes_with(registry: Registry) -> None:
-    with tarfile.open(fileobj=io.BytesIO(system_image_archive("1"))) as packed:
-        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    files = unpacked(system_image_archive("1"))
     alone = tar({**files, "index.json": files["index.json"].replace(b"lab:1", b"lab:latest")}.items())
     assert await registry.store.load(chunks(alone), who="me") == ["lab:latest", "lab:1"]
     kept = await registry.store.manifest("lab", "1")
@@ -183,8 +180,7 @@ async def test_a_version_that_comes_alone_is_latest_where_there_is_none(registry
     assert [each["tags"] for each in await registry.store.system_images()] == [["2", "latest"], ["3"]]
     await registry.store.delete("lab:3", who="me")
     await registry.store.delete("lab:2", who="me")
-    with tarfile.open(fileobj=io.BytesIO(system_image_archive("2"))) as packed:
-        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    files = unpacked(system_image_archive("2"))
     for digest in parse_manifest(kept.content).digests:
         await registry.push_blob(files[f"blobs/sha256/{digest[7:]}"], "lab")
     await registry.store.put_manifest("lab", "2", kept.content, OCI_MANIFEST, who="me")
@@ -241,8 +237,7 @@ async def test_archive_with_both_kinds_under_one_name_is_refused(registry: Regis
     content = layer({"hello.txt": b"hello"})
     config = configuration([content])
     body = json.dumps({**json.loads(manifest(config, [content])), "mediaType": OCI_MANIFEST}).encode()
-    with tarfile.open(fileobj=io.BytesIO(system_image_archive("1"))) as packed:
-        files = {each.name: packed.extractfile(each).read() for each in packed}  # type: ignore[union-attr]
+    files = unpacked(system_image_archive("1"))
     index = json.loads(files["index.json"])
     named = {"org.opencontainers.image.ref.name": "lab:v1"}
     index["manifests"].append({**descriptor(body, OCI_MANIFEST), "annotations": named})

@@ -218,10 +218,10 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
     kept = flow.labels if flow else NO_LABELS
     own = {LABEL: kept[LABEL]} if LABEL in kept else {}  # no document says or changes it
     labels = kept if declared.labels is None else {**declared.labels, **own}
-    new = flow_manifest(wanted, declared.template_ref, labels)
+    new = flow_manifest(wanted, declared.template_ref, declared.namespace, labels)
     if flow is None or (not flow.id and changed_fields(flow, declared, stored)):
         return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
-    old = flow_manifest(flow, _template_ref(flow, declared, stored), flow.labels)
+    old = flow_manifest(flow, _template_ref(flow, declared, stored), declared.namespace, flow.labels)
     if changed := changed_fields(flow, declared, stored):
         way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
         if not flow.is_over:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -105,6 +106,12 @@ def _meant_template(
         return find_template(tables, name, namespace)
     except (NotFound, Conflict) as refusal:
         return refusal
+
+
+def exported_template(tables: Tables, namespace: str, name: str) -> Template | BuiltIn | Refusal:
+    """What a `templateRef` means where nothing is but what `export` writes: templates of no namespace are of the default one."""
+    there = [replace(each, namespace=each.namespace or DEFAULT_NAMESPACE) for each in tables.templates.named(name)]
+    return _meant_template(tables, namespace, name, there)
 
 
 def templates_elsewhere(

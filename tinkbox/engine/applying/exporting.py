@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from tinkbox.engine.applying.document_references import exported_template
 from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
@@ -15,7 +16,7 @@ from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import DeclaredWorkflow
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
-from tinkbox.model.errors import Invalid, NotFound, Problem
+from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
@@ -44,7 +45,7 @@ _SPELLED: Final[Mapping[str, AnyKind]] = {
     for spelling in (f"{plural}{dot}{rest}", *([f"{plural}.bmc.tinkerbell.org"] if dot else []))
 }
 
-_MOST_NAMED: Final = 5  # workflows
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +189,12 @@ def _templates(
 
 def _named_formerly(templates: Iterable[Template | BuiltIn]) -> Iterator[Problem]:
     """That documents of templates have names which only earlier releases took."""
-    odd = sorted((each for each in templates if not _may_be_called(each.name)), key=lambda each: natural(each.name))
+    odd = [each for each in templates if not _may_be_called(each.name)]
     if odd:
-        told = ", ".join(f"{spelled(each.name)} ({each.id})" for each in odd[:_MOST_NAMED])
-        more = f" and {len(odd) - _MOST_NAMED} more" if len(odd) > _MOST_NAMED else ""
+        told = _some([f"{spelled(each.name)} ({each.id})" for each in odd])
         yield Problem(
             text=f"{counted(len(odd), 'template')} with a name that `tinkbox apply` refuses, and with it every document that is "
-            f"applied together with it: {told}{more}. `tinkbox template update ID -n NAME` gives each another name"
+            f"applied together with it: {told}. `tinkbox template update ID -n NAME` gives each another name"
         )
 
 
@@ -230,6 +230,13 @@ def _workflows(
     if whole:
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]
+    namespaces = {each.id: each.namespace for each in tables.templates.all()}
+
+    def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:
+        """By which a document of it is known."""
+        by_hand = namespaces.get(flow.template_id) or DEFAULT_NAMESPACE
+        return flow.name, flow.declaration.namespace if flow.declaration else by_hand
+
     names = Counter(map(_name_of, selected))
     # Of those by hand `apply` finds the one that a document says, unless one of the name was declared, which may be over.
     by_hand = {each.name for each in selected if each.declaration is None}
@@ -249,19 +256,69 @@ def _workflows(
         )
     # Of those that were declared twice `apply` means the newest.
     newest = {_name_of(each): each for each in alone}
+    newest = _of_their_own_template(tables, newest, notes)
     notes += _breakpoints(tables, newest.values())
-    return sorted(map(_exported, newest.values()), key=_order)
+    return sorted((_exported(each, space) for (_, space), each in newest.items()), key=_order)
+
+
+def _of_their_own_template(
+    tables: Tables, flows: Mapping[tuple[str, str], DeclaredWorkflow], notes: list[Problem]
+) -> dict[tuple[str, str], DeclaredWorkflow]:
+    """Those whose documents mean no other template elsewhere than the one that they have here, or had: it may be gone.
+
+    A template may have got another name since, or its workflow been made by its id.  Of one that is gone another takes the
+    place which has its name in the namespace of the workflow, as `apply` takes it here.
+    """
+    there = {each.id for each in tables.templates.all()}
+    meant: dict[tuple[str, str], Template | BuiltIn | Refusal] = {}
+    found, strange, gone = {}, [], []
+    for key, each in flows.items():
+        if each.declaration is not None and each.declaration.document:  # it has its tasks, and no template
+            found[key] = each
+            continue
+        reference = (key[1], each.declaration.template_ref if each.declaration else each.template_name)
+        if reference not in meant:
+            meant[reference] = exported_template(tables, *reference)
+        template = meant[reference]
+        if isinstance(template, NotFound):
+            gone.append(each.name)
+        elif isinstance(template, Refusal) or not (
+            template.id == each.template_id
+            or (each.template_id not in there and isinstance(template, Template) and template.namespace == key[1])
+        ):
+            strange.append(each.name)
+            continue
+        found[key] = each
+    if strange:
+        notes.append(
+            Problem(
+                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean another template than theirs, "
+                f"which has another name or namespace by now, or is gone: {_some(strange)}"
+            )
+        )
+    if gone:
+        notes.append(
+            Problem(
+                text=f"{counted(len(gone), 'workflow')} without a template, which `tinkbox apply` refuses where they are not "
+                f"known, and with them every document that is applied together with them: {_some(gone)}"
+            )
+        )
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(sorted(names, key=natural)[:_MOST_NAMED])}{more}"
 
 
 def _breakpoints(tables: Tables, flows: Collection[DeclaredWorkflow]) -> Iterator[Problem]:
     """That documents hold nothing which people want to be held."""
     armed = tables.holds.armed_by_people(each.id for each in flows if not each.is_over)
-    names = sorted((each.name for each in flows if each.id in armed), key=natural)
+    names = [each.name for each in flows if each.id in armed]
     if names:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield Problem(
-            text=f"{counted(len(names), 'workflow')} with breakpoints that are in no document ({', '.join(names[:_MOST_NAMED])}"
-            f"{more}): `tinkbox apply` elsewhere holds nothing there. To hold it, run `tinkbox workflow create -f FILE "
+            text=f"{counted(len(names), 'workflow')} with breakpoints that are in no document ({_some(names)}): `tinkbox apply` elsewhere holds nothing there. To hold it, run `tinkbox workflow create -f FILE "
             "--breakpoint WHERE` instead"
         )
 
@@ -275,13 +332,9 @@ def _waiting(tables: Tables, machines: Sequence[str]) -> Iterator[Problem]:
         )
 
 
-def _name_of(flow: DeclaredWorkflow) -> tuple[str, str]:
-    """By which a document of it is known."""
-    return flow.name, flow.declaration.namespace if flow.declaration else DEFAULT_NAMESPACE
-
-
-def _exported(flow: DeclaredWorkflow) -> Exported:
-    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=flow_manifest(flow, flow.template_name, flow.labels))
+def _exported(flow: DeclaredWorkflow, namespace: str) -> Exported:
+    manifest = flow_manifest(flow, flow.template_name, namespace, flow.labels)
+    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=manifest)
 
 
 def _order(exported: Exported) -> tuple[object, ...]:

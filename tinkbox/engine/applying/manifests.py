@@ -60,8 +60,8 @@ def kept_manifest(content: Mapping[str, Any], labels: Labels) -> Manifest:
     return {"apiVersion": content["apiVersion"], "kind": content["kind"], "metadata": metadata, **rest}
 
 
-def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> Manifest:
-    """A workflow as what it was made from; one that was made by hand has the name of its template as `template_ref`.
+def flow_manifest(flow: DeclaredWorkflow, template_ref: str, namespace: str, labels: Labels) -> Manifest:
+    """A workflow as what it was made from; one that was made by hand has its template's name as `template_ref`, and its namespace.
 
     What `hardwareMap` has no room for is in an annotation.  The label by which the appliance tells what belongs to a rollout is not in it.
     """
@@ -76,7 +76,7 @@ def flow_manifest(flow: DeclaredWorkflow, template_ref: str, labels: Labels) -> 
         spec["hardwareMap"] = texts
     if declared is not None and declared.let_netboot:
         spec["bootOptions"] = {"toggleAllowNetboot": True}
-    namespace = declared.namespace if declared else DEFAULT_NAMESPACE
+    namespace = declared.namespace if declared else namespace
     shown = {key: value for key, value in labels.items() if key != LABEL}
     metadata = _metadata({"name": flow.name, "namespace": namespace}, shown)
     if others:

@@ -173,8 +173,9 @@ async def test_a_workflow_by_hand_is_exported_with_the_name_of_its_template_when
     await box.applying.apply(files(machine(1), template()), Wish(), "ann")
     await box.workflows.create("hello", {"device_1": mac(1)})
     await box.templates.delete("hello")
-    ((only,), _) = await exported(box, Asked(Kind.WORKFLOW))
+    ((only,), (told,)) = await exported(box, Asked(Kind.WORKFLOW))
     assert only.manifest["spec"]["templateRef"] == "hello"
+    assert told.startswith("1 workflow without a template, which `tinkbox apply` refuses where they are not known")
     await box.applying.apply(files(template()), Wish(), "ann")
     again = await box.applying.apply(files(yaml_documents([only.manifest])), Wish(), "ann")
     assert outcomes(again) == {"workflow/hello_world_workflow": "unchanged"}

@@ -1,9 +1,12 @@
 """Templates of documents are known by namespace and name: none takes the place of another's."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.integration.engine.appliance import HELLO, Appliance
+from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
 from tests.integration.engine.applying.documents import files, flow, machine, outcomes, pruning, template
+from tinkbox.cli.output.manifests import yaml_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.creation import Creating
 from tinkbox.engine.applying.exporting import Asked, Kind
@@ -192,6 +195,41 @@ async def test_each_is_exported_with_its_namespace_and_pruned_by_it(box: Applian
     assert [each.manifest["metadata"]["namespace"] for each in exported] == ["a", "b"]
     assert outcomes(await apply(box, theirs, machine(1), wish=pruning("site=lab")))["template/hello"] == "pruned"
     assert set(await stored(box)) == {"b"}
+
+
+async def test_a_workflow_by_hand_is_exported_in_the_namespace_of_its_template(box: Appliance, tmp_path: Path) -> None:
+    await apply(box, of("a", template()), of("b", template(text=OTHER)), machine(1))
+    made = {each.namespace: each.id for each in await box.templates.all()}
+    await box.workflows.create(made["b"], {"device_1": mac(1)}, name="wiping")
+    export = await box.exporting.export([Asked(each) for each in Kind], None)
+    written = files(yaml_documents(each.manifest for each in export.documents))
+    assert outcomes(await box.applying.apply(written, Wish(), "ann"))["workflow/wiping"] == "unchanged"
+    async with appliance(tmp_path / "elsewhere") as elsewhere:
+        await elsewhere.applying.apply(written, Wish(), "ann")
+        assert await actions_of(elsewhere, "wiping") == await actions_of(box, "wiping") == ["another", "second"]
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+async def test_a_workflow_that_would_have_another_template_elsewhere_is_in_no_export(
+    box: Appliance, by_hand: bool
+) -> None:
+    """Its template has another name by now, which one of another namespace still has."""
+    await apply(box, of("a", template()), of("b", template(text=OTHER)), machine(1))
+    made = {each.namespace: each.id for each in await box.templates.all()}
+    await (
+        box.workflows.create(made["b"], {"device_1": mac(1)}, name="install-1")
+        if by_hand
+        else apply(box, of("b", flow(1)))
+    )
+    await box.templates.update(made["b"], "wipe")
+    export = await box.exporting.export([Asked(Kind.WORKFLOW)], None)
+    told = [each.text for each in export.notes]
+    if by_hand:  # it says the name that its template has now
+        assert (len(export.documents), told) == (1, [])
+    else:
+        assert (export.documents, len(told)) == ([], 1)
+        assert told[0].startswith("1 workflow left out, whose documents would mean another template than theirs")
+        assert told[0].endswith(": install-1")
 
 
 async def test_the_workflows_of_one_are_listed_by_its_id(box: Appliance) -> None:

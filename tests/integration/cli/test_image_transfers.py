@@ -369,6 +369,24 @@ def test_copy_tells_that_the_other_appliance_is_full(here: Tinkbox, archive: Pat
     assert f"{url}, the other appliance, has no room for one:v1: the registry holds" in done.err, done
 
 
+def test_an_image_of_a_folder_that_has_no_room_is_told_and_the_others_are_loaded(here: Tinkbox, tmp_path: Path) -> None:
+    sizes = {"a/small:v1": 1000, "b/large:v1": 400_000, "c/small:v1": 1000}
+    for name, size in sizes.items():
+        content = layer({name: os.urandom(size)})
+        assert (
+            here("image", "load", write(tmp_path / "x.tar", tar(docker_archive([name], [content]).items()))).status == 0
+        )
+    assert here("image", "export", "--all", tmp_path / "stick").status == 0
+    full = configure(tmp_path)
+    with full.path.open("a") as more:
+        more.write("images: {most: 200KiB}\n")
+    with serving(full):
+        done = on(full)("image", "load", tmp_path / "stick")
+        assert sorted(names(on(full))) == ["a/small:v1", "c/small:v1"]
+    assert done.status == 1
+    assert "tinkbox: b/large:v1: the registry holds" in done.err, done
+
+
 def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
     appliance: Configuration, here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path
 ) -> None:
@@ -627,6 +645,21 @@ def test_a_layout_with_a_tag_alone_names_no_image(here: Tinkbox, tmp_path: Path,
     assert "names no image, only the tag v1: load it with `--name NAME`" in refused.err
     assert here("image", "load", "--name", "tools/skd", path).out == "Loaded Image:  tools/skd:v1\n"
     assert here("image", "load", "--name", "tools/skd:v2", path).out == "Loaded Image:  tools/skd:v2\n"
+
+
+def test_a_folder_of_several_images_with_tags_alone_is_told_how_to_push_them(here: Tinkbox, tmp_path: Path) -> None:
+    folder = tmp_path / "several"
+    indexes = []
+    for tag in ("v1", "v2"):
+        with tarfile.open(
+            write(tmp_path / "one.tar", index_layout(tag, "amd64" if tag == "v1" else "arm64"))
+        ) as packed:
+            packed.extractall(folder)
+        indexes += json.loads((folder / "index.json").read_text())["manifests"]
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": indexes}))
+    refused = here("image", "load", folder)
+    told = f"only the tag v1, v2: push each of its images, such as with `skopeo copy oci:{folder}:TAG docker://APPLIANCE/NAME:TAG`"
+    assert (refused.status, told in refused.err) == (1, True), refused
 
 
 def test_an_export_of_a_name_of_one_part_keeps_it(here: Tinkbox, tmp_path: Path) -> None:

@@ -66,7 +66,10 @@ def load(chosen: argparse.Namespace) -> int:
         nonlocal failed
         from tinkbox.client.refusals import Unreachable
 
-        if (not name and number == len(chosen.files) == 1) or isinstance(error, (Unreachable, Denied, Full, TooMany)):
+        is_all = not name and number == len(chosen.files) == 1
+        # Where one image of a folder has no room, a smaller one may have.
+        ends_all = isinstance(error, (Unreachable, Denied, TooMany)) or (isinstance(error, Full) and not name)
+        if is_all or ends_all:
             raise error
         failed += 1
         print(clean(f"tinkbox: {f'{name}: ' if name else ''}{error}"), file=sys.stderr, flush=True)
@@ -143,13 +146,16 @@ def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, De
     entries = [each for each in images if each not in unknown] or images
     if name and len({each.digest for each in entries}) > 1:
         raise Invalid(
-            f"{path} has {len(entries)} images, and --name names one: leave it out, or copy them into folders one by one"
+            f"{path} has {len(entries)} images, and --name names one: leave it out where they have names, or push each with `skopeo copy`"
         )
     found = [(each, entry) for entry in entries for each in ([named(name, entry)] if name else names_of(entry))]
     if not entries:
         raise Invalid(f"{path} holds no image")
     if not found:
-        raise Invalid(f"{path} names no image{only_tags(entries)}: load it with `--name NAME`")
+        way_out = "load it with `--name NAME`"
+        if len({each.digest for each in entries}) > 1:
+            way_out = f"push each of its images, such as with `skopeo copy oci:{path}:TAG docker://APPLIANCE/NAME:TAG`"
+        raise Invalid(f"{path} names no image{only_tags(entries)}: {way_out}")
     return found[:1] if name else found
 
 

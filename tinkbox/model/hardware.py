@@ -251,6 +251,10 @@ def parse_hardware(text: str | bytes) -> Hardware:
         document = read_document(content)
     except ValueError as error:
         raise Invalid(f"invalid json: {error}") from None
+    if isinstance(document, list):
+        raise Invalid(
+            "invalid json: this is a list, and one hardware document is asked for: `tinkbox apply -f FILE` takes lists"
+        )
     if not isinstance(document, dict):
         raise Invalid("invalid json: a hardware document is an object with an id and a network")
     if document.get("kind") == "Hardware":

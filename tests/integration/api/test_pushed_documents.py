@@ -484,6 +484,21 @@ async def test_a_file_may_have_one_name_in_several_namespaces(door: Door) -> Non
         assert (await door.ask("POST", "/v1/templates", asked))[0] == 422
 
 
+async def test_what_is_wrong_with_each_template_of_a_file_is_told_at_once(door: Door) -> None:
+    wrong = in_namespaces("a", "b", "c").replace('"image"', '"imag"')
+    good = in_namespaces("d")
+    for path, asked in (("/v1/templates", {"name": ""}), ("/v1/templates/validate", {"hardware": {}})):
+        status, refused = await door.ask("POST", path, {**asked, "data": good + wrong})
+        assert (status, refused["detail"]) == (422, "3 invalid templates")
+        titles = {each["text"].partition(", ")[0] for each in refused["problems"]}
+        assert titles == {f"template ubuntu of namespace {each}" for each in "abc"}
+    assert await door.done("GET", "/v1/templates") == []
+    status, refused = await door.ask(
+        "POST", "/v1/templates", {"name": "", "data": in_namespaces("a").replace('"image"', '"imag"')}
+    )
+    assert refused["detail"].startswith("invalid template: ")
+
+
 async def test_another_name_in_the_document_of_an_update_is_told(door: Door) -> None:
     made = await door.done("POST", "/v1/templates", {"name": "tmp1", "data": HELLO})
     for document in (in_namespaces("b"), in_namespaces("b").replace("name: ubuntu", "name: tmp1")):

@@ -101,6 +101,11 @@ def test_what_is_no_json_object_is_refused_in_one_line(text: str | bytes) -> Non
         parse_hardware(text)
 
 
+def test_a_list_of_documents_is_refused_with_the_verb_that_takes_lists() -> None:
+    with pytest.raises(Invalid, match="`tinkbox apply -f FILE` takes lists"):
+        parse_hardware('[{"id": "x"}]')
+
+
 @pytest.mark.parametrize("identity", [None, "", "nonsense", 7])
 def test_an_id_is_required_and_is_a_uuid(identity: Any) -> None:
     entry = document()

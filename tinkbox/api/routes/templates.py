@@ -1,6 +1,5 @@
 """`/v1/templates`."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -33,7 +32,16 @@ from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.documents.kubernetes import has_objects, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import NewTemplate, StoredTemplate, Templates, own_name, told_namespace
+from tinkbox.engine.templates.templates import (
+    NewTemplate,
+    StoredTemplate,
+    Templates,
+    of_template,
+    own_name,
+    refuse_each,
+    titles,
+    told_namespace,
+)
 from tinkbox.engine.templates.validation import Verdict
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.missing_images import told_elsewhere
@@ -276,8 +284,8 @@ async def create_documents(
     stored = await templates.create_all(new, who, strict=strict)
     there = [(each, one.labels) for each, one in zip(stored, new, strict=True) if not each.is_new]
     told = [*notes, *(_is_there(each, wanted) for each, wanted in there)]
-    titles = _titles([(each.namespace, each.name) for each in new]) if len(new) > 1 else [""]
-    told += [_of_template(title, one) for title, each in zip(titles, stored, strict=True) for one in each.ignored]
+    named = titles([(each.namespace, each.name) for each in new])
+    told += [of_template(title, one) for title, each in zip(named, stored, strict=True) for one in each.ignored]
     return {
         "id": stored[0].id,
         "results": [creation_result(each.id, each.name, is_new=each.is_new) for each in stored],
@@ -293,11 +301,6 @@ def _is_there(stored: StoredTemplate, wanted: Labels) -> Problem:
     return Problem(text=f"template {stored.name} is there already with the same text: nothing was made{labels}")
 
 
-def _of_template(name: str, note: Problem) -> Problem:
-    """A note on the text of a template, with its name where there are several."""
-    return Problem(text=f"template {name}, {note}") if name else note
-
-
 async def template_text(
     templates: Templates, text: str, who: str, template: Template | BuiltIn, name: str, *, strict: bool = False
 ) -> tuple[str, Sequence[Problem]]:
@@ -311,7 +314,7 @@ async def template_text(
     namespace = template.namespace if isinstance(template, Template) else ""
     own = [each for each in read if (each.namespace, each.name) == (namespace or DEFAULT_NAMESPACE, name)]
     if len(read) > 1 and not own:
-        names = ", ".join(_titles([(each.namespace, each.name) for each in read]))
+        names = ", ".join(titles([(each.namespace, each.name) for each in read]))
         raise Invalid(f"there are {len(read)} templates in it, and one is asked for: {names}")
     if own:
         others = len(read) - 1
@@ -361,25 +364,23 @@ async def _validated(
 
     told: dict[Problem, None] = dict.fromkeys(notes)
 
-    async def judged(name: str, text: str) -> Sequence[Verdict]:
-        try:
-            verdicts = await templates.validate(text, known, devices, who)
-            if strict:
-                refuse_ignored(verdicts.remarks.ignored)
-        except Invalid as error:
-            raise Invalid(f"{name}: {error}" if name else str(error), error.problems) from None
-        several = name if len(texts) > 1 else ""
+    async def judged(title: str, text: str) -> Sequence[Verdict]:
+        verdicts = await templates.validate(text, known, devices, who)
+        if strict:
+            refuse_ignored(verdicts.remarks.ignored)
         ignored = () if strict else (verdicts.remarks.ignored, *(each.ignored for each in verdicts))
         for note in chain(*ignored, verdicts.remarks.notes):
-            told.setdefault(_of_template(several, note))
+            told.setdefault(of_template(title, note))
         return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts] if strict else verdicts
 
-    titles = _titles(list(texts))
-    found = [
-        (key, each)
-        for title, (key, text) in zip(titles, texts.items(), strict=True)
-        for each in await judged(title, text)
-    ]
+    found: list[tuple[TemplateKey, Verdict]] = []
+    refused: list[tuple[str, Invalid]] = []
+    for title, (key, text) in zip(titles(list(texts)), texts.items(), strict=True):
+        try:
+            found += [(key, each) for each in await judged(title, text)]
+        except Invalid as refusal:
+            refused.append((title, refusal))
+    refuse_each(refused)
     return found, list(told)
 
 
@@ -419,12 +420,6 @@ def _read_templates(text: str, *, strict: bool) -> tuple[list[NewTemplate], tupl
         for each in taken.objects
     ]
     return read, taken.notes
-
-
-def _titles(keys: Sequence[TemplateKey]) -> list[str]:
-    """What templates of these namespaces and names are called beside each other."""
-    often = Counter(name for _, name in keys)
-    return [f"{name} of namespace {namespace}" if often[name] > 1 else name for namespace, name in keys]
 
 
 def _verdict(key: TemplateKey, verdict: Verdict) -> VerdictOnTemplate:

@@ -1,6 +1,7 @@
 """Use-cases of templates."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +23,7 @@ from tinkbox.model.hardware import Hardware, parse_uuid
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import OfTemplate
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
 from tinkbox.thread_turns import in_thread
@@ -105,9 +106,14 @@ class Templates:
         `strict` refuses what would be ignored.
         """
         ignored: list[tuple[Problem, ...]] = []
-        for one in given:
-            check_template_name(one.name)
-            ignored.append(await self._check(one.data, who, strict=strict))
+        refused: list[tuple[str, Invalid]] = []
+        for title, one in zip(titles([(each.namespace, each.name) for each in given]), given, strict=True):
+            try:
+                check_template_name(one.name)
+                ignored.append(await self._check(one.data, who, strict=strict))
+            except Invalid as refusal:
+                refused.append((title, refusal))
+        refuse_each(refused)
         new = [self._new(each.namespace, each.name, each.data) for each in given]
 
         def use_case(tables: Tables) -> list[StoredTemplate]:
@@ -286,6 +292,32 @@ def _stored(tables: Tables, key: str) -> Template:
             f"{key}`, and it is used instead"
         )
     return _only(found or beginning(tables.templates, key), key)
+
+
+def titles(keys: Sequence[tuple[str, str]]) -> list[str]:
+    """What templates of these namespaces and names are called beside each other; one alone needs no title."""
+    often = Counter(name for _, name in keys)
+    named = [f"{name} of namespace {namespace}" if often[name] > 1 else name for namespace, name in keys]
+    return named if len(named) > 1 else [""] * len(named)
+
+
+def of_template(title: str, problem: Problem) -> Problem:
+    """What there is to say of a template's text, with its title where there are several."""
+    return Problem(text=f"template {title}, {problem}") if title else problem
+
+
+def refuse_each(refused: Sequence[tuple[str, Invalid]]) -> None:
+    """Raise Invalid where templates, of these titles, were refused, with what is wrong with each of them."""
+    if not refused:
+        return
+    if not refused[0][0]:  # there is one alone
+        raise refused[0][1]
+    problems = [
+        of_template(title, each)
+        for title, refusal in refused
+        for each in refusal.problems or (Problem(text=str(refusal)),)
+    ]
+    raise Invalid(counted(len(refused), "invalid template"), problems)
 
 
 def own_name(text: str) -> str:

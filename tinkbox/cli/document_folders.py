@@ -146,7 +146,10 @@ def _leads_out(link: Path, root: Path) -> bool:
 def _real(path: Path) -> Path | None:
     """Where it leads to, of a circle into that; None: that is not to be known, as of other users' processes in /proc."""
     with suppress(OSError):
-        return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+        where = Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle
+        if where.is_symlink():
+            where.readlink()  # Python 3.13 takes a link that cannot be read for what it leads to
+        return where
     return None
 
 

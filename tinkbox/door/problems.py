@@ -22,6 +22,11 @@ PROBLEM: Final = "application/problem+json"
 _TOLD: Final = ("Allow",)
 # To write so many takes some milliseconds of the event loop.
 MOST_LISTED: Final = 1000
+# Python 3.13 has the phrases of RFC 9110 for these, which are not those of RFC 7231 and 7233.
+_AS_BEFORE: Final[Mapping[int, str]] = {
+    HTTPStatus.REQUEST_URI_TOO_LONG: "request-uri-too-long",
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "requested-range-not-satisfiable",
+}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _log = logging.getLogger(__name__)
 
@@ -79,7 +84,7 @@ def kind_of(status: int) -> str:
     """The type of a problem that only has a status; who refuses does not matter: a path is as little found as a machine."""
     if (refusal := BY_STATUS.get(status)) is not None:
         return _kind(refusal)
-    return HTTPStatus(status).phrase.lower().replace(" ", "-")
+    return _AS_BEFORE.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "-")
 
 
 def advice(refusal: Refusal) -> Mapping[str, str]:

@@ -387,6 +387,28 @@ def test_an_image_of_a_folder_that_has_no_room_is_told_and_the_others_are_loaded
     assert "tinkbox: b/large:v1: the registry holds" in done.err, done
 
 
+def test_what_has_no_room_is_refused_while_it_is_sent_and_what_comes_after_it_is_loaded(
+    here: Tinkbox, tmp_path: Path
+) -> None:
+    paths = {}
+    for name, size in {"large": 24 << 20, "small": 1000}.items():
+        content = layer({name: os.urandom(size)})
+        paths[name] = write(tmp_path / f"{name}.tar", tar(docker_archive([f"a/{name}:v1"], [content]).items()))
+    full = configure(tmp_path)
+    with full.path.open("a") as more:
+        more.write("images: {most: 8MiB}\n")
+    with serving(full):
+        archives = on(full)("image", "load", paths["large"], paths["small"])
+        assert (archives.status, archives.out) == (1, "Loaded Image:  a/small:v1\n"), archives
+        assert archives.err.startswith(f"tinkbox: {paths['large']}: the registry holds "), archives
+        assert here("image", "load", *paths.values()).status == 0
+        assert here("image", "export", "--all", tmp_path / "stick").status == 0
+        folder = on(full)("image", "load", tmp_path / "stick")
+        assert (folder.status, folder.out) == (1, "Loaded Image:  a/small:v1\n"), folder
+        assert folder.err.startswith("tinkbox: a/large:v1: the registry holds "), folder
+        assert all(each.err.count("\n") == 1 for each in (archives, folder)), (archives, folder)
+
+
 def test_a_copy_of_a_damaged_image_is_told_and_stores_nothing(
     appliance: Configuration, here: Tinkbox, there: Tinkbox, to_other: list[str | Path], tmp_path: Path
 ) -> None:
@@ -634,12 +656,18 @@ def test_an_export_makes_a_damaged_index_anew(here: Tinkbox, archive: Path, tmp_
     assert here("image", "export", "--all", folder).err == ""
 
 
+def unpacked(path: Path, folder: Path) -> Path:
+    """The folder, with what is in the archive."""
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["tar", "--extract", "--file", path, "--directory", folder], check=True)
+    return folder
+
+
 @pytest.mark.parametrize("in_a_folder", [True, False])
 def test_a_layout_with_a_tag_alone_names_no_image(here: Tinkbox, tmp_path: Path, in_a_folder: bool) -> None:
     path = write(tmp_path / "skopeo.tar", index_layout("v1", "amd64"))
     if in_a_folder:
-        with tarfile.open(path) as packed:
-            packed.extractall(path := tmp_path / "skopeo")
+        path = unpacked(path, tmp_path / "skopeo")
     refused = here("image", "load", path)
     assert refused.status == 1
     assert "names no image, only the tag v1: load it with `--name NAME`" in refused.err
@@ -651,10 +679,7 @@ def test_a_folder_of_several_images_with_tags_alone_is_told_how_to_push_them(her
     folder = tmp_path / "several"
     indexes = []
     for tag in ("v1", "v2"):
-        with tarfile.open(
-            write(tmp_path / "one.tar", index_layout(tag, "amd64" if tag == "v1" else "arm64"))
-        ) as packed:
-            packed.extractall(folder)
+        unpacked(write(tmp_path / "one.tar", index_layout(tag, "amd64" if tag == "v1" else "arm64")), folder)
         indexes += json.loads((folder / "index.json").read_text())["manifests"]
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": indexes}))
     refused = here("image", "load", folder)

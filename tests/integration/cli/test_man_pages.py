@@ -18,8 +18,8 @@ def test_groff_warns_of_nothing(tmp_path: Path) -> None:
         paths.append(tmp_path / name)
         paths[-1].write_text(text)
     ended = subprocess.run(
-        ["groff", "-man", "-ww", "-Tutf8", *map(str, paths)], capture_output=True, text=True, check=True
+        ["groff", "-man", "-ww", "-Tutf8", "-P-c", *map(str, paths)], capture_output=True, text=True, check=True
     )
     assert ended.stderr == ""
-    # Bold is a letter, a step back, and the letter again.
+    # Bold is a letter, a step back, and the letter again: so `-P-c` has it of every groff.
     assert "tinkbox workflow create [-t TEMPLATE]" in " ".join(re.sub(r".\x08", "", ended.stdout).split())

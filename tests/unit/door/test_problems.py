@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
-from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.problems import refusals_become_problems, type_of
 from tinkbox.model.errors import (
     Conflict,
     Denied,
@@ -108,3 +108,11 @@ async def test_who_takes_too_much_is_told_when_to_try_again() -> None:
 
     answer = await refusals_become_problems(make_mocked_request("GET", "/"), handler)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "7")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(414, "request-uri-too-long"), (416, "requested-range-not-satisfiable"), (415, "unsupported-media-type")],
+)
+def test_what_only_has_a_status_has_one_type_with_every_python(status: int, kind: str) -> None:
+    assert type_of(status) == f"/problems/{kind}"

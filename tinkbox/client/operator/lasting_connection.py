@@ -116,7 +116,9 @@ class _Connector(aiohttp.BaseConnector):
     def give_up(self) -> None:
         """Send nothing more."""
         for each in list(self._used):
-            each.abort()
+            # One that was closed when all was sent is gone, and asyncio cannot abort it any more.
+            if not each.is_closing() or each.get_write_buffer_size():
+                each.abort()
 
 
 class _UnixConnector(_Connector, aiohttp.UnixConnector):

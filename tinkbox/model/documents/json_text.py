@@ -22,6 +22,9 @@ _PIECE: Final = re.compile(
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 # What may stand between two documents of a stream: a mark is followed by blank.
 _BETWEEN: Final = re.compile(r"[ \t\r\n]*+(?:---(?:[ \t\r\n]++|\Z))*")
+_TEXTS_AND_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
+_STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+_MOST_SEARCHED: Final = 1 << 16
 _LONGEST_NAME: Final = 40
 _REASONS: Final = {
     "Expecting value": "expected a value",
@@ -206,8 +209,16 @@ def _behind_blank(text: str, at: int) -> int:
 def _not_json(error: json.JSONDecodeError, text: str) -> ValueError:
     if not text.strip():
         return ValueError("the document is empty")
+    # Python 3.13 comes to what is wrong within where others do not read so deep.
+    if error.pos <= _MOST_SEARCHED and _depth_at(text, error.pos) > MAX_DEPTH:
+        return _too_deep()
     reason = _REASONS.get(error.msg.removesuffix(": "), error.msg)
     return ValueError(f"line {error.lineno}, column {error.colno}: {reason}")
+
+
+def _depth_at(text: str, end: int) -> int:
+    """Within how many objects and lists that place is."""
+    return sum(_STEPS.get(found[0], 0) for found in _TEXTS_AND_MARKS.finditer(text, 0, end))
 
 
 class _LargeDecoder(json.JSONDecoder):

@@ -1,5 +1,6 @@
 """The verbs of `tinkbox service`: how they are typed, and that their help says what they do."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -38,7 +39,13 @@ def test_a_wrong_command_line_is_2(tinkbox: Tinkbox, line: str) -> None:
 def test_the_help_is_what_was_agreed(tinkbox: Tinkbox, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     shown = tinkbox("service", *verb.split(), "--help")
-    assert (shown.status, shown.out) == (0, golden(f"cli/service-help{f'-{verb}' if verb else ''}.txt"))
+    agreed = golden(f"cli/service-help{f'-{verb}' if verb else ''}.txt")
+    assert (shown.status, with_one_value(shown.out)) == (0, with_one_value(agreed))
+
+
+def with_one_value(text: str) -> str:
+    """As Python 3.13 has it: what a flag takes stands behind the last of its names alone."""
+    return re.sub(r"(-[\w-]+) [A-Z]+, (?=-)", r"\1, ", text)
 
 
 def test_the_help_explains_every_state(tinkbox: Tinkbox) -> None:

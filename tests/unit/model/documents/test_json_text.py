@@ -53,6 +53,9 @@ def nested(depth: int) -> str:
         (nested(66), "more than 64 values within each other"),
         (nested(900), "more than 64 values within each other"),
         ("[" * 5000, "more than 64 values within each other"),
+        ("[" * 66 + "x", "more than 64 values within each other"),
+        ("[" * 64 + "x", "line 1, column 65: expected a value"),
+        ('["' + "[" * 100 + '" x', "line 1, column 105: expected a comma"),
     ],
 )
 def test_what_is_wrong_with_a_persons_document_is_told_in_plain_words(text: str | bytes, told: str) -> None:

@@ -67,9 +67,7 @@ def load(chosen: argparse.Namespace) -> int:
         from tinkbox.client.refusals import Unreachable
 
         is_all = not name and number == len(chosen.files) == 1
-        # Where one image of a folder has no room, a smaller one may have.
-        ends_all = isinstance(error, (Unreachable, Denied, TooMany)) or (isinstance(error, Full) and not name)
-        if is_all or ends_all:
+        if is_all or isinstance(error, (Unreachable, Denied, TooMany)):
             raise error
         failed += 1
         print(clean(f"tinkbox: {f'{name}: ' if name else ''}{error}"), file=sys.stderr, flush=True)
@@ -135,6 +133,8 @@ async def _from_archive(operator: "Operator", path: Path, name: str) -> Sequence
             return await operator.images.load(counted(in_thread(packed(path)), size, told), name, tell=show_notes)
         except Invalid as error:
             raise Invalid(f"{called(path)}: {error}", error.problems, error.more) from None
+        except Full as error:  # a smaller one may have room
+            raise Full(f"{called(path)}: {error}") from None
 
 
 def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, Descriptor]]":

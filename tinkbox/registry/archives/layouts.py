@@ -40,9 +40,9 @@ from tinkbox.registry.manifests.manifests import (
     Descriptor,
     Manifest,
     StoredManifest,
-    nested,
     parse_manifest,
     parse_object,
+    whole,
 )
 from tinkbox.registry.manifests.referrers import subject_of_tag
 from tinkbox.registry.manifests.repositories import is_repository
@@ -313,7 +313,7 @@ def _oci_manifests(files: Files, entry: Descriptor) -> tuple[StoredManifest, ...
             raise Invalid(f"the image archive is damaged: nothing is there of what its index {listed.digest} lists")
         return manifest
 
-    found = nested([entry], read)
+    found = whole(entry, read)
     return tuple(
         StoredManifest(digest=digest, media_type=manifest.media_type, content=contents[digest])
         for digest, manifest in found.items()

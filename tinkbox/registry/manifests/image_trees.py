@@ -12,8 +12,8 @@ from tinkbox.registry.manifests.manifests import (
     MAX_MANIFEST,
     Descriptor,
     Manifest,
-    nested,
     parse_manifest,
+    whole,
 )
 
 # Of one image; an index for every platform that there is has some dozens.
@@ -79,7 +79,7 @@ async def tree_of(top: Descriptor, read: Callable[[Descriptor], Awaitable[bytes]
         contents[listed.digest] = content
         parsed[listed.digest] = parse_manifest(content, listed.media_type)
         pending.extend(parsed[listed.digest].manifests)
-    ordered = nested([top], lambda listed: parsed[listed.digest])
+    ordered = whole(top, lambda listed: parsed[listed.digest])
     found = [parsed[digest] for digest in ordered]
     other = [each for one in found for each in (*one.foreign, *one.content[len(one.blobs) :])]
     return ImageTree(

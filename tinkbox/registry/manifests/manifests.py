@@ -125,6 +125,12 @@ def parse_manifest(content: bytes, content_type: str = "") -> Manifest:
     )
 
 
+def whole(top: Descriptor, read: Callable[[Descriptor], Manifest]) -> Mapping[str, Manifest]:
+    """A manifest, as the last one, with what it leads to: as `nested`."""
+    manifest = read(top)
+    return {**nested(manifest.manifests, read), top.digest: manifest}
+
+
 def nested(listed: Iterable[Descriptor], read: Callable[[Descriptor], Manifest]) -> Mapping[str, Manifest]:
     """The manifests that an index leads to by what it lists, by digest: each read once, and before those that list it.
 

@@ -198,7 +198,7 @@ def test_an_oci_layout_may_have_digests_by_sha512(files: FakeFiles) -> None:
 
 def test_indexes_that_never_end_are_refused(files: FakeFiles) -> None:
     content = b"{}"
-    for _ in range(MAX_NESTING + 2):
+    for _ in range(MAX_NESTING + 3):
         entry = {**descriptor(content, OCI_INDEX), "annotations": {"org.opencontainers.image.ref.name": "x:1"}}
         content = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
         files[f"blobs/sha256/{digest_of(content)[7:]}"] = content

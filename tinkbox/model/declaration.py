@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from tinkbox.model.devices import ANNOTATION as PARAMETERS_ANNOTATION
-from tinkbox.model.devices import Devices
-from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION
+from tinkbox.model.devices import Devices, addresses
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, identity
 from tinkbox.model.hardware import ID_ANNOTATION
 from tinkbox.model.notes import note_text
 
@@ -15,6 +16,7 @@ RETIRED_ANNOTATION: Final = "tinkbox.internal/retired"
 RETIRED_KEY: Final = "retired"
 _RETIRING: Final = (RETIRED_ANNOTATION, DISABLED_ANNOTATION)  # the first of them that a document has
 STRUCTURED: Final = "v1alpha2/"  # no name of a template has a slash
+MachineKey = tuple[str, str]  # namespace and name, by which a document means a machine
 # All below OWN_ANNOTATIONS that mean something, by the kind of document.
 KNOWN_ANNOTATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Hardware": (ID_ANNOTATION, RETIRED_ANNOTATION),
@@ -28,7 +30,8 @@ class Declaration:
 
     `template_ref` and `hardware_ref` are the words of the document; `let_netboot` is the id of the machine that it
     allows to netboot (`toggleAllowNetboot`), or empty.  One of v1alpha2 is kept whole, as `document`: its `template_ref` is
-    STRUCTURED and what tells its content from another.
+    STRUCTURED and what tells its content from another.  `machines` are the ids of those that it meant when the workflow was
+    made, which may be called otherwise by now; of one by an earlier release none is known.
     """
 
     template_ref: str
@@ -36,13 +39,25 @@ class Declaration:
     namespace: str = DEFAULT_NAMESPACE
     let_netboot: str = ""
     document: Mapping[str, Any] = field(default_factory=dict)
+    machines: Mapping[MachineKey, str] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> list[Mapping[str, Any]]:
+        """The entries of one of v1alpha2, each of which refers to a Task."""
+        return [each or {} for each in _tasks(self.document)]
+
+    @property
+    def meant(self) -> dict[MachineKey, str]:
+        """The ids of the machines that it meant; where that is not known, the one that had the name from its document."""
+        named = {key: identity(*key) for key in machine_keys(self.namespace, self.hardware_ref, self.document)}
+        return named | dict(self.machines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredWorkflow:
     """A stored workflow as far as documents of its name are compared with it.
 
-    Without a declaration it was made by hand, without an id it is forgotten for its age.  `template_name` is as in
+    Without a declaration it was made by hand, without an id and `created_at` it is forgotten for its age.  `template_name` is as in
     `WorkflowHead`.
     """
 
@@ -52,8 +67,50 @@ class DeclaredWorkflow:
     template_name: str
     devices: Devices
     is_over: bool
+    created_at: datetime | None = None
     declaration: Declaration | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def machine_keys(namespace: str, hardware_ref: str, document: Mapping[str, Any]) -> list[MachineKey]:
+    """By which a Workflow of this namespace means machines: by its `hardwareRef`, or by those of a `document` of v1alpha2."""
+    if not document:
+        return [(namespace, hardware_ref)] if hardware_ref else []
+    found = (_reference(each, namespace) for each in _tasks(document))
+    return list(dict.fromkeys(each for each in found if each is not None))
+
+
+def worker_addresses(devices: Devices, document: Mapping[str, Any]) -> list[str]:
+    """By which a Workflow says where its actions run: the values of its `hardwareMap`, or each `agentID` of v1alpha2."""
+    if not document:
+        return list(addresses(devices))
+    return [each for each in ((entry or {}).get("agentID") for entry in _tasks(document)) if each]
+
+
+def with_machine_names(document: Mapping[str, Any], namespace: str, names: Mapping[MachineKey, str]) -> dict[str, Any]:
+    """A document of v1alpha2 that calls these machines by other names."""
+
+    def _renamed(entry: Any) -> Any:
+        key = _reference(entry, namespace)
+        if key is None or key not in names:
+            return entry
+        hardware = entry["hardware"]
+        return {**entry, "hardware": {**hardware, "hardwareRef": {**hardware["hardwareRef"], "name": names[key]}}}
+
+    if not names or not document:
+        return dict(document)
+    return {**document, "spec": {**document["spec"], "tasks": list(map(_renamed, _tasks(document)))}}
+
+
+def _tasks(document: Mapping[str, Any]) -> list[Any]:
+    return list((document.get("spec") or {}).get("tasks") or ())
+
+
+def _reference(entry: Any, namespace: str) -> MachineKey | None:
+    """By which an entry of `spec.tasks` means its machine; None: it names none."""
+    wanted = ((entry or {}).get("hardware") or {}).get("hardwareRef") or {}
+    name = wanted.get("name") or ""
+    return (wanted.get("namespace") or namespace, name) if name else None
 
 
 def declared_retirement(document: Mapping[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from ipaddress import (
     AddressValueError,
@@ -23,7 +24,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1, is_v1alpha2, notes_on_v1alpha2, told_of_v1alpha2
-from tinkbox.model.documents.json_text import read_document
+from tinkbox.model.documents.json_text import read_document, read_stream
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, INTERFACE, identity
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.labels import Labels, parse_labels
@@ -62,6 +63,9 @@ ARCHITECTURES: Final[Mapping[str, str]] = {
 # It stands in paths.
 _ARCHITECTURE: Final = re.compile(r"[a-z0-9_-]{1,32}\Z")
 _PATH: Final = re.compile(r"[/\\]|\.\.")
+_ONE_ASKED: Final = "and one hardware document in JSON is asked for: `tinkbox apply -f FILE`"
+# How documents of 2020 begin in YAML; in JSON none begins so.
+_YAML_2020: Final = re.compile(r"\ufeff?(?:\s|#[^\n]*+\n)*+(?:---\s|- |(?:id|network|metadata):\s)")
 # RFC 952 and RFC 1123 §2.1.
 _HOST_NAME: Final = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*\.?\Z", re.IGNORECASE
@@ -250,16 +254,25 @@ def parse_hardware(text: str | bytes) -> Hardware:
     try:
         document = read_document(content)
     except ValueError as error:
-        raise Invalid(f"invalid json: {error}") from None
+        other = _other_than_one(content)
+        raise Invalid(f"invalid json: {other or error}") from None
     if isinstance(document, list):
-        raise Invalid(
-            "invalid json: this is a list, and one hardware document is asked for: `tinkbox apply -f FILE` takes lists"
-        )
+        raise Invalid(f"invalid json: this is a list, {_ONE_ASKED} takes lists")
     if not isinstance(document, dict):
         raise Invalid("invalid json: a hardware document is an object with an id and a network")
     if document.get("kind") == "Hardware":
         _check_text(document)
     return given_hardware(document)
+
+
+def _other_than_one(text: str) -> str:
+    """What a text is that is no single document of JSON, and the way out; empty: just wrong."""
+    if _YAML_2020.match(text):
+        return f"this is YAML, {_ONE_ASKED} takes YAML"
+    with suppress(ValueError):
+        if (count := len(read_stream(text))) > 1:
+            return f"these are {count} documents, {_ONE_ASKED} takes several"
+    return ""
 
 
 def _check_text(document: Mapping[str, Any]) -> None:

@@ -3,9 +3,10 @@
 import json
 import sqlite3
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.listed_templates import called
 
@@ -13,9 +14,9 @@ _CALLED: Final = called("workflow")
 # A few hundred bytes each.
 MOST_FORGOTTEN: Final = 50_000
 _DECLARED: Final = f"""
-    SELECT workflow.id, workflow.name, template_id, {_CALLED} AS template_called, devices, state,
+    SELECT workflow.id, workflow.name, workflow.created_at, template_id, {_CALLED} AS template_called, devices, state,
            declaration.workflow_id AS declared, workflow_document.document, namespace, template_ref, hardware_ref, let_netboot,
-           (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
+           machines, (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
     LEFT JOIN workflow_document ON workflow_document.workflow_id = workflow.id
     WHERE NOT deleting
@@ -30,8 +31,16 @@ class DeclarationTable:
 
     def keep(self, workflow_id: str, declared: Declaration) -> None:
         self._sql.execute(
-            "INSERT INTO declaration (workflow_id, namespace, template_ref, hardware_ref, let_netboot) VALUES (?, ?, ?, ?, ?)",
-            (workflow_id, declared.namespace, declared.template_ref, declared.hardware_ref, declared.let_netboot),
+            "INSERT INTO declaration (workflow_id, namespace, template_ref, hardware_ref, let_netboot, machines) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                workflow_id,
+                declared.namespace,
+                declared.template_ref,
+                declared.hardware_ref,
+                declared.let_netboot,
+                json.dumps({f"{namespace}/{name}": each for (namespace, name), each in declared.machines.items()}),
+            ),
         )
         if declared.document:
             self._sql.execute(
@@ -42,8 +51,8 @@ class DeclarationTable:
     def outlive(self, workflow_id: str) -> None:
         """Keep what a workflow was made from, if it was a document, beyond the workflow; of the MOST_FORGOTTEN that ended last."""
         kept = self._sql.execute(
-            "INSERT OR REPLACE INTO forgotten_declaration (namespace, name, template_ref, hardware_ref, devices, ended_at) "
-            "SELECT namespace, name, template_ref, hardware_ref, devices, updated_at FROM declaration "
+            "INSERT OR REPLACE INTO forgotten_declaration (namespace, name, template_ref, hardware_ref, devices, machines, "
+            "ended_at) SELECT namespace, name, template_ref, hardware_ref, devices, machines, updated_at FROM declaration "
             "JOIN workflow ON workflow.id = workflow_id WHERE workflow_id = ?",
             (workflow_id,),
         )
@@ -95,6 +104,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         template_ref=row["template_ref"],
         hardware_ref=row["hardware_ref"],
         let_netboot=row["let_netboot"],
+        machines=_machines(row),
         document=json.loads(row["document"] or "{}"),
     ) if row["declared"] else None  # fmt: skip
     return DeclaredWorkflow(
@@ -104,6 +114,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         template_name=row["template_called"],
         devices=json.loads(row["devices"]),
         is_over=State(row["state"]) in FINAL,
+        created_at=datetime.fromisoformat(row["created_at"]),
         declaration=declared,
         labels=json.loads(row["labels"]),
     )
@@ -118,6 +129,17 @@ def _forgotten(row: sqlite3.Row) -> DeclaredWorkflow:
         devices=json.loads(row["devices"]),
         is_over=True,
         declaration=Declaration(
-            namespace=row["namespace"], template_ref=row["template_ref"], hardware_ref=row["hardware_ref"]
+            namespace=row["namespace"],
+            template_ref=row["template_ref"],
+            hardware_ref=row["hardware_ref"],
+            machines=_machines(row),
         ),
     )
+
+
+def _machines(row: sqlite3.Row) -> dict[MachineKey, str]:
+    found: dict[MachineKey, str] = {}
+    for key, machine_id in json.loads(row["machines"]).items():
+        namespace, _, name = key.partition("/")  # no namespace has a slash
+        found[namespace, name] = machine_id
+    return found

@@ -58,6 +58,14 @@ async def test_documents_are_applied_exported_and_applied_again(door: Door) -> N
     assert {each["outcome"] for each in again["results"]} == {"unchanged"}
 
 
+async def test_an_export_tells_what_was_named_and_is_left_out(door: Door) -> None:
+    await door.done("POST", "/v1/apply", asked(template(), machine(1)))
+    ids = [await door.box.workflows.create("hello", {"device_1": mac(1)}) for _ in range(2)]
+    answer = await door.done("GET", f"/v1/export?what=workflows/{ids[0]}&what=workflow/{ids[1]}&what=hardware/node1")
+    assert [each["name"] for each in answer["items"]] == ["node1"]
+    assert answer["absent"] == [f"workflow/{each}" for each in ids]
+
+
 async def test_an_export_tells_what_it_left_out_and_that_it_is_out_of_service(door: Door) -> None:
     await door.done("POST", "/v1/apply", asked(machine(1)))
     await door.box.machine(2)

@@ -672,6 +672,16 @@ async def test_a_document_of_2020_without_a_network_is_taken(door: Door) -> None
     assert (shown["interfaces"], shown["mac"]) == ([], "")
 
 
+async def test_a_push_is_refused_that_changes_what_a_workflow_knows_a_machine_by(door: Door) -> None:
+    await door.box.machine(1)
+    workflow = await door.box.workflow()
+    moved = json.loads(json.dumps(hardware(1)).replace(mac(1), mac(9)))
+    status, problem = await door.ask("POST", "/v1/hardware", moved)
+    told = f"workflow {workflow} is not over and knows machine machine-1 by its MACs and addresses"
+    assert (status, problem["detail"].startswith(told)) == (409, True)
+    await door.done("POST", "/v1/hardware", hardware(1))
+
+
 async def test_two_machines_with_the_mac_of_no_card_are_two_machines(door: Door) -> None:
     for number in (1, 2):
         document = json.loads(json.dumps(hardware(number)).replace(mac(number), "00:00:00:00:00:00"))

@@ -12,6 +12,7 @@ from tinkbox.store.database import Store, migrations
 ROOM = 16  # the migration that counts what is there
 MORE_ROOM = 28  # the one that counts rollouts, and what came with them
 ROOM_OF_DOCUMENTS = 35  # the one that counts kept documents
+ROOM_OF_MACHINES = 38  # the one that counts the machines of declarations
 
 
 @asynccontextmanager
@@ -56,6 +57,7 @@ def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int
         for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             copy.execute(f"DROP TRIGGER {name}")
         copy.executescript("DROP TABLE room; DROP TABLE early_deletion")
-        for script in (script for number, script in migrations() if number in (ROOM, MORE_ROOM, ROOM_OF_DOCUMENTS)):
+        counting = (ROOM, MORE_ROOM, ROOM_OF_DOCUMENTS, ROOM_OF_MACHINES)
+        for script in (script for number, script in migrations() if number in counting):
             copy.executescript(script)
         return said, copy.execute("SELECT * FROM room ORDER BY kind").fetchall()

@@ -62,7 +62,9 @@ def fill(tables: Tables) -> None:
     for labels in ({"rack": "r1", "a": "b"}, {"rack": "r12"}):
         tables.labels.replace(LabelKind.WORKFLOW, "w1", labels)
         tables.labels.replace(LabelKind.MACHINE, "m1", labels)
-    tables.declarations.keep("w1", Declaration(template_ref="t", hardware_ref="h", document={"kind": "Workflow"}))
+    machines = {("default", "h"): "m1"}
+    declared = Declaration(template_ref="t", hardware_ref="h", document={"kind": "Workflow"}, machines=machines)
+    tables.declarations.keep("w1", declared)
     for text in ("long text", "text"):
         manifest = {"kind": "Task", "spec": {"text": text}}
         tables.kept_documents.put(

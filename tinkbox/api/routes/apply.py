@@ -97,6 +97,7 @@ class LeftOut(ExportedDocument):
 class ExportDocument(TypedDict):
     items: list[ExportedDocument]
     left_out: list[LeftOut]
+    absent: list[str]
     notes: list[ProblemFields]
 
 
@@ -153,7 +154,7 @@ def routes(
             ),
             "notes": await encoded(found.notes, asdict, answer),
         }
-        return json_object({}, listed)
+        return json_object({"absent": [f"{each.kind}/{each.key}" for each in found.absent]}, listed)
 
     return [
         *needing_either(web.post("/v1/apply", apply)),

@@ -53,7 +53,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
     carry_out(noun, export)
 
 
-def export(chosen: argparse.Namespace) -> None:
+def export(chosen: argparse.Namespace) -> int:
+    """1 where something that was named is in no document."""
     what = [*chosen.what, *(["workflow"] if chosen.workflows else [])]
     if chosen.workflows and not chosen.what:
         what = list(KINDS)
@@ -61,10 +62,10 @@ def export(chosen: argparse.Namespace) -> None:
     if chosen.selector and not any(answer.get(each) for each in ("items", "left_out", "notes")):
         raise NotFound(_nothing_selected(what, chosen.selector))
     show_notes(answer)
-    as_json = chosen.format == "json"
+    as_json, status = chosen.format == "json", 1 if answer.get("absent") else 0
     if chosen.folder is not None:
         _save(chosen.folder, answer, [] if chosen.selector else _whole_kinds(what), as_json=as_json)
-        return
+        return status
     written = _written([each["manifest"] for each in answer["items"]], as_json=as_json)
     print(written, end="")
     if as_json and len(written) > MAX_DOCUMENT:
@@ -74,6 +75,7 @@ def export(chosen: argparse.Namespace) -> None:
             "a file for each with --dir, or take the list apart: jq -c '.items[]'",
             file=sys.stderr,
         )
+    return status
 
 
 def _whole_kinds(what: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from tinkbox.engine.applying.document_references import (
     elsewhere,
     entries_of,
     lacked_by_rules,
+    machines_of,
     pruned_away,
     reference_problems,
     run_anew,
@@ -29,13 +30,14 @@ from tinkbox.engine.applying.document_references import (
 )
 from tinkbox.engine.applying.kept_documents import beyond_room
 from tinkbox.engine.applying.manifests import Manifest
-from tinkbox.engine.applying.pruning import Surplus, pruned_results, refuse_unagreed, surplus_of
+from tinkbox.engine.applying.pruning import Surplus, needed_by_rules, pruned_results, refuse_unagreed, surplus_of
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
     DeclaredTemplate,
     Documents,
     Reading,
+    Referred,
     SourceFile,
     TemplateKey,
     Unread,
@@ -43,8 +45,9 @@ from tinkbox.engine.applying.reading import (
 from tinkbox.engine.applying.results import NOTHING, Applied, Result, applied_of, refuse, results_of
 from tinkbox.engine.documents.definitions import invalid_template, refuse_ignored
 from tinkbox.engine.documents.kubernetes import Part, RemarksOn, parts_of
-from tinkbox.engine.machines.machines import Machines, claims, refuse_retired
+from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.machines.references import References
+from tinkbox.engine.machines.replacement import claims
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.rendering import (
     DECLARED_IN,
@@ -363,7 +366,7 @@ class Applying:
         shortages = self._shortages
         workers = dict.fromkeys(worker for each in new for worker in each.workflow.workers())
         toggling = (each.declared for each in decisions.flows if each.declared.toggles_netboot)
-        allowed = {decisions.referred.get((each.namespace, each.hardware_ref)) for each in toggling}
+        allowed = {each.machine(decisions.referred) for each in toggling}
         machines = [
             each.allowing_netboot() if each.id in allowed else each
             for worker in workers
@@ -423,7 +426,7 @@ class Applying:
                     if isinstance(rendered, Refusal):
                         problems += why_not_made(flow, rendered, reasons=wish.reasons)
                     else:
-                        prepared[place] = _ready(flow, template, workflow_id, rendered, machines, wish, who)
+                        prepared[place] = _ready(flow, template, workflow_id, rendered, decisions.referred, wish, who)
         refuse(problems)
         return prepared
 
@@ -463,7 +466,7 @@ class Applying:
         found: list[Rendered | Refusal | None] = [None] * len(flows)
         data = {}
         for place, (each, workflow_id) in enumerate(zip(flows, ids, strict=True)):
-            seen = machines.named(each.namespace, each.hardware_ref) if each.hardware_ref else None
+            seen = machines.named(each.namespace, each.hardware_ref, each.addresses) if each.hardware_ref else None
             known = (machines.at(address) for address in addresses(each.devices))
             try:
                 data[place] = rendering_data(each.devices, seen or next(filter(None, known), None), workflow_id)
@@ -537,7 +540,6 @@ class Applying:
         flows = defaultdict(list)
         for flow in tables.declarations.named({each.name for each in documents.flows}):
             flows[flow.name].append(flow)
-        referred = self._referred(documents)
         by_hand = {each.name for each in documents.flows if any(one.declaration is None for one in flows[each.name])}
         references = {each.template_key for each in documents.flows if each.name in by_hand}
         stored = Stored(
@@ -561,17 +563,17 @@ class Applying:
                 for key, found in templates_of(tables, references, Documents()).items()
                 if not isinstance(found, Refusal)
             },
+            referred=self._referred(documents),
         )
-        return decide(documents, stored, referred)
+        return decide(documents, stored)
 
-    def _referred(self, documents: Documents) -> dict[tuple[str, str], str]:
-        wanted = {(each.namespace, each.hardware_ref) for each in documents.flows if each.hardware_ref}
+    def _referred(self, documents: Documents) -> Referred:
+        wanted = [each for each in documents.flows if each.machine_keys]
         if not wanted:
             return {}
         known = [each.hardware for each in list(self._machines.known.all())]  # at once: others change it meanwhile
         machines = References([*known, *(each.hardware for each in documents.machines)])
-        found = {key: machines.named(*key) for key in wanted}
-        return {key: each.id for key, each in found.items() if each is not None}
+        return {each.key: machines_of(each, machines) for each in wanted}
 
     def _references(self, decisions: Decisions) -> References:
         """The machines as they will be."""
@@ -704,6 +706,7 @@ class Applying:
         """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance."""
         leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
         kept = {each.key for each in surplus.kept}
+        yield from needed_by_rules(tables, documents, surplus)
         if not documents.flows or not (leaving or templates or kept):
             return
         found = templates_of(tables, {each.template_key for each in documents.flows}, documents)
@@ -716,7 +719,7 @@ class Applying:
                 yield pruned_away(each, f"template {templates[template.id]}", "spec.templateRef")
             for _, _, task in sorted(kept & {each.task_key(one) for one in each.tasks}):
                 yield pruned_away(each, f"task {task}", "spec.tasks")
-            machine = referred.get((each.namespace, each.hardware_ref), "")
+            machine = each.machine(referred)
             if machine in leaving:
                 yield pruned_away(each, f"machine {leaving[machine]}", "spec.hardwareRef")
             at = [going.at(address) for address in addresses(each.devices) if declared.at(address) is None]
@@ -795,11 +798,11 @@ def _ready(
     template: Template | BuiltIn,
     workflow_id: str,
     rendered: Rendered,
-    machines: References,
+    referred: Referred,
     wish: Wish,
     who: str,
 ) -> Prepared:
-    machine = machines.named(declared.namespace, declared.hardware_ref) if declared.toggles_netboot else None
+    lets = declared.machine(referred) if declared.toggles_netboot else ""
     return Prepared(
         id=workflow_id,
         name=declared.name,
@@ -814,8 +817,9 @@ def _ready(
             namespace=declared.namespace,
             template_ref=declared.template_ref,
             hardware_ref=declared.hardware_ref,
-            let_netboot=machine.id if machine else "",
+            let_netboot=lets,
             document=declared.structured,
+            machines=referred.get(declared.key, {}),
         ),
     )
 

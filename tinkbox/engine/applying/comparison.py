@@ -20,14 +20,21 @@ from tinkbox.engine.applying.reading import (
     DeclaredMachine,
     DeclaredTemplate,
     Documents,
+    Referred,
     TemplateKey,
 )
-from tinkbox.engine.machines.machines import claims
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow, with_retirement
+from tinkbox.engine.applying.structured_flows import reference
+from tinkbox.engine.machines.replacement import name_in_the_way, workflow_in_the_way
+from tinkbox.model.declaration import (
+    Declaration,
+    DeclaredWorkflow,
+    with_machine_names,
+    with_retirement,
+)
 from tinkbox.model.devices import canonical
 from tinkbox.model.documents.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
 from tinkbox.model.errors import Problem
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, namespace_of
+from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, names_of, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -54,7 +61,7 @@ class Stored:
     Machines by id, templates by the keys of their documents, workflows by name, newest last, kept documents by their keys;
     `holders` are the other machines that have a MAC, address or agent id of a declared one; `needing` the unfinished workflows of
     machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
-    refer to, `waiting` the rollouts in which machines wait.
+    refer to, `referred` those of the machines that they mean, `waiting` the rollouts in which machines wait.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -64,6 +71,7 @@ class Stored:
     needing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     let_netboot: Collection[str] = ()
     template_ids: Mapping[TemplateKey, str] = field(default_factory=dict)
+    referred: Referred = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[KeptKey, KeptDocument] = field(default_factory=dict)
 
@@ -106,19 +114,20 @@ class Decisions:
     flows: Sequence[Decision[DeclaredFlow]]
     kept: Sequence[Decision[DeclaredKept]]
     hardware: Mapping[str, Hardware]
-    referred: Mapping[tuple[str, str], str]
+    referred: Referred
     problems: Sequence[Problem]
 
 
-def decide(documents: Documents, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decisions:
-    """`referred` are the ids of the machines that Workflows refer to, by namespace and name."""
-    flows = [_flow(each, stored, referred) for each in documents.flows]
+def decide(documents: Documents, stored: Stored) -> Decisions:
+    """What becomes of each document."""
+    referred = stored.referred
+    flows = [_flow(each, stored) for each in documents.flows]
     netbooting = set(stored.let_netboot) | {
-        referred[each.declared.namespace, each.declared.hardware_ref]
+        machine
         for each in flows
         if each.declared.toggles_netboot
         and each.outcome is not Outcome.REFUSED
-        and (each.declared.namespace, each.declared.hardware_ref) in referred
+        and (machine := each.declared.machine(referred))
     }
     machines = [_machine(each, stored, netbooting) for each in documents.machines]
     ours = {each.hardware.id for each in documents.machines}
@@ -193,13 +202,37 @@ def _kept_problems(decision: Decision[DeclaredKept]) -> Iterable[Problem]:
         )
 
 
-def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, str], str]) -> Decision[DeclaredFlow]:
+def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
     """What becomes of a document, compared with the workflow that it is about (`meant_workflow`).
 
     Of one that is forgotten for its age only its declaration is known: the same one is not run again.
     """
     flow = meant_workflow(declared, stored)
-    lets = referred.get((declared.namespace, declared.hardware_ref), "") if declared.toggles_netboot else ""
+    lets = declared.machine(stored.referred) if declared.toggles_netboot else ""
+    kept = flow.labels if flow else NO_LABELS
+    own = {LABEL: kept[LABEL]} if LABEL in kept else {}  # no document says or changes it
+    labels = kept if declared.labels is None else {**declared.labels, **own}
+    if flow is None or (not flow.id and changed_fields(flow, declared, stored)):
+        new = _flow_as_declared(declared, lets, labels)
+        return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
+    new = _flow_as_declared(_in_former_names(declared, flow, stored), lets, labels)
+    old = flow_manifest(flow, _template_ref(flow, declared, stored), declared.namespace, flow.labels)
+    if changed := changed_fields(flow, declared, stored):
+        way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
+        if not flow.is_over:
+            way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
+        why = (
+            f"{differs(changed)} from the workflow of that name, and a "
+            f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
+        )
+        return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
+    same = not flow.id or labels == flow.labels
+    outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
+    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
+
+
+def _flow_as_declared(declared: DeclaredFlow, lets: str, labels: Labels) -> Manifest:
+    """The document of the workflow that another document declares, with these labels; `lets` as `Declaration.let_netboot`."""
     wanted = DeclaredWorkflow(
         id="",
         name=declared.name,
@@ -215,25 +248,28 @@ def _flow(declared: DeclaredFlow, stored: Stored, referred: Mapping[tuple[str, s
             document=declared.structured,
         ),
     )
-    kept = flow.labels if flow else NO_LABELS
-    own = {LABEL: kept[LABEL]} if LABEL in kept else {}  # no document says or changes it
-    labels = kept if declared.labels is None else {**declared.labels, **own}
-    new = flow_manifest(wanted, declared.template_ref, declared.namespace, labels)
-    if flow is None or (not flow.id and changed_fields(flow, declared, stored)):
-        return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
-    old = flow_manifest(flow, _template_ref(flow, declared, stored), declared.namespace, flow.labels)
-    if changed := changed_fields(flow, declared, stored):
-        way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
-        if not flow.is_over:
-            way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
-        why = (
-            f"{differs(changed)} from the workflow of that name, and a "
-            f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
-        )
-        return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
-    same = not flow.id or labels == flow.labels
-    outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
-    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
+    return flow_manifest(wanted, declared.template_ref, declared.namespace, labels)
+
+
+def _in_former_names(declared: DeclaredFlow, flow: DeclaredWorkflow, stored: Stored) -> DeclaredFlow:
+    """The document as it calls the machines that the workflow was made with by the names which they had then."""
+    before, named = flow.declaration, declared.machine_keys
+    if before is None:
+        return declared
+    former = {
+        (namespace, machine): name
+        for (namespace, name), machine in before.meant.items()
+        if (namespace, name) not in named
+    }
+    referred = stored.referred.get(declared.key, {})
+    found = {key: former.get((key[0], referred.get(key, ""))) for key in named if key not in before.meant}
+    names = {key: name for key, name in found.items() if name is not None}
+    if not names:
+        return declared
+    if declared.structured:
+        written = with_machine_names(declared.structured, declared.namespace, names)
+        return replace(declared, structured=written, template_ref=reference(written))
+    return replace(declared, hardware_ref=names[declared.namespace, declared.hardware_ref])
 
 
 def meant_workflow(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow | None:
@@ -250,7 +286,7 @@ def meant_workflow(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow |
 
 def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
     """The fields that differ; of a workflow that was made by hand nothing is known of a hardwareRef."""
-    before = flow.declaration
+    before, declared = flow.declaration, _in_former_names(declared, flow, stored)
     if declared.structured:
         return ["spec"] if before is None or before.template_ref != declared.template_ref else []
     known: list[tuple[str, object, object]] = [
@@ -287,18 +323,13 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
             taken.setdefault(holder.id, (holder, []))[1].append(claim)
     for holder, claims_of in taken.values():
         yield declared.problem(_taken(wanted, holder, claims_of, is_new=record is None))
-    if record is not None and record.hardware.name != wanted.name and not kept_id(wanted.document):
-        now = record.hardware.name
-        yield declared.problem(
-            f"machine {now} was called {wanted.name} before, and a document of that name would replace it: choose another name, "
-            f"or give it back with `tinkbox hardware edit {now} --name {wanted.name}`",
-            "metadata.name",
-        )
+    if record is not None and (why := name_in_the_way(record.hardware, wanted)):
+        yield declared.problem(why, "metadata.name")
     needing = stored.needing.get(wanted.id, ())
-    if record is not None and needing and claims(record.hardware) != claims(wanted):
+    if record is not None and (workflow := workflow_in_the_way(record.hardware, wanted, lambda _: needing)):
         yield declared.problem(
-            f"workflow {needing[0][:8]} is not over and knows machine {called(record.hardware)} by its MACs and addresses: "
-            "wait for it or cancel it before you change them"
+            f"workflow {workflow[:8]} is not over and knows machine {called(record.hardware)} by its MACs and addresses: "
+            f"wait for it, cancel it, or change them with `tinkbox hardware edit {called(record.hardware)} --force`"
         )
     if record is not None and record.retired is None and decision.retires is not None:
         yield from _still_needed(declared, needing, stored.waiting.get(wanted.id, ""))
@@ -327,9 +358,8 @@ def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_n
     if namesake:
         same = _same_elsewhere(wanted, holder)
     elif wanted.name:
-        same = (
-            f"To rename it, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
-        )
+        meant = "If it is the same machine" if wanted.name in names_of(holder) else "To rename it"
+        same = f"{meant}, give the document its id, under metadata: `annotations: {{{ID_ANNOTATION}: {holder.id}}}`"
     else:
         same = f'Where it is the same machine, give the document its id: `"id": "{holder.id}"`'
     return f"{told}. {same}. If it is another machine, {delete}"

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from tinkbox.engine.applying.applying import MAX_NEW
 from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow
-from tinkbox.engine.applying.document_references import runs_anew, told_elsewhere
+from tinkbox.engine.applying.document_references import machines_of, runs_anew, told_elsewhere
 from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow
 from tinkbox.engine.documents.kubernetes import Object, has_objects, read_all, take
 from tinkbox.engine.machines.machines import Machines
@@ -107,10 +107,10 @@ class Creation:
         taken = await asyncio.to_thread(partial(take, strict=how.strict), text, "Workflow")
         flows, problems = _declared(taken.objects)
         known = References(each.hardware for each in await self._machines.all())
-        there = await self._there(flows, how)
+        there = await self._there(flows, known, how)
         lacking = [each for each, found in zip(flows, there, strict=True) if not found and _lacks(each, known)]
         others = await asyncio.to_thread(_others, text) if lacking else frozenset[tuple[str, str]]()
-        problems += [_missing(each, others) for each in lacking]
+        problems += [_missing(each, known, others) for each in lacking]
         problems += [_changed(each, found) for each, found in zip(flows, there, strict=True) if found and found.changed]
         standing = [each for each, found in zip(flows, there, strict=True) if found and not found.changed]
         ignored = await self._ignored_of(standing, known, how)
@@ -124,13 +124,13 @@ class Creation:
             with suppress(_GoneMeanwhile):
                 made, said = await self._make(flows, prepared, known, how)
                 return Creations(made=made, notes=[*notes, *said])
-            there = await self._there(flows, how)
+            there = await self._there(flows, known, how)
 
-    async def _there(self, flows: Sequence[DeclaredFlow], how: Creating) -> list[_There | None]:
+    async def _there(self, flows: Sequence[DeclaredFlow], known: References, how: Creating) -> list[_There | None]:
         """What is there of each of them."""
         if how.again:
             return [None] * len(flows)
-        return await self._store.read(lambda tables: [_found(tables, each) for each in flows])
+        return await self._store.read(lambda tables: [_found(tables, each, known) for each in flows])
 
     async def _ignored_of(self, standing: Sequence[DeclaredFlow], known: References, how: Creating) -> list[Problem]:
         """What is ignored of the templates of workflows that are there, as they would be filled now for one of each.
@@ -186,7 +186,7 @@ class Creation:
             notes: list[Problem] = []
             followed = _Followed()
             for place, flow in enumerate(flows):
-                there = None if how.again else _found(tables, flow)
+                there = None if how.again else _found(tables, flow, known)
                 if there is not None and there.changed:
                     problems.append(_changed(flow, there))
                     continue
@@ -228,7 +228,7 @@ class Creation:
             who=how.who,
             confirm_wipe=how.confirm_wipe,
             labels={**(flow.labels or NO_LABELS), **how.labels},
-            declared=_declaration(flow, machine),
+            declared=_declaration(flow, machine, known),
             as_id=workflow_id,
             require_images=how.require_images,
             strict=strict,
@@ -261,7 +261,7 @@ def _declared(objects: Sequence[Object]) -> tuple[list[DeclaredFlow], list[Probl
     return flows, problems
 
 
-def _found(tables: Tables, flow: DeclaredFlow) -> _There | None:
+def _found(tables: Tables, flow: DeclaredFlow, known: References) -> _There | None:
     """The workflow that a document means; one whose name is made anew each time means none."""
     if not flow.name:
         return None
@@ -269,14 +269,15 @@ def _found(tables: Tables, flow: DeclaredFlow) -> _There | None:
     with suppress(NotFound, Conflict):
         template_ids[flow.template_key] = find_template(tables, flow.template_ref, flow.namespace).id
     there = [each for each in tables.declarations.named([flow.name]) if each.id]
-    stored = Stored(flows={flow.name: there}, template_ids=template_ids)
+    referred = {flow.key: machines_of(flow, known)}
+    stored = Stored(flows={flow.name: there}, template_ids=template_ids, referred=referred)
     meant = meant_workflow(flow, stored)
     return None if meant is None else _There(meant, changed_fields(meant, flow, stored))
 
 
 def _referred(flow: DeclaredFlow, known: References) -> Hardware | None:
     """The machine that a Workflow names."""
-    return known.named(flow.namespace, flow.hardware_ref) if flow.hardware_ref else None
+    return known.named(flow.namespace, flow.hardware_ref, flow.addresses) if flow.hardware_ref else None
 
 
 def _lacks(flow: DeclaredFlow, known: References) -> bool:
@@ -288,7 +289,10 @@ def _others(text: str) -> frozenset[tuple[str, str]]:
     return frozenset((each.kind.removesuffix(" v1alpha2"), each.name) for each in read_all(text).objects if each.name)
 
 
-def _missing(flow: DeclaredFlow, others: Collection[tuple[str, str]]) -> Problem:
+def _missing(flow: DeclaredFlow, known: References, others: Collection[tuple[str, str]]) -> Problem:
+    told = known.ambiguity(flow.namespace, flow.hardware_ref, flow.addresses, is_structured=False)
+    if told:
+        return flow.source.problem("spec.hardwareRef", told)
     in_file = ("Hardware", flow.hardware_ref) in others
     way_out = _IN_FILE if in_file else "push its document first"
     return flow.source.problem("spec.hardwareRef", f"hardware {flow.hardware_ref} not found: {way_out}")
@@ -326,13 +330,14 @@ def _is_there(flow: DeclaredFlow, workflow: DeclaredWorkflow, how: Creating) -> 
     )
 
 
-def _declaration(flow: DeclaredFlow, machine: Hardware | None) -> Declaration:
+def _declaration(flow: DeclaredFlow, machine: Hardware | None, known: References) -> Declaration:
     """What it is known by when `apply` meets its document."""
     return Declaration(
         namespace=flow.namespace,
         template_ref=flow.template_ref,
         hardware_ref=flow.hardware_ref,
         let_netboot=machine.id if machine and flow.toggles_netboot else "",
+        machines=machines_of(flow, known),
     )
 
 

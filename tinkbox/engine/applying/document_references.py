@@ -15,6 +15,7 @@ from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.structured_tasks import Entry
 from tinkbox.engine.templates.templates import find_template, in_namespace, told_namespace
 from tinkbox.model.access import NOT_SHOWN
+from tinkbox.model.declaration import MachineKey
 from tinkbox.model.documents.kept_documents import KeptKey
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
@@ -172,9 +173,9 @@ def runs_anew(flow: DeclaredFlow) -> str:
 
 def lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
     """The templates that rule sets mean and that are not there yet."""
-    found = templates_of(tables, {one for each in documents.kept for one in each.templates}, documents)
+    found = templates_of(tables, {one for each in documents.kept for one in each.wanted.templates}, documents)
     for each in documents.kept:
-        for refusal in (found[one] for one in each.templates):
+        for refusal in (found[one] for one in each.wanted.templates):
             if isinstance(refusal, Refusal):
                 yield each.problem(f"{refusal}. Machines for which a rule holds wait for it", "spec")
 
@@ -195,10 +196,12 @@ def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, Manifest], machines: 
         wanted = (each.get("hardware") or {}).get("hardwareRef") or {}
         named = wanted.get("name") or ""
         agent = each.get("agentID") or ""
-        machine = machines.named(wanted.get("namespace") or flow.namespace, named) if named else machines.at(agent)
+        key = (wanted.get("namespace") or flow.namespace, named)
+        machine = machines.named(*key, flow.addresses) if named else machines.at(agent)
         task = tasks.get(flow.task_key(each))
         if named and machine is None:
-            problems.append(Problem(text=f"spec.tasks[{place}]: hardware {named} {_ABSENT}"))
+            told = machines.ambiguity(*key, flow.addresses, is_structured=True) or f"hardware {named} {_ABSENT}"
+            problems.append(Problem(text=f"spec.tasks[{place}]: {told}"))
         if task is None:
             kind, namespace, name = flow.task_key(each)
             problems.append(Problem(text=f"spec.tasks[{place}]: {kind} {name} of namespace {namespace} {_ABSENT}"))
@@ -221,15 +224,24 @@ def reference_problems(
     if isinstance(template, Refusal) and wanted not in unread.templates:
         is_absent = isinstance(template, NotFound)
         yield declared.problem(f"template {wanted} {_ABSENT}" if is_absent else str(template), "spec.templateRef")
-    if machine and machine not in unread.machines and machines.named(declared.namespace, machine) is None:
-        yield declared.problem(f"hardware {machine} {_ABSENT}", "spec.hardwareRef")
+    if not machine or machine in unread.machines:
+        return
+    if machines.named(declared.namespace, machine, declared.addresses) is None:
+        told = machines.ambiguity(declared.namespace, machine, declared.addresses, is_structured=False)
+        yield declared.problem(told or f"hardware {machine} {_ABSENT}", "spec.hardwareRef")
+
+
+def machines_of(flow: DeclaredFlow, machines: References) -> dict[MachineKey, str]:
+    """The ids of the machines that a workflow means, as far as these are there and clear."""
+    found = {key: machines.named(*key, flow.addresses) for key in flow.machine_keys}
+    return {key: each.id for key, each in found.items() if each is not None}
 
 
 def elsewhere(
     tables: Tables, declared: DeclaredFlow, decisions: Decisions, workers: Sequence[str]
 ) -> Iterator[Problem]:
     """What to say of a new workflow whose `hardwareRef` is none of its workers; the machines are as they will be."""
-    wanted = decisions.referred.get((declared.namespace, declared.hardware_ref), "")
+    wanted = declared.machine(decisions.referred)
     if not wanted or wanted in workers:
         return
     machines = {each.hardware.id: each.hardware for each in tables.hardware.some([wanted, *workers])}

@@ -8,16 +8,18 @@ from typing import Final
 
 from tinkbox.engine.applying.document_references import exported_template
 from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
+from tinkbox.engine.applying.structured_flows import task_key
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.references import References
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.templates import check_template_name, find_template
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
-from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey, with_machine_names, worker_addresses
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal
-from tinkbox.model.hardware import called
+from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted, spelled
@@ -70,11 +72,13 @@ class Exported:
 class Export:
     """The documents that are asked for, machines first, then templates, what is kept and workflows, each by name.
 
-    `left_out` are those of machines out of service; `notes` tell of them, and of what is in no document.
+    `left_out` are those of machines out of service; `notes` tell of them, and of what is in no document.  `absent` are the things
+    asked for by a key of which there is no document, as `notes` tell.
     """
 
     documents: Sequence[Exported]
     left_out: Sequence[Exported] = ()
+    absent: Sequence[Asked] = ()
     notes: Sequence[Problem] = ()
 
 
@@ -108,19 +112,26 @@ class Exporting:
         machines = await self._machine_documents(named, selector, whole=Kind.HARDWARE in kinds)
         notes = list(machines.notes)
 
-        known = [each.hardware.id for each in self._machines.known.all() if _fits(selector, each.hardware.labels)]
+        known = [each.hardware for each in self._machines.known.all()]
 
-        def question(tables: Tables) -> list[Exported]:
+        def question(tables: Tables) -> Export:
             if Kind.WORKFLOW in kinds:
-                notes.extend(_waiting(tables, known))
-            return [
-                *_templates(tables, _keys(asked, Kind.TEMPLATE), selector, notes, whole=Kind.TEMPLATE in kinds),
-                *_kept(tables, asked, selector),
-                *_workflows(tables, _keys(asked, Kind.WORKFLOW), selector, notes, whole=Kind.WORKFLOW in kinds),
-            ]
+                notes.extend(_waiting(tables, [each.id for each in known if _fits(selector, each.labels)]))
+            templates = _templates(tables, _keys(asked, Kind.TEMPLATE), selector, notes, whole=Kind.TEMPLATE in kinds)
+            kept = _kept(tables, asked, selector)
+            keys, whole = _keys(asked, Kind.WORKFLOW), Kind.WORKFLOW in kinds
+            flows = (
+                _workflows(tables, keys, known, selector, notes, whole=whole) if keys or whole else Export(documents=())
+            )
+            return replace(flows, documents=[*templates, *kept, *flows.documents])
 
         others = await self._store.read(question)
-        return Export(documents=[*machines.documents, *others], left_out=machines.left_out, notes=notes)
+        return Export(
+            documents=[*machines.documents, *others.documents],
+            left_out=machines.left_out,
+            absent=others.absent,
+            notes=notes,
+        )
 
     async def _machine_documents(self, named: set[str], selector: Selector | None, *, whole: bool) -> Export:
         notes: list[Problem] = []
@@ -222,11 +233,17 @@ def _kept(tables: Tables, asked: Iterable[Asked], selector: Selector | None) -> 
 
 
 def _workflows(
-    tables: Tables, keys: Sequence[str], selector: Selector | None, notes: list[Problem], *, whole: bool
-) -> list[Exported]:
-    wanted = [find_workflow(tables, key) for key in keys]
-    by_id = {each.id: each for each in tables.declarations.named({each.name for each in wanted})}
-    flows = {each.id: by_id[each.id] for each in wanted}
+    tables: Tables,
+    keys: Sequence[str],
+    known: Sequence[Hardware],
+    selector: Selector | None,
+    notes: list[Problem],
+    *,
+    whole: bool,
+) -> Export:
+    wanted = {key: find_workflow(tables, key) for key in keys}
+    namesakes = {each.id: each for each in tables.declarations.named({each.name for each in wanted.values()})}
+    flows = {each.id: namesakes[each.id] for each in wanted.values()}
     if whole:
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]
@@ -256,9 +273,30 @@ def _workflows(
         )
     # Of those that were declared twice `apply` means the newest.
     newest = {_name_of(each): each for each in alone}
+    older = {
+        each.id: each
+        for each in (*alone, *(one for one in namesakes.values() if one.id and not one.is_over))
+        if each.declaration is not None
+        and newest.get(_name_of(each), each).id != each.id
+        and _fits(selector, each.labels)
+    }
+    if older:
+        notes.append(
+            Problem(
+                text=f"{counted(len(older), 'workflow')} left out: another one has the same name and namespace, by which `apply` "
+                f"knows a workflow: {_some([f'{each.name} ({each.id[:8]})' for each in older.values()])}"
+            )
+        )
     newest = _of_their_own_template(tables, newest, notes)
+    newest = _of_their_own_machines(References(known), newest, notes)
+    notes += _without_tasks(tables, newest)
     notes += _breakpoints(tables, newest.values())
-    return sorted((_exported(each, space) for (_, space), each in newest.items()), key=_order)
+    written = {each.id for each in newest.values()}
+    chosen = {each.id for each in selected}
+    return Export(
+        documents=sorted((_exported(each, space) for (_, space), each in newest.items()), key=_order),
+        absent=[Asked(Kind.WORKFLOW, key) for key, each in wanted.items() if each.id in chosen - written],
+    )
 
 
 def _of_their_own_template(
@@ -271,7 +309,7 @@ def _of_their_own_template(
     """
     there = {each.id for each in tables.templates.all()}
     meant: dict[tuple[str, str], Template | BuiltIn | Refusal] = {}
-    found, strange, gone = {}, [], []
+    found, strange, gone, changed = {}, [], [], []
     for key, each in flows.items():
         if each.declaration is not None and each.declaration.document:  # it has its tasks, and no template
             found[key] = each
@@ -288,7 +326,16 @@ def _of_their_own_template(
         ):
             strange.append(each.name)
             continue
+        elif isinstance(template, Template) and _is_newer(template, each):
+            changed.append(each.name)
         found[key] = each
+    if changed:
+        notes.append(
+            Problem(
+                text=f"{counted(len(changed), 'workflow')} with a template that was changed or made anew after them, so that "
+                f"`tinkbox apply` elsewhere fills it as it is now: {_some(changed)}"
+            )
+        )
     if strange:
         notes.append(
             Problem(
@@ -304,6 +351,89 @@ def _of_their_own_template(
             )
         )
     return found
+
+
+def _is_newer(template: Template, flow: DeclaredWorkflow) -> bool:
+    """Whether a workflow was made of another text, or of another template of the name."""
+    return template.id != flow.template_id or (flow.created_at is not None and template.updated_at > flow.created_at)
+
+
+def _without_tasks(tables: Tables, flows: Mapping[tuple[str, str], DeclaredWorkflow]) -> Iterator[Problem]:
+    """That Tasks are gone to which workflows of v1alpha2 refer."""
+    wanted = {
+        each.id: {task_key(task, namespace) for task in each.declaration.tasks}
+        for (_, namespace), each in flows.items()
+        if each.declaration is not None
+    }
+    asked = {key for keys in wanted.values() for key in keys}
+    there = {each.key for each in tables.kept_documents.some(asked)} if asked else set()
+    if lacking := [each.name for each in flows.values() if wanted.get(each.id, set()) - there]:
+        yield Problem(
+            text=f"{counted(len(lacking), 'workflow')} without a Task to which they refer, which `tinkbox apply` refuses where they "
+            f"are not known, and with them every document that is applied together with them: {_some(lacking)}"
+        )
+
+
+def _of_their_own_machines(
+    known: References, flows: Mapping[tuple[str, str], DeclaredWorkflow], notes: list[Problem]
+) -> dict[tuple[str, str], DeclaredWorkflow]:
+    """Those whose documents mean the machines that they were made with, as these are called now, or that are gone."""
+    found, strange, gone = {}, [], []
+    for key, each in flows.items():
+        if each.declaration is None:
+            found[key] = each
+            continue
+        meant, beside = each.declaration.meant, worker_addresses(each.devices, each.declaration.document)
+        names = _machine_names(known, each.declaration, beside)
+        if names is None:
+            strange.append(each.name)
+            continue
+        found[key] = replace(each, declaration=_with_names(each.declaration, names))
+        if any(known.of(its_id) is None and known.named(*one, beside) is None for one, its_id in meant.items()):
+            gone.append(each.name)
+    if strange:
+        notes.append(
+            Problem(
+                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean another machine than theirs, "
+                f"which has another name or namespace by now, or is gone: {_some(strange)}"
+            )
+        )
+    if gone:
+        notes.append(
+            Problem(
+                text=f"{counted(len(gone), 'workflow')} without a machine that hardwareRef names, which `tinkbox apply` refuses "
+                f"where they are not known, and with them every document that is applied together with them: {_some(gone)}"
+            )
+        )
+    return found
+
+
+def _machine_names(known: References, declared: Declaration, beside: Sequence[str]) -> dict[MachineKey, str] | None:
+    """The names by which a document means its machines that have other ones by now; None: it would mean others.
+
+    `beside` are the addresses that it has.
+    """
+    names: dict[MachineKey, str] = {}
+    for (namespace, name), machine_id in declared.meant.items():
+        machine, named = known.of(machine_id), known.named(namespace, name, beside)
+        if machine is None:
+            if named is not None and (namespace, name) in declared.machines:
+                return None
+        elif named is None or named.id != machine.id:
+            names[namespace, name] = called(machine)
+            again = known.named(namespace, called(machine), beside)
+            if again is None or again.id != machine.id:
+                return None
+    return names
+
+
+def _with_names(declared: Declaration, names: Mapping[MachineKey, str]) -> Declaration:
+    """What a workflow was made from, with other names for its machines."""
+    return replace(
+        declared,
+        hardware_ref=names.get((declared.namespace, declared.hardware_ref), declared.hardware_ref),
+        document=with_machine_names(declared.document, declared.namespace, names),
+    )
 
 
 def _some(names: Sequence[str]) -> str:

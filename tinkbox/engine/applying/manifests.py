@@ -38,6 +38,7 @@ def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = N
         # What is called so and is no map was there before labels were, and means something else.
         if isinstance(document.get("labels"), Mapping) or labels:
             document.pop("labels", None)
+        document["id"] = hardware.id  # which may be written in capitals, or without hyphens
         return document | ({"labels": _sorted(labels)} if labels else {})
     given = document.get("metadata")
     rest = {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "metadata", "status")}

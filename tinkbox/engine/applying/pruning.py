@@ -3,21 +3,24 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from tinkbox.engine.applying.comparison import Outcome
-from tinkbox.engine.applying.document_references import stored_templates
+from tinkbox.engine.applying.document_references import stored_templates, templates_of
 from tinkbox.engine.applying.manifests import machine_manifest, template_manifest
-from tinkbox.engine.applying.reading import Documents
+from tinkbox.engine.applying.reading import DeclaredKept, Documents, wanted_by
 from tinkbox.engine.applying.results import NOTHING, Result
 from tinkbox.engine.machines.references import References
-from tinkbox.model.documents.kept_documents import KeptDocument
-from tinkbox.model.errors import Conflict
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
+from tinkbox.model.documents.rule_sets import RULE_SETS, read_rule_sets
+from tinkbox.model.errors import Conflict, Problem
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import Selector
 from tinkbox.model.text import natural
 from tinkbox.store.database import Tables
 from tinkbox.store.hardware import MachineRecord
-from tinkbox.store.templates import ListedTemplate
+from tinkbox.store.templates import ListedTemplate, Template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,44 @@ def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) 
             and selector.matches(each.labels)
         ],
     )
+
+
+def needed_by_rules(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
+    """That a rule set, of the documents or one that stays, refers to a template or a Task that would be deleted."""
+    templates = {each.id: each.name for each in surplus.templates}
+    going = {each.key for each in surplus.kept}
+    if not templates and not going:
+        return
+    others = going | {each.document.key for each in documents.kept}
+    staying = [each for each in tables.kept_documents.all(RULE_SETS) if each.key not in others]
+    wanting = [(each.wanted, partial(_told_of, each)) for each in documents.kept]
+    wanting += [(wanted_by(read_rule_sets(each).rule_sets), partial(_told_of_staying, each)) for each in staying]
+    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
+    for wanted, told in wanting:
+        meant = [found[key] for key in wanted.templates]
+        for each in (one for one in meant if isinstance(one, Template) and one.id in templates):
+            yield told(f"template {each.name}")
+        for _, _, name in sorted(going & set(wanted.tasks)):
+            yield told(f"task {name}")
+
+
+def _told_of(declared: DeclaredKept, what: str) -> Problem:
+    return declared.problem(
+        f"{what} would be pruned, and {_called(declared.document)} needs it: give its document as well, or have --prune select others",
+        "spec",
+    )
+
+
+def _told_of_staying(document: KeptDocument, what: str) -> Problem:
+    space = "" if document.namespace == DEFAULT_NAMESPACE else f" --namespace {document.namespace}"
+    return Problem(
+        text=f"{what} would be pruned, and {_called(document)}, which was applied before, needs it: give its document as well, "
+        f"`tinkbox document delete {document.kind}/{document.name}{space}` first, or have --prune select others"
+    )
+
+
+def _called(document: KeptDocument) -> str:
+    return f"{'policy' if document.kind is KeptKind.POLICY else 'rule set'} {document.name}"
 
 
 def pruned_results(tables: Tables, surplus: Surplus) -> Iterator[Result]:

@@ -20,10 +20,16 @@ from tinkbox.engine.documents.kubernetes import (
 )
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
-from tinkbox.model.declaration import declared_retirement, with_retirement
+from tinkbox.model.declaration import (
+    MachineKey,
+    declared_retirement,
+    machine_keys,
+    with_retirement,
+    worker_addresses,
+)
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.documents.kept_documents import KEPT, KeptDocument, KeptKey
-from tinkbox.model.documents.rule_sets import read_rule_sets
+from tinkbox.model.documents.rule_sets import RuleSet, read_rule_sets
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
 from tinkbox.model.labels import NO_LABELS, Labels
@@ -66,6 +72,9 @@ _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml h
 
 
 TemplateKey = tuple[str, str]  # namespace and name
+FlowKey = tuple[str, str]  # namespace and name
+# The ids of the machines that Workflows mean.
+Referred = Mapping[FlowKey, Mapping[MachineKey, str]]
 LeftOutKey = tuple[str, str, str]  # the kind as documents have it, namespace and name
 
 
@@ -152,17 +161,53 @@ class DeclaredFlow(Declared):
         listed = (self.structured.get("spec") or {}).get("tasks")
         return [each or {} for each in listed or ()]
 
+    @property
+    def machine_keys(self) -> list[MachineKey]:
+        """By which it means machines."""
+        return machine_keys(self.namespace, self.hardware_ref, self.structured)
+
+    @property
+    def key(self) -> FlowKey:
+        return self.namespace, self.name
+
+    @property
+    def addresses(self) -> list[str]:
+        """By which it says where its actions run."""
+        return worker_addresses(self.devices, self.structured)
+
+    def machine(self, referred: Referred) -> str:
+        """The id of the machine of its `hardwareRef`, of v1alpha2 that of its first task; empty: there is none."""
+        return referred.get(self.key, {}).get(self.machine_keys[0], "") if self.hardware_ref else ""
+
     def task_key(self, entry: Mapping[str, Any]) -> KeptKey:
         """Which Task an entry means."""
         return task_key(entry, self.namespace)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What rule sets refer to: templates, each from a namespace, and Tasks."""
+
+    templates: Sequence[TemplateKey] = ()
+    tasks: Sequence[KeptKey] = ()
+
+
+NOTHING_WANTED: Final = Wanted()
+
+
+def wanted_by(rule_sets: Collection[RuleSet]) -> Wanted:
+    """What these rule sets refer to."""
+    templates = {(each.namespace, each.template): None for each in rule_sets if each.template}
+    tasks = {task_key(entry, each.namespace): None for each in rule_sets for entry in each.tasks}
+    return Wanted(tuple(templates), tuple(tasks))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredKept(Declared):
-    """A document that is kept as it is; `templates` are those that its rule sets refer to, each from a namespace."""
+    """A document that is kept as it is; `wanted` is what its rule sets refer to."""
 
     document: KeptDocument
-    templates: Sequence[TemplateKey] = ()
+    wanted: Wanted = field(default_factory=lambda: NOTHING_WANTED)
 
     @property
     def name(self) -> str:
@@ -303,8 +348,7 @@ class Reading:
         if read.rule_sets and not self._discovers:
             notes.append(source.problem("spec", _WAITS))
         self._found.tell(in_file(declared.file, each) for each in notes)
-        templates = dict.fromkeys((each.namespace, each.template) for each in read.rule_sets if each.template)
-        return replace(declared, templates=tuple(templates))
+        return replace(declared, wanted=wanted_by(read.rule_sets))
 
     def end_early(self) -> None:
         """The rest is not read: it may declare anything."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from ipaddress import IPv4Network
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from tinkbox.engine.applying.structured_flows import hardware_view, reference, task_key, tasks_called
 from tinkbox.engine.discovery.kept_rule_sets import KeptRuleSets
@@ -31,6 +31,7 @@ from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, U
 from tinkbox.model.hardware import Hardware, Interface, MacAddress, mac_of
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.model.labels import NO_LABELS, Labels
+from tinkbox.model.text import shortened
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 from tinkbox.wire.messages.inventory import Accepted, Told
@@ -42,6 +43,7 @@ BY_RULE = "discovery rules"
 LOOK_EVERY = 30.0
 # What stands for the template of a machine that is accepted, and what its workflow is declared as.
 TemplateFor = Callable[[Hardware], Awaitable[tuple[Template, Declaration]]]
+_LONGEST_PROBLEM: Final = 300  # letters of one that is shown of a machine
 _log = logging.getLogger(__name__)
 
 
@@ -262,7 +264,12 @@ class Discovery:
             made: str | Template
             if isinstance(template, str):
                 made, bound = template, devices or {DEVICE: str(mac)}
-                declared = Declaration(template_ref=template, hardware_ref=hardware.name, namespace=namespace)
+                declared = Declaration(
+                    template_ref=template,
+                    hardware_ref=hardware.name,
+                    namespace=namespace,
+                    machines={(namespace, hardware.name): hardware.id},
+                )
             else:
                 (made, declared), bound = await template(hardware), {}
             workflow_id = await self._workflows.create(
@@ -337,7 +344,7 @@ class Discovery:
         try:
             await self.accept(mac, name=name, template=rule.template, devices=devices, who=BY_RULE)
         except Refusal as refusal:
-            self._show_problem(mac, f"rule {self._number(rule)} would accept it: {refusal}")
+            self._show_problem(mac, f"rule {self._number(rule)} would accept it: {_with_first(refusal)}")
 
     async def _of_tasks(self, rule_set: RuleSet, name: str, hardware: Hardware) -> tuple[Template, Declaration]:
         """The workflow of v1alpha2 that a rule set makes for a machine: what stands for its template, and its document.
@@ -346,7 +353,7 @@ class Discovery:
         """
         named = {"name": hardware.name, "namespace": DEFAULT_NAMESPACE}
         own = {"agentID": mac_of(hardware), "hardware": {"hardwareRef": named}}
-        listed = [{**own, **each} for each in rule_set.workflow["tasks"] if isinstance(each, dict)]
+        listed = [{**own, **each} for each in rule_set.tasks]
         head = {"apiVersion": f"{GROUP}/{VERSION_2}", "kind": "Workflow"}
         metadata = {"name": name, "namespace": rule_set.namespace}
         manifest = {**head, "metadata": metadata, "spec": {**rule_set.workflow, "tasks": listed}}
@@ -362,7 +369,11 @@ class Discovery:
         now, reference_ = self._clock(), reference(manifest)
         template = Template(id=reference_, name=tasks_called(keys), data=text, created_at=now, updated_at=now)
         declared = Declaration(
-            template_ref=reference_, hardware_ref=hardware.name, namespace=rule_set.namespace, document=manifest
+            template_ref=reference_,
+            hardware_ref=hardware.name,
+            namespace=rule_set.namespace,
+            document=manifest,
+            machines={(named["namespace"], hardware.name): hardware.id},
         )
         return template, declared
 
@@ -385,7 +396,7 @@ class Discovery:
                 namespace=rule_set.namespace,
             )
         except Refusal as refusal:
-            self._show_problem(mac, f"{rule_set.title} would accept it: {refusal}")
+            self._show_problem(mac, f"{rule_set.title} would accept it: {_with_first(refusal)}")
 
     def _waiting(self, mac: MacAddress) -> Stranger | None:
         """A machine that waits, as it is by now: while others were decided about, people may have decided about it."""
@@ -439,6 +450,12 @@ class Discovery:
     def _changed(self) -> None:
         self._wakeups.wake(ACCEPTED)
         self._wakeups.wake(CHANGES)
+
+
+def _with_first(refusal: Refusal) -> str:
+    """What refuses a machine, with the first of the problems that it lists."""
+    listed = refusal.reasons if isinstance(refusal, Invalid) else ()
+    return f"{refusal}: {shortened(str(listed[0]), _LONGEST_PROBLEM)}" if listed else str(refusal)
 
 
 def _refuse_another_boot(tables: Tables, stranger: Stranger) -> None:

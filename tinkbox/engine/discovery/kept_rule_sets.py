@@ -11,14 +11,13 @@ from typing import Final
 
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.model.documents.agent_attributes import agent_attributes
-from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
-from tinkbox.model.documents.rule_sets import RuleSet, best_rule_set, read_rule_sets
+from tinkbox.model.documents.kept_documents import KeptDocument
+from tinkbox.model.documents.rule_sets import RULE_SETS, RuleSet, best_rule_set, read_rule_sets
 from tinkbox.model.inventory import Inventory
 from tinkbox.store.database import Store, Tables
 
 MOST_RULES: Final = 10_000  # of all sets: a kilobyte of memory for each, and some tenths of a second for each machine
 MOST_INVENTORIES: Final = 20_000  # of which it is known which set holds
-_KINDS: Final = (KeptKind.RULE_SET, KeptKind.POLICY)
 _log = logging.getLogger(__name__)
 
 
@@ -59,8 +58,8 @@ class KeptRuleSets:
             return self._found
 
         def question(tables: Tables) -> tuple[object, Sequence[RuleSet] | None, int]:
-            state = tables.kept_documents.state(_KINDS)
-            return (state, None, 0) if state == known else (state, *_looked_at(tables.kept_documents.all(_KINDS)))
+            state = tables.kept_documents.state(RULE_SETS)
+            return (state, None, 0) if state == known else (state, *_looked_at(tables.kept_documents.all(RULE_SETS)))
 
         state, found, left_out = await self._store.read(question)
         if found is not None:

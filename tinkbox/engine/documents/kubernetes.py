@@ -6,6 +6,7 @@ refused with every problem at once, and what is not honoured is named.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
@@ -50,6 +51,7 @@ HARDWARE_2020: Final = "Hardware of 2020"
 # The keys of a hardware document of 2020 that mean something here; others are anybody's.
 _KEYS_2020: Final = ("id", "network", "metadata", "labels", RETIRED_KEY)
 _LONGEST_KEY: Final = 80  # of those that are told
+_LONGEST_TITLE: Final = 120  # kind and name of a document
 _MOST_COMPARED: Final = 100  # keys of a document of 2020 that are looked at for slips
 MAX_NUMBER = 2**32 - 1
 # What else YAML 1.1 and sigs.k8s.io/yaml take for true and false where it is not quoted (https://yaml.org/type/bool.html).
@@ -88,7 +90,7 @@ class Object:
     """One document: its content as JSON would have it, and the line of each of its fields.
 
     Without a name it may have `generate_name`, what the name of each that is made of it begins with.  `wrong` are the fields of
-    which a problem is told already.
+    which a problem is told already.  `title` is what tells it from others that begin on its line; empty: none do.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Object:
     kind: str = ""
     generate_name: str = ""
     wrong: frozenset[str] = frozenset()
+    title: str = ""
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -137,7 +140,7 @@ class Object:
         known = key
         while known and known not in self.lines:
             known = known[: max(known.rfind("."), known.rfind("["), 0)]
-        return Problem(line=self.lines.get(known), key=key, text=text)
+        return _entitled(Problem(line=self.lines.get(known), key=key, text=text), self.title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,8 +364,13 @@ def read_all(text: str, *, strict: bool = False) -> Everything:
     try:
         composed, plain_ones = _nodes_of(text)
         values = composed.values
-        for node, plain in zip(_documents(composed), plain_ones, strict=False):
+        nodes = list(_documents(composed))
+        beginning = Counter(map(line_of, nodes))
+        for node, plain in zip(nodes, plain_ones, strict=False):
+            before = found.sizes()
             whole &= _take_any(node, plain, found, strict=strict)
+            if beginning[line_of(node)] > 1:
+                found.entitle(before, _title(node))
     except (Invalid, TooLarge) as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         found.problems += problems or [Problem(text=str(refusal))]
@@ -415,6 +423,18 @@ class _Found:
     waiting: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+
+    def sizes(self) -> tuple[int, ...]:
+        """How much there is of each list."""
+        objects, told = (self.objects, self.left_out), (self.waiting, self.problems, self.notes)
+        return (*map(len, objects), *map(len, told))
+
+    def entitle(self, before: Sequence[int], title: str) -> None:
+        """Have all that came since there were so many say which document it is of: others begin on its line."""
+        for objects, begin in zip((self.objects, self.left_out), before[:2], strict=True):
+            objects[begin:] = [replace(each, title=title) for each in objects[begin:]]
+        for told, begin in zip((self.waiting, self.problems, self.notes), before[2:], strict=True):
+            told[begin:] = [_entitled(each, title) for each in told[begin:]]
 
     def take(self, node: Node, head: Mapping[str, str], *, strict: bool) -> None:
         """Take a document of a kind that has a shape."""
@@ -561,6 +581,22 @@ def _documents(nodes: list[Node]) -> Iterator[Node]:
             yield from node.value
         elif not is_null(node):
             yield node
+
+
+def _title(node: Node) -> str:
+    """What people call a document: its kind and name, or of hardware of 2020 its id; empty: it has none of these."""
+    head, entries = _head(node), _entries(node)
+    if "kind" in head:
+        return " ".join(head[name] for name in ("kind", "name") if name in head)
+    identity = entries.get("id")
+    return f"hardware {identity.value}" if isinstance(identity, ScalarNode) else ""
+
+
+def _entitled(problem: Problem, title: str) -> Problem:
+    """The same with the title of its document, unless it begins with that."""
+    if not title or problem.text.startswith(title):
+        return problem
+    return replace(problem, text=f"{shortened(title, _LONGEST_TITLE)}: {problem.text}")
 
 
 def _entries(node: Node) -> dict[str, Node]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.editing import Edit, edited
-from tinkbox.engine.machines.machines import Machines, MachineStatus, claims, refuse_deleted
+from tinkbox.engine.machines.machines import Machines, MachineStatus, refuse_deleted
+from tinkbox.engine.machines.replacement import workflow_in_the_way
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.hardware import (
     ID_ANNOTATION,
@@ -118,10 +119,9 @@ class MachineChanges:
             wanted = changed(stored)
             if wanted == stored:
                 return False
-            needing = tables.workflows.needing(hardware_id) if claims(wanted) != claims(stored) and not force else []
-            if needing:
+            if not force and (workflow := workflow_in_the_way(stored, wanted, tables.workflows.needing)):
                 raise Conflict(
-                    f"workflow {needing[0]} is not over and knows machine {called(stored)} by its MACs and addresses: wait for "
+                    f"workflow {workflow} is not over and knows machine {called(stored)} by its MACs and addresses: wait for "
                     "it, cancel it, or say --force"
                 )
             for claim, holder in tables.hardware.holders(wanted):

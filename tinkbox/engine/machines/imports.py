@@ -16,7 +16,8 @@ from typing import Final
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_many_answering
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
-from tinkbox.engine.machines.machines import Machines, claims
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.replacement import workflow_in_the_way
 from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
 from tinkbox.model.hardware import Hardware, address_of, called, names_of, primary
@@ -30,7 +31,7 @@ from tinkbox.store.hardware import MachineRecord
 
 PIECE: Final = 200  # so many machines are taken over in a turn of the event loop
 _PROBES: Final = 16
-_CLAIMS: Final = ("ip", "mac")  # the changes of what a machine is recognised by (`claims`)
+_CLAIMS: Final = ("ip", "mac")  # the changes of what a machine is recognised by (`replacement.claims`)
 _STORED: Final = (ImportOutcome.MADE, ImportOutcome.UPDATED)
 
 
@@ -265,10 +266,9 @@ class Imports:
             return Imported(listed=listed, outcome=ImportOutcome.DIFFERENT, hardware=hardware, changes=changes)
         target = edited(hardware, self._edit(listed, hardware, known))
         changes += _rerouted(listed, hardware, target)
-        needing = tables.workflows.needing(hardware.id) if claims(target) != claims(hardware) else []
-        if needing:
+        if workflow := workflow_in_the_way(hardware, target, tables.workflows.needing):
             changed = ", ".join(dict.fromkeys(what for each in changes if (what := each.split(" ", 1)[0]) in _CLAIMS))
-            raise Conflict(f"workflow {needing[0]} is not over and needs it as it is, without another {changed}")
+            raise Conflict(f"workflow {workflow} is not over and needs it as it is, without another {changed}")
         if len(noted) + len(notes) > MAX_NOTES:
             raise Conflict(f"it has {len(noted)} notes already: at most {MAX_NOTES} are kept")
         return Imported(listed=listed, outcome=ImportOutcome.UPDATED, hardware=target, changes=changes, notes=notes)

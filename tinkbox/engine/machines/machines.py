@@ -12,6 +12,7 @@ from tinkbox.engine.machines.boot_plan import parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.replacement import claims, name_in_the_way, workflow_in_the_way
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
@@ -21,7 +22,7 @@ from tinkbox.model import machine_keys
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, kept_id, name_of, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, name_of, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
 from tinkbox.model.machine_keys import KeptMachines
 from tinkbox.model.machine_state import Doing, MachineState, state_of
@@ -139,10 +140,16 @@ class Machines:
         Boot tickets that were not exchanged yet count for nothing then; a session ends when a MAC or an address changes.
         The labels that a document declares become the machine's; one that declares none leaves them as they are.
         A machine that waited to be accepted has to boot again: nobody but it says that it is the one that is pushed.
-        Raises Conflict when another machine has one of their MACs, addresses or agent ids.
+        Raises Conflict when another machine has one of their MACs, addresses or agent ids, and where these would change of one
+        that an unfinished workflow needs.
         """
         macs = [each.mac for hardware in machines for each in hardware.interfaces]
-        await self._store.write(lambda tables: self.take_in(tables, machines))
+
+        def use_case(tables: Tables) -> None:
+            _refuse_needed(tables, machines)
+            self.take_in(tables, machines)
+
+        await self._store.write(use_case)
         await self.taken_in([each.id for each in machines], macs)
 
     async def taken_in(self, ids: Sequence[str], macs: Iterable[MacAddress]) -> None:
@@ -187,7 +194,8 @@ class Machines:
                 )
             for name in ids.intersection(each.lower() for each in names_of(hardware)) - {hardware.id}:
                 raise Conflict(f"conflicting hardware {_claimed(hardware, name, name)}: machine {name} has it already")
-            _refuse_renamed(before.get(hardware.id), hardware)
+            if hardware.id in before:
+                _refuse_renamed(before[hardware.id], hardware)
             tables.hardware.upsert(hardware, now)
             labels = declared_labels(hardware.document)
             if labels is not None:
@@ -409,28 +417,32 @@ def _in_service(record: MachineRecord, kept: KeptMachines) -> MachineRecord:
     if record.retired is None:
         return record
     reason = f": {record.retired.reason}" if record.retired.reason else ""
-    means = machine_keys.key(kept, record.hardware.id, name_of(record.hardware))
     raise Conflict(
         f"machine {called(record.hardware)} is retired since {record.retired.at:%Y-%m-%d}{reason}: "
-        f"`tinkbox hardware return {quote(means)}` takes it back into service"
+        f"`tinkbox hardware return {_typed(kept, record.hardware)}` takes it back into service"
     )
 
 
-def _refuse_renamed(stored: Hardware | None, hardware: Hardware) -> None:
-    """Raise Conflict for a document whose name another machine had before: it is meant for a new one, and would replace that."""
-    if stored is not None and stored.name != hardware.name and not kept_id(hardware.document):
-        raise Conflict(
-            f"machine {stored.name} was called {hardware.name} before, and a document of that name would replace it: choose "
-            f"another name, or give it back with `tinkbox hardware edit {stored.name} --name {hardware.name}`"
-        )
+def _typed(kept: KeptMachines, hardware: Hardware) -> str:
+    """What means this machine and no other in a command (`machine_keys.key`), quoted for a shell."""
+    return quote(machine_keys.key(kept, hardware.id, name_of(hardware)))
 
 
-def claims(hardware: Hardware) -> set[tuple[str, str]]:
-    """What a machine is recognised by: its MACs and addresses."""
-    return {
-        *((each.mac, str(each.address or "")) for each in hardware.interfaces),
-        *(("", str(each.address)) for each in hardware.without_mac if each.address),
-    }
+def _refuse_needed(tables: Tables, machines: Sequence[Hardware]) -> None:
+    """Raise Conflict, which says what to do, where a workflow is in the way of one of these documents."""
+    wanted = {each.id: each for each in machines}
+    for stored in (record.hardware for record in tables.hardware.some(wanted)):
+        if workflow := workflow_in_the_way(stored, wanted[stored.id], tables.workflows.needing):
+            raise Conflict(
+                f"workflow {workflow} is not over and knows machine {called(stored)} by its MACs and addresses: wait for it, "
+                f"cancel it, or change them with `tinkbox hardware edit {_typed(tables.hardware, stored)} --force`"
+            )
+
+
+def _refuse_renamed(stored: Hardware, hardware: Hardware) -> None:
+    """Raise Conflict, which says what to do, for a document that is not of the machine which has its id."""
+    if why := name_in_the_way(stored, hardware):
+        raise Conflict(why)
 
 
 def _claimed(hardware: Hardware, claim: str, holder: str) -> str:

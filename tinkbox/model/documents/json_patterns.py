@@ -40,7 +40,12 @@ class Pattern:
 
     def matches(self, document: Mapping[str, Any]) -> bool:
         """Whether it holds of a JSON object.  The time that it takes is bounded by the size of both."""
-        return _is_asking(self) and _holds(self, document, (), frozenset(_paths(document, ())))
+        return self.is_asking and _holds(self, document, (), frozenset(_paths(document, ())))
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it asks for anything: what asks for nothing matches nothing, as in Quamina."""
+        return any(isinstance(each, _Leaf) or each.is_asking for each in self.fields.values())
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -188,11 +193,6 @@ _KINDS: Final[Mapping[str, Callable[[Any], _Holds]]] = {
     "equals-ignore-case": _ignoring_case,
     "anything-but": _anything_but,
 }
-
-
-def _is_asking(pattern: Pattern) -> bool:
-    """Whether it asks for anything: what asks for nothing matches nothing, as in Quamina."""
-    return any(isinstance(each, _Leaf) or _is_asking(each) for each in pattern.fields.values())
 
 
 def _paths(value: Any, path: _Path) -> Iterator[_Path]:

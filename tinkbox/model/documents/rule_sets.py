@@ -13,8 +13,10 @@ from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.text import quoted
 
-MAX_RULES: Final = 1_000  # of one document
+MAX_RULES: Final = 1_000  # of one set
+RULE_SETS: Final = (KeptKind.RULE_SET, KeptKind.POLICY)  # the kinds of documents that have them
 # What Tinkerbell gives the workflows that it makes so.
 LABEL: Final = "tinkerbell.org/auto-enrollment"
 PREFIX: Final = "enrollment-"
@@ -37,6 +39,12 @@ class RuleSet:
     namespace: str = DEFAULT_NAMESPACE
     is_disabled: bool = False
     workflow: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> list[Mapping[str, Any]]:
+        """The entries of its workflow, each of which refers to a Task."""
+        listed = self.workflow.get("tasks")
+        return [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
 
     def devices(self, mac: str) -> dict[str, str]:
         """What the template's devices are for the machine of this MAC; empty: nothing is said of any."""
@@ -82,12 +90,24 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleS
                 text="no template: machines are registered, and nothing is done with them",
             )
         )
+    own = template.get("agentValue")
+    values = {str(name): str(value or "") for name, value in mapping_of(template.get("kvs")).items()}
+    devices = [*([("agentValue", str(own))] if own else ()), *(("kvs", name) for name in values)]
+    notes += [
+        Problem(
+            key=f"spec.workflow.template.{field}",
+            text=f"no placeholder such as {{{{.device_1}}}} can name {quoted(name)}: use letters, digits and underscores, and no "
+            "digit at its beginning",
+        )
+        for field, name in devices
+        if not name.isidentifier()
+    ]
     return RuleSet(
         title=f"rule set {document.name}",
         patterns=_patterns(document.spec.get("rules"), "spec.rules", notes),
         template=str(template.get("ref") or ""),
-        agent_value=str(template.get("agentValue") or ""),
-        values={str(name): str(value or "") for name, value in mapping_of(template.get("kvs")).items()},
+        agent_value=str(own or ""),
+        values=values,
         namespace=str(workflow.get("namespace") or DEFAULT_NAMESPACE),
         is_disabled=bool(workflow.get("disabled")),
     )
@@ -126,7 +146,10 @@ def _patterns(listed: Any, key: str, notes: list[Problem]) -> Sequence[Pattern]:
     wrong = False
     for place, each in enumerate(rules):
         try:
-            found.append(parse_pattern(each) if isinstance(each, str) else pattern_of(each))
+            pattern = parse_pattern(each) if isinstance(each, str) else pattern_of(each)
+            if not pattern.is_asking:
+                notes.append(Problem(key=f"{key}[{place}]", text="it asks for nothing: it holds of no machine"))
+            found.append(pattern)
         except Invalid as refusal:
             wrong = True
             notes.append(Problem(key=f"{key}[{place}]", text=f"{refusal}. With it no rule of this set holds"))

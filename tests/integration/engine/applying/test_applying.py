@@ -26,6 +26,7 @@ from tinkbox.engine.applying.exporting import Asked, Kind
 from tinkbox.engine.applying.reading import Reading
 from tinkbox.engine.documents import kubernetes
 from tinkbox.engine.machines.boot_plan import dhcp_plan
+from tinkbox.engine.machines.changes import Change
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
@@ -100,6 +101,14 @@ async def test_a_workflow_that_is_forgotten_for_its_age_is_not_run_again(box: Ap
     assert await apply(box, flow(1)) == {"workflow/install-1": "refused"}
     await box.workflows.delete("install-1")
     assert await apply(box, flow(1)) == {"workflow/install-1": "created"}
+
+
+async def test_a_workflow_that_is_forgotten_is_not_run_again_under_the_new_name_of_its_machine(box: Appliance) -> None:
+    await apply(box, site(1))
+    await box.finish((await box.workflows.get("install-1")).workers()[0])
+    await forget(box)
+    await box.machine_changes.change("node1", Change(name="m2"))
+    assert await apply(box, flow(1).replace("node1", "m2")) == {"workflow/install-1": "unchanged"}
 
 
 async def test_of_workflows_that_are_forgotten_those_that_ended_last_are_known(
@@ -252,6 +261,24 @@ async def test_hardware_of_2020_is_taken_in_json_and_in_yaml(box: Appliance) -> 
     )
     assert list((await apply(box, of_2020(1), in_yaml)).values()) == ["unchanged", "created"]
     assert box.machines.known.find(mac(2)).hardware.labels == {"rack": "r7"}
+
+
+async def test_the_id_of_2020_in_capitals_is_the_same_id(box: Appliance) -> None:
+    identity = "abcdefab-0000-0000-0000-000000000001"
+    small = of_2020(1).replace("00000000-0000-0000-0000-000000000001", identity)
+    assert list((await apply(box, small.replace(identity, identity.upper()))).values()) == ["created"]
+    for text in (small.replace(identity, identity.upper()), small, small.replace(identity, identity.replace("-", ""))):
+        assert list((await apply(box, text)).values()) == ["unchanged"]
+
+
+async def test_a_machine_goes_from_2020s_format_to_todays_and_back_under_its_id(box: Appliance) -> None:
+    ours = json.loads(of_2020(1))["id"]
+    kept = machine(1).replace("{name: node1", f"{{name: node1, annotations: {{tinkbox.internal/id: {ours}}}")
+    for text in (of_2020(1), kept, of_2020(1), kept):
+        (outcome,) = (await apply(box, text)).values()
+        assert outcome in ("created", "configured")
+    assert [each.hardware.id for each in await box.machines.all()] == [ours]
+    assert list((await apply(box, kept)).values()) == ["unchanged"]
 
 
 async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(box: Appliance) -> None:
@@ -512,6 +539,19 @@ async def test_a_2020_document_with_another_id_is_told_the_id_of_the_machine(box
     node1 = box.machines.known.find("node1").hardware.id
     (found,) = await problems(box, of_2020(1))
     assert f'. Where it is the same machine, give the document its id: `"id": "{node1}"`. If' in found
+
+
+async def test_the_document_of_todays_format_of_a_machine_of_2020_is_told_its_id_and_no_other_name(
+    box: Appliance,
+) -> None:
+    await apply(box, of_2020(1))
+    ours = json.loads(of_2020(1))["id"]
+    (found,) = await problems(box, machine(1).replace("{name: node1", "{name: machine-1"))
+    assert "rename" not in found
+    asked = f"annotations: {{tinkbox.internal/id: {ours}}}"
+    assert f". If it is the same machine, give the document its id, under metadata: `{asked}`. If" in found
+    same = machine(1).replace("{name: node1", f"{{name: machine-1, {asked}")
+    assert await apply(box, same) == {"hardware/machine-1": "configured"}
 
 
 async def test_two_machines_that_want_one_address_or_one_card_are_told_apart_from_one_renamed(box: Appliance) -> None:

@@ -11,6 +11,7 @@ from tests.integration.engine.applying.documents import files, flow, machine, ou
 from tinkbox.engine.applying import creation
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.creation import Creating, Creations
+from tinkbox.engine.machines.changes import Change as MachineChange
 from tinkbox.engine.rules.arming import Change
 from tinkbox.model.errors import Invalid, TooLarge
 
@@ -56,6 +57,15 @@ async def test_what_is_ignored_of_the_template_of_one_that_is_there_is_told_and_
         await create(box, flow(1), how=Creating(who="ann", strict=True))
     (found,) = map(str, refusal.value.problems)
     assert found.startswith(place)
+
+
+async def test_a_document_that_names_its_machine_as_it_is_called_now_makes_nothing(box: Appliance) -> None:
+    await site(box)
+    await create(box, flow(1))
+    await box.machine_changes.change("node1", MachineChange(name="m2"))
+    assert made(await create(box, flow(1).replace("node1", "m2"))) == [("install-1", False)]
+    with pytest.raises(Invalid, match="1 problem"):
+        await create(box, flow(1).replace("hardwareRef: node1", "hardwareRef: ''"))
 
 
 async def test_again_makes_another_one(box: Appliance) -> None:

@@ -1,6 +1,7 @@
 """What is there, as files that make the same again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ from tests.integration.engine.appliance import HELLO, Appliance, appliance, mac
 from tests.integration.engine.applying.documents import files, flow, machine, of_2020, outcomes, site, template
 from tinkbox.cli.output.manifests import yaml_documents
 from tinkbox.engine.applying.applying import Wish
+from tinkbox.engine.applying.creation import Creating
 from tinkbox.engine.applying.exporting import Asked, Exported, Kind, parse_asked
+from tinkbox.engine.machines.changes import Change as MachineChange
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.rules.arming import Change
+from tinkbox.model.documents.kept_documents import KeptKind
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.labels import LabelChange, parse_selector
 
@@ -275,3 +279,180 @@ async def test_what_was_left_out_of_service_is_named(box: Appliance) -> None:
     )
     assert [each.key for each in found.left_out] == ["machine-1"]
     assert not (await box.exporting.export([Asked(Kind.HARDWARE, "machine-1")], None)).left_out
+
+
+def without_hostname(number: int, namespace: str = "", card: int = 0) -> str:
+    """A machine that has a name and no host name."""
+    given = machine(number, card=card).replace(f"        hostname: node{number}\n", "")
+    return given.replace("metadata: {", f"metadata: {{namespace: {namespace}, ") if namespace else given
+
+
+STRUCTURED = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Task
+metadata: {name: wipe}
+spec: {actions: [{name: first, image: hello-world}]}
+---
+apiVersion: tinkerbell.org/v1alpha2
+kind: Workflow
+metadata: {name: install-1, namespace: NAMESPACE}
+spec:
+  tasks:
+    - taskRef: {name: wipe, namespace: default}
+      hardware: {hardwareRef: {name: node1}, bootOptions: {toggleNetboot: true}}
+"""
+
+
+def in_namespace(text: str, namespace: str) -> str:
+    return text.replace("metadata: {", f"metadata: {{namespace: {namespace}, ")
+
+
+async def reapplied(box: Appliance, found: list[Exported], wish: Wish | None = None) -> dict[str, str]:
+    return outcomes(
+        await box.applying.apply(
+            files(yaml_documents(each.manifest for each in found)), wish or Wish(rehearsal=True), "ann"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "workflow", [flow(1, toggles=True), STRUCTURED.replace("NAMESPACE", "default")], ids=["v1alpha1", "v1alpha2"]
+)
+async def test_a_workflow_names_its_machine_as_that_is_called_now(tmp_path: Path, workflow: str) -> None:
+    """Renamed twice; what was exported is unchanged here, before the last renaming too, and created elsewhere."""
+    async with appliance(tmp_path / "one") as box:
+        await box.applying.apply(files(template(), without_hostname(1), workflow), Wish(), "ann")
+        first, _ = await exported(box, *ALL, Asked(KeptKind.TASK))
+        await box.machine_changes.change("node1", MachineChange(name="m2"))
+        second, notes = await exported(box, *ALL, Asked(KeptKind.TASK))
+        assert notes == []
+        assert set((await reapplied(box, second)).values()) == {"unchanged"}
+        await box.machine_changes.change("m2", MachineChange(name="m3"))
+        third, notes = await exported(box, *ALL, Asked(KeptKind.TASK))
+        assert "m3" in str(third[-1].manifest["spec"])
+        assert "m2" not in str(third[-1].manifest["spec"])
+        assert notes == []
+        assert set((await reapplied(box, third)).values()) == {"unchanged"}
+        for before in (first, second):
+            (again,) = (await reapplied(box, before[-1:])).values()
+            assert again == ("unchanged" if before is first else "refused")
+        labelled = yaml_documents(each.manifest for each in third[-1:]).replace(
+            "name: install-1", "name: install-1\n  labels: {a: b}"
+        )
+        (result,) = (await box.applying.apply(files(labelled), Wish(rehearsal=True), "ann")).results
+        assert str(result.outcome) == "configured"
+        assert result.old is not None
+        assert {**result.old, "metadata": None} == {**result.new, "metadata": None}
+    async with appliance(tmp_path / "two") as box:
+        assert set((await reapplied(box, third, Wish())).values()) == {"created"}
+
+
+async def test_a_workflow_that_would_mean_another_machine_elsewhere_is_left_out_and_told(box: Appliance) -> None:
+    """A machine of its name was made later in its own namespace."""
+    other = in_namespace(STRUCTURED.split("---")[1].replace("NAMESPACE", "zz"), "").replace("namespace: , ", "")
+    task = STRUCTURED.split("---")[0]
+    texts = template(), without_hostname(1), in_namespace(flow(1, "a"), "zz"), task, other
+    await box.applying.apply(files(*texts), Wish(), "ann")
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert (named(found), notes) == (["workflow/a", "workflow/install-1"], [])
+    await box.applying.apply(files(without_hostname(2, "zz").replace("node2", "node1")), Wish(), "ann")
+    found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert named(found) == []
+    assert told == (
+        "2 workflows left out, whose documents would mean another machine than theirs, which has another name or namespace by now, "
+        "or is gone: a, install-1"
+    )
+    assert await apply_again(box, *texts) == {"unchanged"}
+    await box.machine_changes.change(str(mac(1)), MachineChange(name="m2"))
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert (found[0].manifest["spec"]["hardwareRef"], len(found), notes) == ("m2", 2, [])
+    assert set((await reapplied(box, found)).values()) == {"unchanged"}
+
+
+async def test_a_workflow_whose_machine_is_gone_is_told_and_left_out_where_another_has_its_name(box: Appliance) -> None:
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    await box.finish((await box.workflows.get("install-1")).workers()[0])
+    await box.departures.delete("node1", "ann")
+    asked = parse_asked("workflow/install-1")
+    found, (told,) = await exported(box, asked)
+    assert (named(found), told.partition(", ")[0]) == (
+        ["workflow/install-1"],
+        "1 workflow without a machine that hardwareRef names",
+    )
+    await box.applying.apply(files(without_hostname(1, "zz")), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    assert (found, told.partition(", ")[0]) == ([], "1 workflow left out")
+
+
+async def apply_again(box: Appliance, *texts: str) -> set[str]:
+    return set(outcomes(await box.applying.apply(files(*texts), Wish(rehearsal=True), "ann")).values())
+
+
+async def test_workflows_of_an_earlier_release_name_the_machine_that_had_the_name_from_its_document(
+    box: Appliance,
+) -> None:
+    await box.applying.apply(files(template(), without_hostname(1), flow(1)), Wish(), "ann")
+    (stored,) = await box.store.read(lambda tables: tables.declarations.named(["install-1"]))
+    assert stored.declaration is not None
+    machines = dict(stored.declaration.machines)
+    assert replace(stored.declaration, machines={}).meant == machines
+    await box.machine_changes.change("node1", MachineChange(name="m2"))
+    assert replace(stored.declaration, machines={}).meant == machines
+
+
+async def test_workflows_that_were_declared_again_are_left_out_but_for_the_newest_and_told(box: Appliance) -> None:
+    await box.applying.apply(files(site(2)), Wish(), "ann")
+    again = Creating(who="ann", again=True)
+    (first,) = [each.id for each in await box.workflows.all() if each.name == "install-1"]
+    (newest,) = (await box.creation.create(flow(2, "install-1"), again)).made
+    told = f"1 workflow left out: another one has the same name and namespace, by which `apply` knows a workflow: install-1 ({first[:8]})"
+    for asked in (Asked(Kind.WORKFLOW), parse_asked("workflow/install-1")):
+        found, notes = await exported(box, asked)
+        assert (found[0].manifest["spec"]["hardwareRef"], notes) == ("node2", [told])
+    # The one that is asked for by its id is written, and of both the newest.
+    found, notes = await exported(box, Asked(Kind.WORKFLOW, first))
+    assert (found[0].manifest["spec"]["hardwareRef"], notes) == ("node1", [told.replace(first[:8], newest.id[:8])])
+    both = await box.exporting.export([Asked(Kind.WORKFLOW, first), Asked(Kind.WORKFLOW, newest.id)], None)
+    assert (len(both.documents), [each.key for each in both.absent]) == (1, [first])
+    assert [each.text for each in both.notes] == [told]
+    await box.workflows.cancel(first, "ann")
+    assert (await exported(box, Asked(Kind.WORKFLOW)))[1] == []
+
+
+async def test_what_is_named_and_left_out_is_absent(box: Appliance) -> None:
+    await box.applying.apply(files(template(), machine(1)), Wish(), "ann")
+    ids = [await box.workflows.create("hello", {"device_1": mac(1)}) for _ in range(2)]
+    asked = [Asked(Kind.WORKFLOW, each) for each in ids]
+    found = await box.exporting.export([*asked, Asked(Kind.WORKFLOW)], None)
+    assert (list(found.documents), list(found.absent)) == ([], asked)
+    assert not (await box.exporting.export([Asked(Kind.WORKFLOW)], None)).absent
+    assert not (await box.exporting.export([Asked(Kind.TEMPLATE, "hello")], None)).absent
+
+
+async def test_a_template_that_was_changed_or_made_anew_after_its_workflow_is_told(box: Appliance) -> None:
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    assert (await exported(box, Asked(Kind.WORKFLOW)))[1] == []
+    told = (
+        "1 workflow with a template that was changed or made anew after them, so that `tinkbox apply` elsewhere fills it as it is "
+        "now: install-1"
+    )
+    box.clock.forward(1)
+    await box.templates.label("hello", LabelChange(set=(("a", "b"),)))
+    assert (await exported(box, Asked(Kind.WORKFLOW)))[1] == []
+    await box.applying.apply(files(template(text=f"{HELLO}# another\n")), Wish(), "ann")
+    found, notes = await exported(box, parse_asked("workflow/install-1"))
+    assert (named(found), notes) == (["workflow/install-1"], [told])
+    await box.applying.apply(files(flow(1, "later")), Wish(), "ann")
+    assert (await exported(box, parse_asked("workflow/later")))[1] == []
+    await box.templates.delete("hello")
+    await box.applying.apply(files(template()), Wish(), "ann")
+    assert (await exported(box, parse_asked("workflow/install-1")))[1] == [told]
+
+
+async def test_a_task_that_is_gone_is_told(box: Appliance) -> None:
+    await box.applying.apply(files(machine(1), STRUCTURED.replace("NAMESPACE", "default")), Wish(), "ann")
+    assert (await exported(box, Asked(Kind.WORKFLOW)))[1] == []
+    await box.kept_documents.delete(KeptKind.TASK, "wipe")
+    found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert named(found) == ["workflow/install-1"]
+    assert told.startswith("1 workflow without a Task to which they refer, which `tinkbox apply` refuses")

@@ -1,9 +1,11 @@
 """Documents of Tinkerbell that are kept as they are: applied, exported, compared and pruned like all others."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.applying.documents import files, flow, outcomes, pruning, template
@@ -241,6 +243,71 @@ async def test_a_rule_set_whose_template_is_not_there_is_told(box: Appliance) ->
     assert told.startswith("0.yaml:5, spec: template 'hello' not found")
     assert told.endswith("Machines for which a rule holds wait for it")
     assert len(await notes(box, f"{RULES}---\n{template()}")) == 1
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+@pytest.mark.parametrize("stays", [False, True], ids=["in the files", "applied before"])
+async def test_a_template_that_a_rule_set_needs_is_not_pruned(box: Appliance, rehearsal: bool, stays: bool) -> None:
+    labelled = template(labels="z: '1'")
+    await apply(box, labelled, RULES)
+    with pytest.raises(Invalid) as refused:
+        await apply(box, TASK if stays else RULES, wish=replace(pruning("z=1"), rehearsal=rehearsal))
+    (told,) = map(str, refused.value.problems)
+    if stays:
+        assert told == (
+            "template hello would be pruned, and rule set all, which was applied before, needs it: give its document as well, "
+            "`tinkbox document delete workflowruleset/all --namespace tink-system` first, or have --prune select others"
+        )
+    else:
+        assert told == (
+            "0.yaml:5, spec: template hello would be pruned, and rule set all needs it: give its document as well, or have "
+            "--prune select others"
+        )
+    assert [each.name for each in await box.templates.all()] == ["hello"]
+
+
+async def test_a_template_goes_with_the_rule_set_that_needs_it(box: Appliance) -> None:
+    await apply(box, template(labels="team: lab"), RULES)
+    assert set((await apply(box, TASK, wish=pruning("team=lab"))).values()) == {"created", "pruned"}
+    await apply(box, template(labels="team: lab"), RULES)
+    other = RULES.replace("ref: hello", "ref: other")
+    assert (await apply(box, other, wish=pruning("team=lab")))["template/hello"] == "pruned"
+
+
+async def test_a_task_that_a_policy_needs_is_not_pruned(box: Appliance) -> None:
+    task = "apiVersion: tinkerbell.org/v1alpha2\nkind: Task\nmetadata: {name: wipe, labels: {z: '1'}}\nspec: {actions: [{name: a, image: b}]}\n"
+    policy = POLICY.replace("namespace: tinkerbell}", "tasks: [{taskRef: {name: wipe}}]}")
+    await apply(box, task, policy)
+    with pytest.raises(Invalid) as refused:
+        await apply(box, policy, wish=pruning("z=1"))
+    assert "task wipe would be pruned, and policy example needs it" in str(refused.value.problems[0])
+
+
+async def test_a_rule_that_asks_for_nothing_is_told(box: Appliance) -> None:
+    told = await notes(box, RULES.replace('{"networkInterfaces": {"mac": [{"wildcard": "*"}]}}', "{}"))
+    assert told[0] == "0.yaml:6, spec.rules[0]: it asks for nothing: it holds of no machine"
+
+
+@pytest.mark.parametrize(
+    ("written", "field"), [("agentValue: 'a\"}}'", "agentValue"), ("kvs: {a b: x}", "kvs"), ("kvs: {1st: x}", "kvs")]
+)
+async def test_a_name_that_no_placeholder_can_have_is_told(box: Appliance, written: str, field: str) -> None:
+    given = "agentValue: device_1" if field == "agentValue" else 'kvs: {size: "3"}'
+    told = await notes(box, RULES.replace(given, written))
+    assert f"spec.workflow.template.{field}: no placeholder such as {{{{.device_1}}}} can name " in told[0]
+    assert "no placeholder" not in "".join(await notes(box, RULES))
+
+
+async def test_where_several_begin_on_one_line_it_is_told_which_is_meant(box: Appliance) -> None:
+    document = yaml.safe_load(RULES)
+    document["spec"]["rules"] = ["{}"]
+    other = {**document, "metadata": {"name": "odd"}, "spek": 1}
+    items = {"apiVersion": "v1", "kind": "List", "items": [document, other]}
+    told = "\n".join(await notes(box, json.dumps(items)))
+    assert "0.yaml:1, spec.rules[0]: WorkflowRuleSet all: it asks for nothing" in told
+    assert "0.yaml:1, spec.rules[0]: WorkflowRuleSet odd: it asks for nothing" in told
+    assert "0.yaml:1, spek: WorkflowRuleSet odd: unknown key spek" in told
+    assert "WorkflowRuleSet all:" not in "\n".join(await notes(box, json.dumps(items, indent=1)))
 
 
 async def test_a_rule_that_is_no_pattern_is_told_with_its_line(box: Appliance) -> None:

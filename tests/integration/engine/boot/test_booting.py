@@ -122,15 +122,16 @@ async def test_a_reservation_holds_in_every_mode_in_which_addresses_are_given(ma
 
 @pytest.mark.parametrize("unfit", ["172.30.0.1", "172.30.0.0", "172.30.0.255"])
 async def test_no_machine_is_given_our_own_address_or_one_that_is_no_hosts(
-    machines: Appliance, lab: Lender, unfit: str
+    box: Appliance, lab: Lender, unfit: str
 ) -> None:
     document = hardware(RESERVED)
     document["network"]["interfaces"][0]["dhcp"]["ip"]["address"] = unfit  # type: ignore[index]
-    await machines.machines.push(hardware_from_document(document))
+    await box.machines.push(hardware_from_document(document))
+    await box.workflow(device_1=RESERVED)
     for mode in ("reservation", "pool"):
-        assert Lab(machines, lab, mode).silence(RESERVED) is Silence.UNFIT_ADDRESS
-        assert Lab(machines, lab, mode).silence(RESERVED, Asker.SYSTEM) is Silence.UNFIT_ADDRESS
-    beside = Lab(machines, lab, "proxy")
+        assert Lab(box, lab, mode).silence(RESERVED) is Silence.UNFIT_ADDRESS
+        assert Lab(box, lab, mode).silence(RESERVED, Asker.SYSTEM) is Silence.UNFIT_ADDRESS
+    beside = Lab(box, lab, "proxy")
     assert beside.plan(RESERVED) is not None
     assert beside.silence(RESERVED, Asker.SYSTEM) is Silence.NO_ADDRESS
 
@@ -397,26 +398,27 @@ async def test_what_is_seen_at_an_address_is_noted_of_the_machine_there(machines
 
 
 async def test_an_address_without_a_netmask_has_that_of_the_served_network_and_else_is_given_to_nobody(
-    machines: Appliance, lab: Lender
+    box: Appliance, lab: Lender
 ) -> None:
     for number, told in ((RESERVED, address(RESERVED)), (BARE, "172.99.0.5")):
         document = hardware(number)
         document["network"]["interfaces"][0]["dhcp"]["ip"] = {"address": told}  # type: ignore[index]
-        await machines.machines.push(hardware_from_document(document))
-    booting = Lab(machines, lab, "reservation")
+        await box.machines.push(hardware_from_document(document))
+        await box.workflow(device_1=number)
+    booting = Lab(box, lab, "reservation")
     plan = booting.plan(RESERVED)
     assert plan is not None
     assert (str(plan.interface.address), plan.interface.netmask) == (address(RESERVED), ETH1.network.netmask)
     assert booting.plan(RESERVED) is plan
     assert booting.silence(BARE) is Silence.NO_ADDRESS
-    lent = Lab(machines, lab, "pool").given(BARE)
+    lent = Lab(box, lab, "pool").given(BARE)
     assert lent is not None
     assert lent in ETH1.network
     assert await lab.acknowledged(BARE, lent)
-    assert Lab(machines, lab, "pool").has_script(BARE, str(lent))
-    assert not Lab(machines, lab, "pool").has_script(BARE, "172.99.0.5")
-    assert Lab(machines, lab, "reservation").has_script(RESERVED, address(RESERVED))
-    assert Lab(machines, lab, "proxy").given(RESERVED) is None
+    assert Lab(box, lab, "pool").has_script(BARE, str(lent))
+    assert not Lab(box, lab, "pool").has_script(BARE, "172.99.0.5")
+    assert Lab(box, lab, "reservation").has_script(RESERVED, address(RESERVED))
+    assert Lab(box, lab, "proxy").given(RESERVED) is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.integration.engine.discovery.test_discovery import discovery, standin
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import parse_asked
 from tinkbox.engine.discovery import kept_rule_sets
+from tinkbox.engine.machines.changes import Change
 from tinkbox.engine.wakeups import CHANGES
 from tinkbox.model.discovery import Rule, Standing
 from tinkbox.model.documents.rule_sets import RuleSet
@@ -123,6 +124,14 @@ async def test_what_is_in_the_way_is_shown_and_tried_again(box: Appliance) -> No
     assert not found.all()
 
 
+async def test_what_is_wrong_with_the_template_is_shown_by_its_first_problem(box: Appliance) -> None:
+    await box.templates.create("hello", HELLO)
+    told = await problem(box, rule_set("all", ANY).replace('"device_1"', '"a b"'))
+    begin, _, first = told.partition(", read as a Go template")
+    assert begin.startswith("rule set all would accept it: invalid template: ")
+    assert "device_1" in first
+
+
 async def test_a_set_that_is_applied_later_accepts_those_that_wait_and_one_that_was_pruned_does_not(
     box: Appliance,
 ) -> None:
@@ -181,6 +190,24 @@ async def test_a_policy_makes_a_workflow_of_its_tasks(box: Appliance, rule: obje
     assert exported.manifest["spec"]["tasks"][0]["agentID"] == mac(7)
     applied = await box.applying.apply(files(json.dumps(exported.manifest)), Wish(), "ann")
     assert outcomes(applied) == {f"workflow/enrollment-{name}": "unchanged"}
+
+
+@pytest.mark.parametrize(
+    "given", [rule_set("all", ANY), policy(ANY, namespace="lab", globals={"env": {"A": "b"}}, tasks=TASKS)]
+)
+async def test_the_workflow_of_a_renamed_machine_is_exported_with_its_name_of_now(box: Appliance, given: str) -> None:
+    await box.templates.create("hello", HELLO)
+    await keep(box, given, TASK)
+    await wait_here(discovery(box), 7)
+    (workflow,) = await box.workflows.all()
+    for name in ("m2", "m3"):
+        await box.machine_changes.change(mac(7), Change(name=name))
+        found = await box.exporting.export([parse_asked(f"workflow/{workflow.id}")], None)
+        assert not found.notes
+        written = json.dumps(found.documents[0].manifest)
+        assert f'"{name}"' in written
+        applied = await box.applying.apply(files(written), Wish(rehearsal=True), "ann")
+        assert outcomes(applied) == {f"workflow/{workflow.name}": "unchanged"}
 
 
 async def test_a_policy_without_its_tasks_says_which_is_lacking(box: Appliance) -> None:

@@ -16,6 +16,13 @@ from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, parse_
 from tinkbox.model.labels import LabelChange, LabelKind
 from tinkbox.model.notes import MAX_NOTE, MAX_NOTES
 
+OBJECT = {
+    "apiVersion": "tinkerbell.org/v1alpha1",
+    "kind": "Hardware",
+    "metadata": {"name": "old1"},
+    "spec": {"agentID": "agent-1", "interfaces": [{"dhcp": {"mac": mac(1), "hostname": "old1"}}]},
+}
+
 
 @pytest.fixture
 async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
@@ -109,6 +116,71 @@ async def test_what_a_workflow_knows_a_machine_by_changes_only_with_force(box: A
             await box.machine_changes.change("node2", change)
     forced = await box.machine_changes.change("node2", Change(address="172.30.0.9/24"), force=True)
     assert str(primary(forced.hardware).address) == "172.30.0.9"
+
+
+async def test_a_push_that_changes_what_a_workflow_knows_a_machine_by_is_refused_and_edit_forces_it(
+    box: Appliance,
+) -> None:
+    await box.machine(1)
+    workflow = await box.workflow()
+    for old, new in ((mac(1), mac(9)), (address(1), address(9))):
+        with pytest.raises(Conflict) as refusal:
+            await box.machines.push(parse_hardware(json.dumps(hardware(1)).replace(old, new)))
+        assert str(refusal.value) == (
+            f"workflow {workflow} is not over and knows machine machine-1 by its MACs and addresses: wait for it, cancel it, or "
+            "change them with `tinkbox hardware edit machine-1 --force`"
+        )
+    await box.machine_changes.change("machine-1", Change(added_macs=(mac(9),), removed_macs=(mac(1),)), force=True)
+    assert [each.mac for each in (await box.machines.get("machine-1")).hardware.interfaces] == [mac(9)]
+    await box.machines.push(parse_hardware(json.dumps(hardware(1)).replace(mac(1), mac(9))))
+
+
+async def test_a_push_of_other_machines_stores_none_where_one_is_refused_for_a_workflow(box: Appliance) -> None:
+    await box.machine(1)
+    await box.workflow()
+    both = [parse_hardware(json.dumps(each)) for each in (hardware(2), hardware(1))]
+    moved = parse_hardware(json.dumps(hardware(1)).replace(mac(1), mac(9)))
+    with pytest.raises(Conflict, match="is not over and knows machine machine-1"):
+        await box.machines.push(both[0], moved)
+    assert len(await box.machines.all()) == 1
+    await box.machines.push(*both)
+
+
+async def test_a_push_changes_a_machine_under_way_where_its_macs_and_addresses_stay(box: Appliance) -> None:
+    await box.machine(1)
+    workflow = await box.workflow()
+    await box.machine(1)
+    await box.machines.push(parse_hardware(json.dumps({**hardware(1), "metadata": {"facility": {}}})))
+    assert (await box.machines.get("machine-1")).hardware.document["metadata"] == {"facility": {}}
+    await box.workflows.cancel(workflow)
+    await box.machines.push(parse_hardware(json.dumps(hardware(1)).replace(mac(1), mac(9))))
+    assert (await box.machines.get(mac(9))).hardware.id == hardware(1)["id"]
+
+
+async def test_a_machine_goes_from_2020s_format_to_todays_and_back_under_its_id(box: Appliance) -> None:
+    of_2020 = {**hardware(1), "network": {"interfaces": [{"dhcp": {"mac": mac(1), "hostname": "old1"}}]}}
+    kept = {**OBJECT, "metadata": {"name": "old1", "annotations": {ID_ANNOTATION: of_2020["id"]}}}
+    for document in (of_2020, kept, of_2020, kept):
+        await box.machines.push(parse_hardware(json.dumps(document)))
+        (machine,) = await box.machines.all()
+        assert (machine.hardware.id, machine.hardware.document) == (of_2020["id"], document)
+
+
+async def test_a_machine_of_a_name_goes_to_2020s_format_and_back_unless_it_is_called_otherwise_then(
+    box: Appliance,
+) -> None:
+    named = parse_hardware(json.dumps(OBJECT))
+    of_2020 = {"id": named.id, "network": {"interfaces": [{"dhcp": {"mac": mac(1), "hostname": "old1"}}]}}
+    for document in (OBJECT, of_2020, OBJECT, json.loads(json.dumps(of_2020).replace("old1", "new1"))):
+        await box.machines.push(parse_hardware(json.dumps(document)))
+        (machine,) = await box.machines.all()
+        assert machine.hardware.document == document
+    with pytest.raises(
+        Conflict, match=r"machine new1 was called old1 before.* `tinkbox hardware edit new1 --name old1`"
+    ):
+        await box.machines.push(named)
+    await box.machine_changes.change("new1", Change(name="old1"))
+    await box.machines.push(named)
 
 
 async def test_a_whole_document_is_stored_with_its_labels(box: Appliance) -> None:

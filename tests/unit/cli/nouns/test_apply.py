@@ -235,6 +235,19 @@ def test_an_export_is_yaml_or_one_list(tinkbox: Tinkbox, appliance: FakeApplianc
     assert (listed["kind"], listed["items"]) == ("List", [MANIFEST, MANIFEST])
 
 
+def test_an_export_without_what_is_named_ends_with_1(
+    tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path
+) -> None:
+    notes = [{"line": None, "key": "", "text": "1 workflow left out: made by hand"}]
+    given = {"items": [], "notes": notes, "absent": ["workflow/install-1"]}
+    appliance.answers["GET /v1/export?what=workflow%2Finstall-1"] = given
+    for where in ([], ["--dir", str(tmp_path / "out")]):
+        done = tinkbox("export", "workflow/install-1", *where)
+        assert (done.status, done.out, done.err) == (1, "", "tinkbox: 1 workflow left out: made by hand\n")
+    appliance.answers["GET /v1/export?what=workflow%2Finstall-1"] = given | {"absent": []}
+    assert tinkbox("export", "workflow/install-1").status == 0
+
+
 def test_an_export_asks_for_what_is_named(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     for arguments in (["hardware/node7", "template", "-l", "rack=r1"], ["--workflows"]):
         tinkbox("export", *arguments)

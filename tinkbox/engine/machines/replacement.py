@@ -1,0 +1,37 @@
+"""What stands against a document that is to take the place of a machine's present one.  Pure."""
+
+from collections.abc import Callable, Sequence
+
+from tinkbox.model.hardware import Hardware, called, kept_id, names_of
+
+
+def claims(hardware: Hardware) -> set[tuple[str, str]]:
+    """What a machine is recognised by: its MACs and addresses."""
+    return {
+        *((each.mac, str(each.address or "")) for each in hardware.interfaces),
+        *(("", str(each.address)) for each in hardware.without_mac if each.address),
+    }
+
+
+def workflow_in_the_way(stored: Hardware, wanted: Hardware, needing: Callable[[str], Sequence[str]]) -> str:
+    """The unfinished workflow that knows a machine by MACs and addresses which would change; empty: there is none.
+
+    `needing` has the ids of the unfinished workflows that need a machine, by its id.
+    """
+    return next(iter(needing(stored.id)), "") if claims(stored) != claims(wanted) else ""
+
+
+def name_in_the_way(stored: Hardware, wanted: Hardware) -> str:
+    """Why a document with the id of a machine is not of that machine, and the way out; empty: it is.
+
+    The name in a `kind: Hardware` that keeps no id (`kept_id`) makes its id, also once the machine is called otherwise: such
+    a document is meant for a new machine, and would replace that one.  A document of 2020 says itself whose it is.
+    """
+    names = [stored.name] if stored.name else names_of(stored)
+    if not wanted.name or wanted.name in names or kept_id(wanted.document):
+        return ""
+    now = called(stored)
+    return (
+        f"machine {now} was called {wanted.name} before, and a document of that name would replace it: choose another name, or "
+        f"give it back with `tinkbox hardware edit {now} --name {wanted.name}`"
+    )

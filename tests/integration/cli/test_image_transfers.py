@@ -387,6 +387,19 @@ def test_an_image_of_a_folder_that_has_no_room_is_told_and_the_others_are_loaded
     assert "tinkbox: b/large:v1: the registry holds" in done.err, done
 
 
+def test_an_archive_of_half_of_what_is_free_has_room(tmp_path: Path) -> None:
+    content = layer({"a": os.urandom(3_900_000)})
+    path = write(tmp_path / "half.tar", tar(docker_archive(["a/half:v1"], [content]).items()))
+    tight = configure(tmp_path)
+    with tight.path.open("a") as more:
+        more.write("images: {most: 8MiB}\n")
+    with serving(tight):
+        loaded = on(tight)("image", "load", path)
+        assert (loaded.status, loaded.err) == (0, ""), loaded
+        listed = on(tight)("image", "list").err
+        assert "3.7MiB of 8MiB" in listed, listed
+
+
 def test_what_has_no_room_is_refused_while_it_is_sent_and_what_comes_after_it_is_loaded(
     here: Tinkbox, tmp_path: Path
 ) -> None:

@@ -253,17 +253,15 @@ def _flow_as_declared(declared: DeclaredFlow, lets: str, labels: Labels) -> Mani
 
 def _in_former_names(declared: DeclaredFlow, flow: DeclaredWorkflow, stored: Stored) -> DeclaredFlow:
     """The document as it calls the machines that the workflow was made with by the names which they had then."""
-    before, named = flow.declaration, declared.machine_keys
-    if before is None:
+    before = flow.declaration
+    if before is None or (declared.template_ref, declared.hardware_ref) == (before.template_ref, before.hardware_ref):
         return declared
-    former = {
-        (namespace, machine): name
-        for (namespace, name), machine in before.meant.items()
-        if (namespace, name) not in named
+    former = {(namespace, machine): name for (namespace, name), machine in before.meant.items()}
+    names = {
+        key: former[key[0], machine]
+        for key, machine in stored.referred.get(declared.key, {}).items()
+        if before.meant.get(key) != machine and (key[0], machine) in former
     }
-    referred = stored.referred.get(declared.key, {})
-    found = {key: former.get((key[0], referred.get(key, ""))) for key in named if key not in before.meant}
-    names = {key: name for key, name in found.items() if name is not None}
     if not names:
         return declared
     if declared.structured:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tinkbox.model.hardware import Hardware, called, kept_id, names_of
+from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, names_of, namespace_of
 
 
 def claims(hardware: Hardware) -> set[tuple[str, str]]:
@@ -24,13 +24,21 @@ def workflow_in_the_way(stored: Hardware, wanted: Hardware, needing: Callable[[s
 def name_in_the_way(stored: Hardware, wanted: Hardware) -> str:
     """Why a document with the id of a machine is not of that machine, and the way out; empty: it is.
 
-    The name in a `kind: Hardware` that keeps no id (`kept_id`) makes its id, also once the machine is called otherwise: such
+    Namespace and name in a `kind: Hardware` that keeps no id (`kept_id`) make its id, also once the machine has others: such
     a document is meant for a new machine, and would replace that one.  A document of 2020 says itself whose it is.
     """
-    names = [stored.name] if stored.name else names_of(stored)
-    if not wanted.name or wanted.name in names or kept_id(wanted.document):
+    if not wanted.name or kept_id(wanted.document):
         return ""
-    now = called(stored)
+    names, now = [stored.name] if stored.name else names_of(stored), called(stored)
+    if wanted.name in names:
+        before, space = namespace_of(wanted), namespace_of(stored)
+        if not stored.name or before == space:
+            return ""
+        return (
+            f"machine {now} of namespace {space} was of namespace {before} before, and a document of that namespace would replace "
+            f"it: choose another name, or give the document of the same machine its id, under metadata: `annotations: "
+            f"{{{ID_ANNOTATION}: {stored.id}}}`"
+        )
     return (
         f"machine {now} was called {wanted.name} before, and a document of that name would replace it: choose another name, or "
         f"give it back with `tinkbox hardware edit {now} --name {wanted.name}`"

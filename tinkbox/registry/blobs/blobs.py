@@ -203,6 +203,7 @@ class Blobs:
             staged.path.replace(path)
             self._count(digest, staged.size)
             self._verified.note(digest, path)
+        staged.discard()  # it is kept, and on its way in no more
         return True
 
     def add(self, content: bytes, algorithm: str = "sha256", beside: Sequence[tuple[Path, bytes]] = ()) -> str:

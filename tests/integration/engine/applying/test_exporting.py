@@ -315,6 +315,20 @@ async def reapplied(box: Appliance, found: list[Exported], wish: Wish | None = N
     )
 
 
+@pytest.mark.parametrize("last", ["node1", "node3"], ids=["exchanged", "another's former name"])
+async def test_machines_may_take_each_others_names_under_a_workflow(box: Appliance, last: str) -> None:
+    entry = STRUCTURED.replace("NAMESPACE", "default").partition("  tasks:\n")[2]
+    both = STRUCTURED.replace("NAMESPACE", "default") + entry.replace("node1", "node2")
+    await box.applying.apply(files(without_hostname(1), without_hostname(2), both), Wish(), "ann")
+    for before, now in (("node1", "node4"), ("node2", "node1"), ("node4", "node2" if last == "node1" else last)):
+        await box.machine_changes.change(before, MachineChange(name=now))
+    found, notes = await exported(box, *ALL, Asked(KeptKind.TASK))
+    assert notes == []
+    assert set((await reapplied(box, found)).values()) == {"unchanged"}
+    names = [each["hardware"]["hardwareRef"]["name"] for each in found[-1].manifest["spec"]["tasks"]]
+    assert names == (["node2", "node1"] if last == "node1" else ["node3", "node1"])
+
+
 @pytest.mark.parametrize(
     "workflow", [flow(1, toggles=True), STRUCTURED.replace("NAMESPACE", "default")], ids=["v1alpha1", "v1alpha2"]
 )

@@ -12,7 +12,7 @@ from tests.integration.engine.appliance import Appliance, address, appliance, ha
 from tinkbox.engine.machines.changes import Base, Change
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, parse_hardware, primary
+from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, namespace_of, parse_hardware, primary
 from tinkbox.model.labels import LabelChange, LabelKind
 from tinkbox.model.notes import MAX_NOTE, MAX_NOTES
 
@@ -92,6 +92,24 @@ async def test_a_renamed_machine_keeps_its_id_over_restarts_and_pushes(tmp_path:
             await box.machines.push(hardware_from_document(document))
         await box.machine_changes.change("node8", Change(name="node7"))
         assert (await box.machines.get("node7")).hardware.id == machine
+
+
+async def test_a_document_of_the_namespace_that_a_machine_had_before_is_not_of_that_machine(box: Appliance) -> None:
+    """It makes the same id; the machine that has it is in another namespace by now."""
+    machine = await added(box)
+    stored = (await box.machines.get(machine)).hardware
+    before = {**stored.document, "metadata": {"name": "node7"}}
+    moved = {**before, "metadata": {"name": "node7", "namespace": "lab", "annotations": {ID_ANNOTATION: machine}}}
+    await box.machines.push(hardware_from_document(moved))
+    with pytest.raises(
+        Conflict, match=f"machine node7 of namespace lab was of namespace default before.*{ID_ANNOTATION}: {machine}"
+    ):
+        await box.machines.push(hardware_from_document(before))
+    assert namespace_of((await box.machines.get("node7")).hardware) == "lab"
+    await box.machines.push(
+        hardware_from_document({**moved, "metadata": {**moved["metadata"], "namespace": "default"}})
+    )
+    await box.machines.push(hardware_from_document(before))
 
 
 async def test_what_another_machine_has_is_refused_with_its_name(box: Appliance) -> None:

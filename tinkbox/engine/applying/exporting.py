@@ -243,7 +243,8 @@ def _workflows(
 ) -> Export:
     wanted = {key: find_workflow(tables, key) for key in keys}
     namesakes = {each.id: each for each in tables.declarations.named({each.name for each in wanted.values()})}
-    flows = {each.id: namesakes[each.id] for each in wanted.values()}
+    named = {each.id for each in wanted.values()}
+    flows = {its_id: each for its_id, each in namesakes.items() if its_id in named}  # the newest of a name is the last
     if whole:
         flows |= {each.id: each for each in tables.declarations.unfinished()}
     selected = [each for each in flows.values() if _fits(selector, each.labels)]

@@ -42,11 +42,6 @@ class Declaration:
     machines: Mapping[MachineKey, str] = field(default_factory=dict)
 
     @property
-    def tasks(self) -> list[Mapping[str, Any]]:
-        """The entries of one of v1alpha2, each of which refers to a Task."""
-        return [each or {} for each in _tasks(self.document)]
-
-    @property
     def meant(self) -> dict[MachineKey, str]:
         """The ids of the machines that it meant; where that is not known, the one that had the name from its document."""
         named = {key: identity(*key) for key in machine_keys(self.namespace, self.hardware_ref, self.document)}
@@ -78,6 +73,11 @@ def machine_keys(namespace: str, hardware_ref: str, document: Mapping[str, Any])
         return [(namespace, hardware_ref)] if hardware_ref else []
     found = (_reference(each, namespace) for each in _tasks(document))
     return list(dict.fromkeys(each for each in found if each is not None))
+
+
+def task_entries(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The entries of a document of v1alpha2, each of which refers to a Task."""
+    return [each or {} for each in _tasks(document)]
 
 
 def worker_addresses(devices: Devices, document: Mapping[str, Any]) -> list[str]:

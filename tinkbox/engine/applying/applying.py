@@ -64,7 +64,6 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
-from tinkbox.model.declaration import Declaration
 from tinkbox.model.devices import addresses
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey
 from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
@@ -802,7 +801,6 @@ def _ready(
     wish: Wish,
     who: str,
 ) -> Prepared:
-    lets = declared.machine(referred) if declared.toggles_netboot else ""
     return Prepared(
         id=workflow_id,
         name=declared.name,
@@ -813,14 +811,7 @@ def _ready(
         who=who,
         confirm_wipe=wish.confirm_wipe,
         require_images=wish.require_images,
-        declared=Declaration(
-            namespace=declared.namespace,
-            template_ref=declared.template_ref,
-            hardware_ref=declared.hardware_ref,
-            let_netboot=lets,
-            document=declared.structured,
-            machines=referred.get(declared.key, {}),
-        ),
+        declared=declared.declaration(referred),
     )
 
 

@@ -26,7 +26,6 @@ from tinkbox.engine.applying.reading import (
 from tinkbox.engine.applying.structured_flows import reference
 from tinkbox.engine.machines.replacement import name_in_the_way, workflow_in_the_way
 from tinkbox.model.declaration import (
-    Declaration,
     DeclaredWorkflow,
     with_machine_names,
     with_retirement,
@@ -240,13 +239,7 @@ def _flow_as_declared(declared: DeclaredFlow, lets: str, labels: Labels) -> Mani
         template_name="",
         devices=declared.devices,
         is_over=False,
-        declaration=Declaration(
-            namespace=declared.namespace,
-            template_ref=declared.template_ref,
-            hardware_ref=declared.hardware_ref,
-            let_netboot=lets,
-            document=declared.structured,
-        ),
+        declaration=replace(declared.declaration({}), let_netboot=lets),
     )
     return flow_manifest(wanted, declared.template_ref, declared.namespace, labels)
 

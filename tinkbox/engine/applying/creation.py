@@ -21,7 +21,7 @@ from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow
+from tinkbox.model.declaration import DeclaredWorkflow
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.labels import NO_LABELS, Labels
@@ -228,7 +228,7 @@ class Creation:
             who=how.who,
             confirm_wipe=how.confirm_wipe,
             labels={**(flow.labels or NO_LABELS), **how.labels},
-            declared=_declaration(flow, machine, known),
+            declared=flow.declaration({flow.key: machines_of(flow, known)}),
             as_id=workflow_id,
             require_images=how.require_images,
             strict=strict,
@@ -327,17 +327,6 @@ def _is_there(flow: DeclaredFlow, workflow: DeclaredWorkflow, how: Creating) -> 
         "metadata.name",
         f"workflow {flow.name} is there already with the same content, and {standing}: nothing was made{stays}. --again makes another "
         "one",
-    )
-
-
-def _declaration(flow: DeclaredFlow, machine: Hardware | None, known: References) -> Declaration:
-    """What it is known by when `apply` meets its document."""
-    return Declaration(
-        namespace=flow.namespace,
-        template_ref=flow.template_ref,
-        hardware_ref=flow.hardware_ref,
-        let_netboot=machine.id if machine and flow.toggles_netboot else "",
-        machines=machines_of(flow, known),
     )
 
 

@@ -15,7 +15,14 @@ from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.templates import check_template_name, find_template
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey, with_machine_names, worker_addresses
+from tinkbox.model.declaration import (
+    Declaration,
+    DeclaredWorkflow,
+    MachineKey,
+    task_entries,
+    with_machine_names,
+    worker_addresses,
+)
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal
@@ -362,7 +369,7 @@ def _is_newer(template: Template, flow: DeclaredWorkflow) -> bool:
 def _without_tasks(tables: Tables, flows: Mapping[tuple[str, str], DeclaredWorkflow]) -> Iterator[Problem]:
     """That Tasks are gone to which workflows of v1alpha2 refer."""
     wanted = {
-        each.id: {task_key(task, namespace) for task in each.declaration.tasks}
+        each.id: {task_key(task, namespace) for task in task_entries(each.declaration.document)}
         for (_, namespace), each in flows.items()
         if each.declaration is not None
     }

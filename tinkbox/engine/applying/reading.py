@@ -21,9 +21,11 @@ from tinkbox.engine.documents.kubernetes import (
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import (
+    Declaration,
     MachineKey,
     declared_retirement,
     machine_keys,
+    task_entries,
     with_retirement,
     worker_addresses,
 )
@@ -158,8 +160,7 @@ class DeclaredFlow(Declared):
     @property
     def tasks(self) -> list[Mapping[str, Any]]:
         """The entries of one of v1alpha2, each of which refers to a Task."""
-        listed = (self.structured.get("spec") or {}).get("tasks")
-        return [each or {} for each in listed or ()]
+        return task_entries(self.structured)
 
     @property
     def machine_keys(self) -> list[MachineKey]:
@@ -178,6 +179,17 @@ class DeclaredFlow(Declared):
     def machine(self, referred: Referred) -> str:
         """The id of the machine of its `hardwareRef`, of v1alpha2 that of its first task; empty: there is none."""
         return referred.get(self.key, {}).get(self.machine_keys[0], "") if self.hardware_ref else ""
+
+    def declaration(self, referred: Referred) -> Declaration:
+        """What a workflow that is made of it is known by when its document comes again."""
+        return Declaration(
+            namespace=self.namespace,
+            template_ref=self.template_ref,
+            hardware_ref=self.hardware_ref,
+            let_netboot=self.machine(referred) if self.toggles_netboot else "",
+            document=self.structured,
+            machines=referred.get(self.key, {}),
+        )
 
     def task_key(self, entry: Mapping[str, Any]) -> KeptKey:
         """Which Task an entry means."""
@@ -207,7 +219,7 @@ class DeclaredKept(Declared):
     """A document that is kept as it is; `wanted` is what its rule sets refer to."""
 
     document: KeptDocument
-    wanted: Wanted = field(default_factory=lambda: NOTHING_WANTED)
+    wanted: Wanted = NOTHING_WANTED
 
     @property
     def name(self) -> str:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from shlex import quote
 from typing import Final, Protocol
 
+from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.keys import LEAST
 
 _BEGINNING: Final = re.compile(
@@ -46,6 +48,11 @@ def exactly(kept: KeptMachines, key: str) -> Sequence[str]:
 def key(kept: KeptMachines, hardware_id: str, name: str) -> str:
     """What means the machine of this id and no other: its name, or its id where that means others as well, or another."""
     return name if name and list(exactly(kept, name)) == [hardware_id] else hardware_id
+
+
+def typed(kept: KeptMachines, hardware: Hardware) -> str:
+    """What means this machine and no other in a command (`key`), quoted for a shell."""
+    return quote(key(kept, hardware.id, name_of(hardware)))
 
 
 def beginning(kept: KeptMachines, key: str) -> Sequence[str]:

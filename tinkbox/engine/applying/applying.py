@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide
@@ -70,6 +71,7 @@ from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal, TooLarge, Unavailable
 from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
+from tinkbox.model.machine_keys import typed
 from tinkbox.model.notes import Retirement
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
@@ -552,6 +554,7 @@ class Applying:
                 if (record := records.get(each.hardware.id))
                 and (each.retired is not None or claims(record.hardware) != claims(each.hardware))
             },
+            typed=partial(typed, tables.hardware),
             waiting=tables.rollouts.waiting_in(
                 [each.hardware.id for each in documents.machines if each.retired is not None]
             ),

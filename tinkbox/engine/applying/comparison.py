@@ -1,6 +1,6 @@
 """What becomes of each document, compared with what is there.  Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -24,7 +24,7 @@ from tinkbox.engine.applying.reading import (
     TemplateKey,
 )
 from tinkbox.engine.applying.structured_flows import reference
-from tinkbox.engine.machines.replacement import name_in_the_way, workflow_in_the_way
+from tinkbox.engine.machines.replacement import name_in_the_way, needed, workflow_in_the_way
 from tinkbox.model.declaration import (
     DeclaredWorkflow,
     with_machine_names,
@@ -60,7 +60,8 @@ class Stored:
     Machines by id, templates by the keys of their documents, workflows by name, newest last, kept documents by their keys;
     `holders` are the other machines that have a MAC, address or agent id of a declared one; `needing` the unfinished workflows of
     machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
-    refer to, `referred` those of the machines that they mean, `waiting` the rollouts in which machines wait.
+    refer to, `referred` those of the machines that they mean, `waiting` the rollouts in which machines wait; `typed` words a
+    machine for a command.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class Stored:
     referred: Referred = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[KeptKey, KeptDocument] = field(default_factory=dict)
+    typed: Callable[[Hardware], str] = called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,33 +315,27 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
         if holder.id not in ours or claim == holder.id:
             taken.setdefault(holder.id, (holder, []))[1].append(claim)
     for holder, claims_of in taken.values():
-        yield declared.problem(_taken(wanted, holder, claims_of, is_new=record is None))
-    if record is not None and (why := name_in_the_way(record.hardware, wanted)):
+        yield declared.problem(_taken(wanted, holder, claims_of, stored.typed(holder), is_new=record is None))
+    if record is not None and (why := name_in_the_way(record.hardware, wanted, stored.typed)):
         yield declared.problem(why, "metadata.name")
     needing = stored.needing.get(wanted.id, ())
     if record is not None and (workflow := workflow_in_the_way(record.hardware, wanted, lambda _: needing)):
-        yield declared.problem(
-            f"workflow {workflow[:8]} is not over and knows machine {called(record.hardware)} by its MACs and addresses: "
-            f"wait for it, cancel it, or change them with `tinkbox hardware edit {called(record.hardware)} --force`"
-        )
+        yield declared.problem(needed(record.hardware, workflow, stored.typed))
     if record is not None and record.retired is None and decision.retires is not None:
         yield from _still_needed(declared, needing, stored.waiting.get(wanted.id, ""))
 
 
-def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], *, is_new: bool) -> str:
-    """That another machine has what a document claims, and what to do: it may be the same one, renamed in the file."""
-    name, macs = called(holder), {str(each.mac) for each in wanted.interfaces}
-    namesake = _is_namesake(wanted, holder)
-    if namesake and not is_new:  # the name means both
-        name = holder.id
+def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], typed: str, *, is_new: bool) -> str:
+    """That another machine, `typed` in a command, has what a document claims; it may be the same one, renamed in the file."""
+    macs, namesake = {str(each.mac) for each in wanted.interfaces}, _is_namesake(wanted, holder)
     listed = sorted(claimed, key=lambda each: (each not in macs, each))
     told = (
-        f"{' and '.join(listed)} belong{'s' if len(listed) == 1 else ''} to machine {name} already: `tinkbox hardware get "
-        f"{name}` shows it"
+        f"{' and '.join(listed)} belong{'s' if len(listed) == 1 else ''} to machine {called(holder)} already: "
+        f"`tinkbox hardware get {typed}` shows it"
     )
     if holder.id in claimed:
         return f"{told}. Choose another name"
-    delete = f"`tinkbox hardware delete {name}` first"
+    delete = f"`tinkbox hardware delete {typed}` first"
     if namesake:
         told += (
             f". That machine is in namespace {namespace_of(holder)}, the document in namespace {namespace_of(wanted)}"

@@ -22,6 +22,7 @@ from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
 from tinkbox.model.hardware import Hardware, address_of, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
+from tinkbox.model.machine_keys import typed
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, networks_of, placed, routed
 from tinkbox.model.notes import MAX_NOTES
 from tinkbox.model.text import counted, quoted
@@ -254,7 +255,7 @@ class Imports:
     def _compared(self, tables: Tables, listed: ListedMachine, owner: str, known: _Known, update: bool) -> Imported:
         hardware, noted = known.hardware[owner], known.notes.get(owner, ())
         if owner in known.retired:
-            why = f"it is retired: `tinkbox hardware return {called(hardware)}` takes it back into service"
+            why = f"it is retired: `tinkbox hardware return {typed(tables.hardware, hardware)}` takes it back into service"
             return Imported(listed=listed, outcome=ImportOutcome.RETIRED, hardware=hardware, why=why)
         notes = tuple(each for each in listed.notes if each not in noted)
         changes = tuple(_differences(listed, hardware, notes))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from shlex import quote
+from functools import partial
 
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
@@ -12,19 +12,18 @@ from tinkbox.engine.machines.boot_plan import parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.machines.replacement import claims, name_in_the_way, workflow_in_the_way
+from tinkbox.engine.machines.replacement import claims, name_in_the_way, needed, workflow_in_the_way
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
-from tinkbox.model import machine_keys
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, name_of, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
-from tinkbox.model.machine_keys import KeptMachines
+from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
@@ -195,7 +194,7 @@ class Machines:
             for name in ids.intersection(each.lower() for each in names_of(hardware)) - {hardware.id}:
                 raise Conflict(f"conflicting hardware {_claimed(hardware, name, name)}: machine {name} has it already")
             if hardware.id in before:
-                _refuse_renamed(before[hardware.id], hardware)
+                _refuse_renamed(tables, before[hardware.id], hardware)
             tables.hardware.upsert(hardware, now)
             labels = declared_labels(hardware.document)
             if labels is not None:
@@ -396,7 +395,7 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
         for mac in (each.mac for each in stored.interfaces if hardware.interface(each.mac)):
             name = called(stored)
             raise Conflict(f"{mac} belongs to machine {name} already: `tinkbox hardware get {name}` shows it")
-        _refuse_renamed(stored, hardware)
+        _refuse_renamed(tables, stored, hardware)
     if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
 
@@ -419,13 +418,8 @@ def _in_service(record: MachineRecord, kept: KeptMachines) -> MachineRecord:
     reason = f": {record.retired.reason}" if record.retired.reason else ""
     raise Conflict(
         f"machine {called(record.hardware)} is retired since {record.retired.at:%Y-%m-%d}{reason}: "
-        f"`tinkbox hardware return {_typed(kept, record.hardware)}` takes it back into service"
+        f"`tinkbox hardware return {typed(kept, record.hardware)}` takes it back into service"
     )
-
-
-def _typed(kept: KeptMachines, hardware: Hardware) -> str:
-    """What means this machine and no other in a command (`machine_keys.key`), quoted for a shell."""
-    return quote(machine_keys.key(kept, hardware.id, name_of(hardware)))
 
 
 def _refuse_needed(tables: Tables, machines: Sequence[Hardware]) -> None:
@@ -433,15 +427,12 @@ def _refuse_needed(tables: Tables, machines: Sequence[Hardware]) -> None:
     wanted = {each.id: each for each in machines}
     for stored in (record.hardware for record in tables.hardware.some(wanted)):
         if workflow := workflow_in_the_way(stored, wanted[stored.id], tables.workflows.needing):
-            raise Conflict(
-                f"workflow {workflow} is not over and knows machine {called(stored)} by its MACs and addresses: wait for it, "
-                f"cancel it, or change them with `tinkbox hardware edit {_typed(tables.hardware, stored)} --force`"
-            )
+            raise Conflict(needed(stored, workflow, partial(typed, tables.hardware)))
 
 
-def _refuse_renamed(stored: Hardware, hardware: Hardware) -> None:
+def _refuse_renamed(tables: Tables, stored: Hardware, hardware: Hardware) -> None:
     """Raise Conflict, which says what to do, for a document that is not of the machine which has its id."""
-    if why := name_in_the_way(stored, hardware):
+    if why := name_in_the_way(stored, hardware, partial(typed, tables.hardware)):
         raise Conflict(why)
 
 

@@ -1,6 +1,7 @@
 """What stands against a document that is to take the place of a machine's present one.  Pure."""
 
 from collections.abc import Callable, Sequence
+from shlex import quote
 
 from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, names_of, namespace_of
 
@@ -21,7 +22,15 @@ def workflow_in_the_way(stored: Hardware, wanted: Hardware, needing: Callable[[s
     return next(iter(needing(stored.id)), "") if claims(stored) != claims(wanted) else ""
 
 
-def name_in_the_way(stored: Hardware, wanted: Hardware) -> str:
+def needed(stored: Hardware, workflow: str, typed: Callable[[Hardware], str]) -> str:
+    """That an unfinished workflow is in the way of a document, and the ways out; `typed` words a machine for a command."""
+    return (
+        f"workflow {workflow[:8]} is not over and knows machine {called(stored)} by its MACs and addresses: wait for it, cancel "
+        f"it, or change them with `tinkbox hardware edit {typed(stored)} --force`"
+    )
+
+
+def name_in_the_way(stored: Hardware, wanted: Hardware, typed: Callable[[Hardware], str]) -> str:
     """Why a document with the id of a machine is not of that machine, and the way out; empty: it is.
 
     Namespace and name in a `kind: Hardware` that keeps no id (`kept_id`) make its id, also once the machine has others: such
@@ -41,5 +50,5 @@ def name_in_the_way(stored: Hardware, wanted: Hardware) -> str:
         )
     return (
         f"machine {now} was called {wanted.name} before, and a document of that name would replace it: choose another name, or "
-        f"give it back with `tinkbox hardware edit {now} --name {wanted.name}`"
+        f"give it back with `tinkbox hardware edit {typed(stored)} --name {quote(wanted.name)}`"
     )

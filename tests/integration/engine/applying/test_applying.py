@@ -569,6 +569,10 @@ async def test_the_card_of_a_machine_with_work_does_not_change(box: Appliance) -
     await apply(box, site(1))
     (found,) = await problems(box, machine(1, card=8))
     assert "is not over and knows machine node1 by its MACs" in found
+    node1 = box.machines.known.find("node1").hardware.id
+    await apply(box, machine(2).replace("name: node2, ", "name: node1, namespace: lab, "))
+    (found,) = await problems(box, machine(1, card=8))
+    assert f"`tinkbox hardware edit {node1} --force`" in found
 
 
 async def test_a_persons_word_that_disks_may_be_wiped_goes_to_the_workflows(box: Appliance) -> None:

@@ -16,8 +16,8 @@ from tinkbox.engine.documents.kubernetes import take, take_hardware
 from tinkbox.engine.rules import transitions as engine_states
 from tinkbox.engine.templates.rendering import render, rendering_data
 from tinkbox.model import reasons, template
+from tinkbox.model.documents.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.documents.kubernetes import SHAPES, UNHEEDED, paths
-from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.reasons import Giver, Reason
 from tinkbox.settings import load, reference
 from tinkbox.worker import transitions as worker_states

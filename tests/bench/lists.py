@@ -19,7 +19,7 @@ from tests.bench.start import milliseconds
 from tests.bench.typist import Typist
 from tests.bench.usage import peak_memory
 from tinkbox.model.actions.action import Action
-from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.labels import LabelKind
 from tinkbox.model.workflow import ActionStatus, Outcome, PlannedAction, State, Workflow
 from tinkbox.store.database import Store, Tables

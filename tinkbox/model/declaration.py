@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tinkbox.model.devices import ANNOTATION as PARAMETERS_ANNOTATION
 from tinkbox.model.devices import Devices, addresses
+from tinkbox.model.documents.hardware import ID_ANNOTATION
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, DISABLED_ANNOTATION, identity
-from tinkbox.model.hardware import ID_ANNOTATION
 from tinkbox.model.notes import note_text
 
 # Of a `kind: Hardware` in its annotations, in the format of 2020 at its outermost level: the reason, which may be empty.

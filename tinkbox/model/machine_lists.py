@@ -7,8 +7,9 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Final
 
 from tinkbox.model.discovery import host_name
+from tinkbox.model.documents.hardware_values import is_netmask
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import MacAddress, check_card, is_netmask
+from tinkbox.model.hardware import MacAddress, check_card
 from tinkbox.model.labels import Labels
 from tinkbox.model.notes import note_text
 from tinkbox.model.text import quoted, spelled

@@ -11,9 +11,10 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.boot import Stage
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.documents.json_text import read_kept
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, hardware_from_document, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, names_of
 from tinkbox.model.notes import Retirement
 
 # Machines of which the documents are kept as values.

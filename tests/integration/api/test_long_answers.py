@@ -16,7 +16,7 @@ from tests.loop_turns import AtOnce, turns
 from tinkbox.api.routes import workflows
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.turns import SLICE, Queue
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 
 # Of what is asked without a key, what does not grow with machines and workflows, and what is streamed line by line.
 SHORT = {

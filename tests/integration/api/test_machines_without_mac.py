@@ -7,8 +7,8 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.documents.kubernetes import identity
-from tinkbox.model.hardware import parse_hardware
 
 AGENT, BARE = identity("default", "agent"), identity("default", "bare")
 DOCUMENTS = """\

@@ -27,7 +27,8 @@ from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.model.boot import Stage
-from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.model.sightings import Fact

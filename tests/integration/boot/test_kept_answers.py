@@ -30,8 +30,9 @@ from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage, Supply
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Refusal
-from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import ADDRESS_PROBES
 from tinkbox.model.sightings import Fact, Note

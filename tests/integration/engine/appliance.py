@@ -17,7 +17,8 @@ from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
-from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.history import History, fold
 from tinkbox.model.images.standing import ImageStanding, Source, WantedImage
 from tinkbox.model.limits import DECLARED, Limits

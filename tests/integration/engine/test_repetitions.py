@@ -12,7 +12,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.model.boot import Asker, Boot, Stage
-from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.sightings import Fact, Note
 
 MACHINES = 3  # of which the last is known from the middle on

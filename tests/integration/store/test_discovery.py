@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from tests.integration.engine.appliance import Appliance, hardware, mac
 from tests.integration.engine.discovery.test_discovery import what
 from tinkbox.model.discovery import Standing, Stranger
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

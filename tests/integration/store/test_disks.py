@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.integration.store.objects import NOW
 from tinkbox.model.disks.disks import Content, Remembered
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.disks import MAX_DISKS
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from tests.integration.store.objects import NOW
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
-from tinkbox.model.hardware import Hardware, MacAddress, parse_hardware
+from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.store.database import Store
 
 HARDWARE = Path(__file__).parents[3] / "examples" / "demo" / "hardware.json"

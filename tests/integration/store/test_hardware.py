@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from tests.integration.engine.appliance import address, hardware, mac
 from tests.integration.store.objects import attempt, workflow
 from tinkbox.model.boot import Stage
-from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.workflow import State
 from tinkbox.store.database import Store, Tables
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tinkbox.model.documents.hardware import given_hardware, hardware_from_document, parse_hardware
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, given_hardware, hardware_from_document, parse_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.netboot import (
     BY_THE_APPLIANCE,
     MAX_KERNEL_BYTES,

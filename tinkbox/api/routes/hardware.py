@@ -31,9 +31,10 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.disks.selection import parse_path
+from tinkbox.model.documents.hardware import labelled_document, parse_hardware
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
-from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of, parse_hardware
+from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.machine_state import MachineState
@@ -329,7 +330,7 @@ def hardware_document(status: MachineStatus) -> HardwareDocument:
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),
         "retired": retired_document(status.retired),
-        "document": status.hardware.labelled_document(),
+        "document": labelled_document(status.hardware),
     }
 
 

@@ -184,7 +184,7 @@ def _tell_folders(folder: Path, kinds: Collection[str]) -> None:
 
 def _apart(kind: str, manifest: Document) -> str:
     """What tells a document from others of its kind and name: its namespace, where that is not the usual one, or its id."""
-    from tinkbox.model.hardware import ID_ANNOTATION
+    from tinkbox.model.documents.hardware import ID_ANNOTATION
 
     metadata = manifest.get("metadata") or {}
     if kind == "hardware":

@@ -66,6 +66,7 @@ from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.devices import addresses
+from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey
 from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal, TooLarge, Unavailable
@@ -369,7 +370,7 @@ class Applying:
         toggling = (each.declared for each in decisions.flows if each.declared.toggles_netboot)
         allowed = {each.machine(decisions.referred) for each in toggling}
         machines = [
-            each.allowing_netboot() if each.id in allowed else each
+            allowing_netboot(each) if each.id in allowed else each
             for worker in workers
             if (each := hardware_of(worker)) is not None
         ]
@@ -686,7 +687,7 @@ class Applying:
         machine_id = ready.declared.let_netboot if ready.declared else ""
         for record in tables.hardware.some([machine_id] if machine_id else ()):
             if not all(each.allow_pxe for each in record.hardware.interfaces):
-                self._machines.take_in(tables, [record.hardware.allowing_netboot()])
+                self._machines.take_in(tables, [allowing_netboot(record.hardware)])
                 followed.machines.append(machine_id)
                 followed.macs |= {each.mac for each in record.hardware.interfaces}
 

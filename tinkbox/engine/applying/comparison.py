@@ -31,9 +31,10 @@ from tinkbox.model.declaration import (
     with_retirement,
 )
 from tinkbox.model.devices import canonical
+from tinkbox.model.documents.hardware import ID_ANNOTATION, allowing_netboot, kept_id
 from tinkbox.model.documents.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
 from tinkbox.model.errors import Problem
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, names_of, namespace_of
+from tinkbox.model.hardware import Hardware, called, names_of, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
 from tinkbox.store.hardware import MachineRecord
@@ -152,7 +153,7 @@ def _as_it_will_be(declared: DeclaredMachine, stored: Stored, netbooting: Collec
     labels = declared.labels if declared.labels is not None else record.hardware.labels if record else NO_LABELS
     hardware = replace(declared.hardware, labels=labels)
     if hardware.id in netbooting and not all(each.allow_pxe for each in hardware.interfaces):
-        return hardware.allowing_netboot()
+        return allowing_netboot(hardware)
     return hardware
 
 

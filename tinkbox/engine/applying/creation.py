@@ -22,6 +22,7 @@ from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.declaration import DeclaredWorkflow
+from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal, TooLarge
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.labels import NO_LABELS, Labels
@@ -243,7 +244,7 @@ class Creation:
             machine = record.hardware
             if all(each.allow_pxe for each in machine.interfaces):
                 continue
-            self._machines.take_in(tables, [machine.allowing_netboot()])
+            self._machines.take_in(tables, [allowing_netboot(machine)])
             followed.machines.append(machine.id)
             followed.macs |= {each.mac for each in machine.interfaces}
             told = f"{machine.name or machine.id} has allowPXE: true now, and boots the OSIE once"

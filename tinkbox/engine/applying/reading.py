@@ -29,11 +29,12 @@ from tinkbox.model.declaration import (
     with_retirement,
     worker_addresses,
 )
+from tinkbox.model.documents.hardware import declared_labels, given_hardware, kept_id
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.documents.kept_documents import KEPT, KeptDocument, KeptKey
 from tinkbox.model.documents.rule_sets import RuleSet, read_rule_sets
 from tinkbox.model.errors import Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called, declared_labels, given_hardware, kept_id
+from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
 from tinkbox.model.text import counted

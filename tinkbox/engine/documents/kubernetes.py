@@ -17,6 +17,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.devices import ANNOTATION, Devices, annotated
+from tinkbox.model.documents.hardware import given_hardware
 from tinkbox.model.documents.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.documents.kubernetes import (
     ANNOTATED_DISABLED,
@@ -34,7 +35,7 @@ from tinkbox.model.documents.kubernetes import (
     versions_of,
 )
 from tinkbox.model.errors import Invalid, Problem, Remarks, TooLarge
-from tinkbox.model.hardware import Hardware, given_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.spelling import meant, nearest

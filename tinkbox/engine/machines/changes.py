@@ -10,16 +10,15 @@ from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.machines import Machines, MachineStatus, refuse_deleted
 from tinkbox.engine.machines.replacement import workflow_in_the_way
-from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import (
+from tinkbox.model.documents.hardware import (
     ID_ANNOTATION,
-    Hardware,
-    MacAddress,
-    called,
     declared_labels,
     declares_labels,
     hardware_from_document,
+    labelled_document,
 )
+from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.labels import LabelChange, LabelKind, Labels
 from tinkbox.model.notes import MAX_NOTES, Note, note_text
 from tinkbox.store.database import Store, Tables
@@ -95,7 +94,7 @@ class MachineChanges:
                 )
             declared = declared_labels(document)
             # Who was shown them and left them out wants none; a document of 2020 may never have shown them.
-            untold = {} if declares_labels(stored.labelled_document()) else stored.labels
+            untold = {} if declares_labels(labelled_document(stored)) else stored.labels
             return replace(wanted, labels=untold if declared is None else declared)
 
         return await self._store_changed(hardware_id, changed, base, force=force)

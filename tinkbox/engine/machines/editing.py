@@ -7,18 +7,10 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any, Final
 
 from tinkbox.engine.machines.hardware_document import Reservation, check_name
+from tinkbox.model.documents.hardware import ID_ANNOTATION, check_interfaces, hardware_from_document, labelled_document
 from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import (
-    ID_ANNOTATION,
-    Hardware,
-    MacAddress,
-    check_card,
-    check_interfaces,
-    hardware_from_document,
-    is_of_card,
-    primary,
-)
+from tinkbox.model.hardware import Hardware, MacAddress, check_card, is_of_card, primary
 from tinkbox.model.labels import LabelChange
 
 KIND: Final = "Hardware"
@@ -46,7 +38,7 @@ class Edit:
 def edited(hardware: Hardware, edit: Edit) -> Hardware:
     """The machine with the changes, and the same id; raises Invalid for what cannot be."""
     labels = edit.labels.applied_to(hardware.labels)
-    document: Document = json.loads(json.dumps(replace(hardware, labels=labels).labelled_document()))
+    document: Document = json.loads(json.dumps(labelled_document(replace(hardware, labels=labels))))
     is_object = document.get("kind") == KIND
     if is_v1alpha2(document):
         raise Invalid(

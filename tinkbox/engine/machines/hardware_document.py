@@ -6,9 +6,10 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any, Final
 
 from tinkbox.model.discovery import Stranger, host_name
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.documents.kubernetes import GROUP, VERSION
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, check_card, hardware_from_document
+from tinkbox.model.hardware import Hardware, MacAddress, check_card
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.text import spelled

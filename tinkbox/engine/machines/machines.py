@@ -20,8 +20,9 @@ from tinkbox.engine.turns import in_slices
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
+from tinkbox.model.documents.hardware import declared_labels
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, declared_labels, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
 from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of

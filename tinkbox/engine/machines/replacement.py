@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from shlex import quote
 
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, called, kept_id, names_of, namespace_of
+from tinkbox.model.documents.hardware import ID_ANNOTATION, kept_id
+from tinkbox.model.hardware import Hardware, called, names_of, namespace_of
 
 
 def claims(hardware: Hardware) -> set[tuple[str, str]]:

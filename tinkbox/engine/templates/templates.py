@@ -17,9 +17,10 @@ from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.devices import Devices
+from tinkbox.model.documents.hardware import parse_uuid
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, Problem
-from tinkbox.model.hardware import Hardware, parse_uuid
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import OfTemplate

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model import template
+from tinkbox.model.documents.hardware import parse_uuid
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import parse_uuid
 from tinkbox.model.journal import Entry, Seen, Standing
 from tinkbox.wire.messages.json_fields import flag, member, number, read_object, text, write
 from tinkbox.wire.messages.worker import MAX_NAME, outcome_from_document, position_of, seen_from_document

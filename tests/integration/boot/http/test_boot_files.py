@@ -18,7 +18,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.model.boot import Plan
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.wire.messages.worker import Credential
 
 HARDWARE = {

@@ -30,8 +30,9 @@ from tinkbox.engine.machines.changes import Change
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
+from tinkbox.model.documents.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
-from tinkbox.model.hardware import hardware_from_document, namespace_of, parse_hardware
+from tinkbox.model.hardware import namespace_of
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.metadata import MAX_USER_DATA
 from tinkbox.model.retention import Retention

@@ -10,7 +10,8 @@ from tests.integration.engine.lending import SUBNET, Lender, at
 from tinkbox.engine.boot.booting import BEHIND_ROUTER_SECONDS, Booting
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.card_firmware import Need
-from tinkbox.model.hardware import Interface, MacAddress, hardware_from_document
+from tinkbox.model.documents.hardware import hardware_from_document
+from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import LeaseState, Subnet
 
 ETH1 = replace(

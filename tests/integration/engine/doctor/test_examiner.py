@@ -17,9 +17,10 @@ from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress, parse_hardware
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen

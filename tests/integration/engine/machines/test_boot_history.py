@@ -8,8 +8,8 @@ import pytest
 from tests.integration.engine.appliance import Appliance, hardware, mac
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import NotFound
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 from tinkbox.wire.syslog import Message, Severity
 

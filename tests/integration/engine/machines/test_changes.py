@@ -11,8 +11,9 @@ import pytest
 from tests.integration.engine.appliance import Appliance, address, appliance, hardware, mac
 from tinkbox.engine.machines.changes import Base, Change
 from tinkbox.engine.machines.hardware_document import Added
+from tinkbox.model.documents.hardware import ID_ANNOTATION, hardware_from_document, parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import ID_ANNOTATION, hardware_from_document, namespace_of, parse_hardware, primary
+from tinkbox.model.hardware import namespace_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind
 from tinkbox.model.notes import MAX_NOTE, MAX_NOTES
 

@@ -13,8 +13,9 @@ from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions
 from tinkbox.engine.machines.addressing import Addressing
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.engine.turns import Rehearsals
+from tinkbox.model.documents.hardware import MAX_INTERFACES, hardware_from_document
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.model.hardware import MAX_INTERFACES, Hardware, called, hardware_from_document, primary
+from tinkbox.model.hardware import Hardware, called, primary
 from tinkbox.model.leases import Subnet
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, listed_machine
 

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from tests.integration.engine.appliance import Appliance, address, hardware, mac
+from tinkbox.model.documents.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.errors import Refusal
-from tinkbox.model.hardware import hardware_from_document, parse_hardware
 from tinkbox.model.machine_keys import meant
 
 OBJECT = {

@@ -13,8 +13,8 @@ from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.sessions import Near
 from tinkbox.model.boot import Asker, Boot, Plan, Stage, Supply
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
 

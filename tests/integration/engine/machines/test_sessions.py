@@ -13,8 +13,9 @@ from tests.integration.engine.discovery.test_discovery import pxe, what
 from tests.workers import opening
 from tinkbox.engine.machines.boot_tickets import BootTicket, Kind, Seal
 from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Unavailable
-from tinkbox.model.hardware import Interface, MacAddress, parse_hardware
+from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import OTHER_HOST, Sighting
 from tinkbox.model.workflow import State

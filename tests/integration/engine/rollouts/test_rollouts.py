@@ -17,8 +17,9 @@ from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Plan, Wanted, chosen_
 from tinkbox.engine.rollouts.rollouts import Standing
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.obstacles import boot_obstacles
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
-from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.notes import Retirement

@@ -17,8 +17,8 @@ from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_O
 from tinkbox.model.actions.progress import Told
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.breakpoint import Verb, Verdict
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.machine_state import MachineState

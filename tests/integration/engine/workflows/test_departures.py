@@ -11,8 +11,8 @@ from tests.integration.engine.appliance import HELLO, RELAY, Appliance, applianc
 from tinkbox.engine.machines.hardware_document import Added
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.model.boot import Asker, Boot, Client, Silence
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.labels import LabelChange, parse_selector
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.notes import MAX_NOTES

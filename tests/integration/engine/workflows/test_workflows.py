@@ -7,8 +7,8 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, hardware, mac
 from tinkbox.engine.workflows.workflows import MAX_DEVICES
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound
-from tinkbox.model.hardware import parse_hardware
 from tinkbox.model.workflow import State
 
 

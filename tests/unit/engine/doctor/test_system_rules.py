@@ -20,7 +20,7 @@ from tinkbox.engine.doctor.system_rules import (
 )
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Sighting

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tinkbox.engine.machines.addressing import Addressing, notes_on
-from tinkbox.model.hardware import hardware_from_document
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.leases import Subnet
 
 OURS = IPv4Address("172.30.0.1")

@@ -8,8 +8,9 @@ import pytest
 
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
+from tinkbox.model.documents.hardware import ID_ANNOTATION, hardware_from_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import ID_ANNOTATION, Hardware, MacAddress, hardware_from_document, primary
+from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.labels import LabelChange
 
 FIRST, SECOND, NEW = (MacAddress(f"08:00:27:00:00:0{number}") for number in (1, 2, 9))

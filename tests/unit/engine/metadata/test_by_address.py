@@ -9,7 +9,8 @@ import pytest
 from tinkbox.engine.metadata.by_address import ByAddress
 from tinkbox.engine.metadata.installed_systems import Policy
 from tinkbox.engine.workflows.metadata_mentions import Mention
-from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.metadata import Defaults, Metadata
 
 OWN = {IPv4Address("172.30.0.1")}

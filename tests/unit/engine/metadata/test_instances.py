@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tinkbox.engine.metadata.instances import check_texts, instance_of, lets_in
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.errors import Invalid, Remarks
-from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.metadata import MAX_USER_DATA, Defaults, Instance, Metadata
 
 ID = "0eba0bf8-3772-4b4a-ab9f-000000000001"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.unit.engine.template_texts import MAC, SMALL
 from tinkbox.engine.templates.rendering import Rendered, check, render, render_each, rendering_data
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import hardware_from_document
 from tinkbox.model.template import MAX_TEXT
 
 JINJA = SMALL.replace("{{ .device_1 }}", "{{ device_1 }}")

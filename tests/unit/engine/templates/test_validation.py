@@ -12,8 +12,9 @@ from tinkbox.engine.templates import rendering, validation
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import AT_ONCE, validate
 from tinkbox.engine.turns import SLICE
+from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.errors import Invalid, Remarks
-from tinkbox.model.hardware import Hardware, hardware_from_document
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.services import HostFolder, Resources
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.model.flows import action, status, workflow
 from tinkbox.engine.workflows.metadata_mentions import Mention, gap_lines, mentions
-from tinkbox.model.hardware import parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.workflow import State, Workflow
 
 

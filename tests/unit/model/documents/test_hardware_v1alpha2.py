@@ -8,11 +8,12 @@ import pytest
 from tinkbox.engine.documents.kubernetes import read_all, take_hardware
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.metadata.instances import ssh_keys_of, user_data_of
+from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.documents.hardware_v1alpha2 import API, as_v1alpha1, told_of_v1alpha2
-from tinkbox.model.documents.kubernetes import UNHEEDED
+from tinkbox.model.documents.kubernetes import UNHEEDED, identity
 from tinkbox.model.documents.machine_views import object_view
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, identity
+from tinkbox.model.hardware import Hardware
 
 MACHINE = """\
 apiVersion: tinkerbell.org/v1alpha2
@@ -102,7 +103,7 @@ def test_templates_and_installed_systems_see_it_in_the_form_of_v1alpha1() -> Non
 
 
 def test_a_workflow_can_let_it_netboot() -> None:
-    allowed = machine().allowing_netboot()
+    allowed = allowing_netboot(machine())
     assert all(each.allow_pxe for each in allowed.interfaces)
     assert allowed.document["spec"]["networkInterfaces"]["52:54:00:41:05:C7"]["netboot"] == {"disabled": False}
     assert allowed.id == machine().id

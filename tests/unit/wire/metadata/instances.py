@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from tinkbox.model.hardware import Hardware, parse_hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.metadata import Instance
 
 ID = "0eba0bf8-3772-4b4a-ab9f-000000000001"

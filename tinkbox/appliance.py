@@ -86,9 +86,9 @@ from tinkbox.registry.blobs.room import Room as RegistryRoom
 from tinkbox.registry.image_lookup import ImageLookup
 from tinkbox.registry.mirrors.upstreams import Upstreams
 from tinkbox.registry.own_names import OwnNames
-from tinkbox.registry.push_tokens import PushTokens
-from tinkbox.registry.pushers import Pushers
-from tinkbox.registry.routes import routes as registry_routes
+from tinkbox.registry.protocol.push_tokens import PushTokens
+from tinkbox.registry.protocol.pushers import Pushers
+from tinkbox.registry.protocol.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings

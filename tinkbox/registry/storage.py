@@ -43,9 +43,9 @@ from tinkbox.registry.archives.reading import Target, unpack
 from tinkbox.registry.blobs.blobs import PIECE, Blobs, Staged, make_folder
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.uploads import Upload, Uploads
-from tinkbox.registry.collection import Collector
 from tinkbox.registry.damage import MANIFEST_DAMAGED, damage, lost_manifests
-from tinkbox.registry.deletion import Deleter
+from tinkbox.registry.deletion.collection import Collector
+from tinkbox.registry.deletion.deletion import Deleter
 from tinkbox.registry.image_list import image_list
 from tinkbox.registry.image_referrers import referrers_of, referring_to
 from tinkbox.registry.loading import Loader

@@ -24,9 +24,9 @@ from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.services import Phase, PlannedService, Service, Standing
 from tinkbox.registry.mirrors.upstreams import Upstreams
-from tinkbox.registry.push_tokens import PushTokens
-from tinkbox.registry.pushers import Pushers
-from tinkbox.registry.routes import routes
+from tinkbox.registry.protocol.push_tokens import PushTokens
+from tinkbox.registry.protocol.pushers import Pushers
+from tinkbox.registry.protocol.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.wire.messages.hosting import WantedService

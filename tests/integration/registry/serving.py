@@ -28,9 +28,9 @@ from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.manifests.manifests import DOCKER_CONFIG, DOCKER_LAYER, DOCKER_MANIFEST
 from tinkbox.registry.mirrors.upstreams import Upstreams
-from tinkbox.registry.push_tokens import PushTokens
-from tinkbox.registry.pushers import Pushers
-from tinkbox.registry.routes import routes
+from tinkbox.registry.protocol.push_tokens import PushTokens
+from tinkbox.registry.protocol.pushers import Pushers
+from tinkbox.registry.protocol.routes import routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.wire.system_images import encode_block_map, encode_config, index_text, manifest_text
 

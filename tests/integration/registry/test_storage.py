@@ -30,10 +30,10 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.images.room import Amount
-from tinkbox.registry import collection
 from tinkbox.registry.archives.oci_index import REF_NAME
 from tinkbox.registry.archives.reading import Archive, unpack
 from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.deletion import collection
 from tinkbox.registry.manifests import manifests, parsed_manifests
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, MAX_NESTING, OCI_INDEX, OCI_MANIFEST
 from tinkbox.registry.manifests.repositories import Link

@@ -22,9 +22,8 @@ from yarl import URL
 
 from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
-from tinkbox.model.errors import NotFound
+from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.model.images.mirrors import Mirror
-from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST
 from tinkbox.registry.mirrors.via import Via, via_header
 from tinkbox.trusted_authorities import trusted_authorities
@@ -39,6 +38,13 @@ BLOB_SECONDS: Final = 4 * 3600.0
 TOKEN_SECONDS: Final = 60  # that a token is good for when nothing says so (the distribution project's token protocol)
 _MOVED: Final = (301, 302, 303, 307, 308)
 _PARAMETER: Final = re.compile(r'([a-zA-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+
+
+class UpstreamFailed(Unavailable):
+    """Another registry, which the appliance asked, does not answer, or not as it should.
+
+    Its status is one of those whose error document Docker shows to people; of a 502 it tells the number alone.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,8 @@ from tinkbox.model.errors import Full, Invalid, NotFound, Refusal, TooMany, Unav
 from tinkbox.model.images.mirrors import Mirror
 from tinkbox.model.images.references import digest_of, familiar, official
 from tinkbox.registry.blobs.uploads import MAX_BLOB
-from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import Descriptor, Manifest, StoredManifest, parse_manifest
-from tinkbox.registry.mirrors.upstream_client import UpstreamClient
+from tinkbox.registry.mirrors.upstream_client import UpstreamClient, UpstreamFailed
 from tinkbox.registry.mirrors.via import MAX_HOPS, Via, new_hop
 from tinkbox.registry.storage import ImageStore
 

@@ -9,9 +9,8 @@ import pytest
 from aiohttp import web
 
 from tinkbox.model.images.mirrors import Mirror
-from tinkbox.registry.errors import UpstreamFailed
 from tinkbox.registry.manifests.manifests import MAX_MANIFEST
-from tinkbox.registry.mirrors.upstream_client import MAX_TOLD, UpstreamClient
+from tinkbox.registry.mirrors.upstream_client import MAX_TOLD, UpstreamClient, UpstreamFailed
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tinkbox.model.errors import Conflict
 from tinkbox.model.images.needs import ImageNeed
-from tinkbox.registry.needs import refuse_needed
+from tinkbox.registry.deletion.needs import refuse_needed
 
 DIGEST = f"sha256:{'1' * 64}"
 

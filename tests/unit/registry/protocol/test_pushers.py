@@ -5,8 +5,8 @@ import pytest
 from tinkbox.api.tokens import People
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Forbidden
-from tinkbox.registry.push_tokens import LIFETIME, PushTokens
-from tinkbox.registry.pushers import Pushers
+from tinkbox.registry.protocol.push_tokens import LIFETIME, PushTokens
+from tinkbox.registry.protocol.pushers import Pushers
 
 ANNA = Caller(name="anna@example", rights=frozenset({Right.OPERATE}))
 BERT = Caller(name="bert", rights=frozenset({Right.OPERATE}))

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from tinkbox.model.access import Caller, Right
-from tinkbox.registry.push_tokens import PushTokens
+from tinkbox.registry.protocol.push_tokens import PushTokens
 
 
 class People(Protocol):

@@ -31,15 +31,8 @@ from tinkbox.model.errors import (
     Unavailable,
 )
 from tinkbox.registry.manifests.repositories import is_repository
+from tinkbox.registry.mirrors.upstream_client import UpstreamFailed
 from tinkbox.wire import refusal_statuses
-
-
-class UpstreamFailed(Unavailable):
-    """Another registry, which the appliance asked, does not answer, or not as it should.
-
-    Its status is one of those whose error document Docker shows to people; of a 502 it tells the number alone.
-    """
-
 
 ANONYMOUS = "anonymous"
 _WAY = "docker login, any user, the password is in DATA/operator.token"

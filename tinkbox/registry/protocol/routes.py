@@ -18,21 +18,21 @@ from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, TAG
 from tinkbox.registry.blobs.uploads import Upload
-from tinkbox.registry.errors import (
+from tinkbox.registry.manifests.manifests import MAX_MANIFEST, OCI_INDEX
+from tinkbox.registry.mirrors.upstream_client import UpstreamFailed
+from tinkbox.registry.mirrors.upstreams import Upstreams
+from tinkbox.registry.mirrors.via import Via, read_via
+from tinkbox.registry.protocol.errors import (
     ANONYMOUS,
     PUSHING,
-    UpstreamFailed,
     answering,
     credential,
     operator_only,
     refused,
     unsupported,
 )
-from tinkbox.registry.manifests.manifests import MAX_MANIFEST, OCI_INDEX
-from tinkbox.registry.mirrors.upstreams import Upstreams
-from tinkbox.registry.mirrors.via import Via, read_via
-from tinkbox.registry.push_tokens import LIFETIME
-from tinkbox.registry.pushers import Pushers
+from tinkbox.registry.protocol.push_tokens import LIFETIME
+from tinkbox.registry.protocol.pushers import Pushers
 from tinkbox.registry.storage import ImageStore
 
 MAX_PAGE = 1000

@@ -11,7 +11,7 @@ from tinkbox.api.tokens import People
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import operator
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
-from tinkbox.registry.errors import answering, challenge_for, credential, operator_only
+from tinkbox.registry.protocol.errors import answering, challenge_for, credential, operator_only
 
 
 def asked(**headers: str) -> web.Request:

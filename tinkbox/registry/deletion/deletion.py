@@ -14,12 +14,12 @@ from tinkbox.model.images.references import Reference, as_typed, familiar, offic
 from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.blobs.promises import PROMISED_FOR
+from tinkbox.registry.deletion.needs import only_the_tag, refuse_needed
+from tinkbox.registry.deletion.untagged import Untagged, listed_by_damaged, untagged
 from tinkbox.registry.manifests.manifests import Manifest
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Key, Repositories, is_repository
 from tinkbox.registry.manifests.repository_kinds import RepositoryKinds
-from tinkbox.registry.needs import only_the_tag, refuse_needed
-from tinkbox.registry.untagged import Untagged, listed_by_damaged, untagged
 
 
 class Deleter:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -92,35 +91,36 @@ def dhcpcd_words(host: Host, folder: Path, *options: str) -> list[str]:
     )
 
 
-@dataclass(frozen=True)
 class Dhcpcd:
     """The client itself, which has its own way to find out that an address is in use; what it says is in a file."""
 
-    host: Host
-    folder: Path
-    process: subprocess.Popen[str]
+    def __init__(self, host: Host, folder: Path, *options: str) -> None:
+        self._host = host
+        self._folder = folder
+        self._words = dhcpcd_words(host, folder, "--nobackground", "--debug", "--script", script(folder), *options)
+        self.process = self._started()
 
-    @classmethod
-    def started(cls, host: Host, folder: Path, *options: str) -> "Dhcpcd":
-        words = dhcpcd_words(host, folder, "--nobackground", "--debug", "--script", script(folder), *options)
-        with (folder / "said").open("w") as file:
-            process = host.processes.enter_context(
-                subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT, text=True)
+    def _started(self) -> "subprocess.Popen[str]":
+        with (self._folder / "said").open("a") as file:
+            process = self._host.processes.enter_context(
+                subprocess.Popen(self._words, stdout=file, stderr=subprocess.STDOUT, text=True)
             )
-        host.processes.callback(process.kill)
-        return cls(host, folder, process)
+        self._host.processes.callback(process.kill)
+        return process
 
     def said(self) -> str:
-        return (self.folder / "said").read_text()
+        return (self._folder / "said").read_text()
 
     def asked(self, option: str, answer: str) -> None:
-        """It forgets a signal that comes while its privileged half works for it, and is asked until it answers."""
+        """It forgets a signal that comes while its privileged half works for it, or ends of it; it is asked until it answers."""
 
         def answered() -> bool:
             if answer in self.said():
                 return True
+            if self.process.poll() is not None:
+                self.process = self._started()
             # It fails where the one that it asks takes more than ten seconds to end.
-            subprocess.run(dhcpcd_words(self.host, self.folder, option), check=False, timeout=DEADLINE)
+            subprocess.run(dhcpcd_words(self._host, self._folder, option), check=False, timeout=DEADLINE)
             return False
 
         until(answered, f"dhcpcd to say {answer!r}")
@@ -205,7 +205,7 @@ def test_dhclient_that_cannot_reach_us_asks_everybody_before_its_lease_is_over(t
 
 
 def test_dhcpcd_gets_an_address_asks_everybody_to_prolong_it_and_gives_it_back(lab: Lab, tmp_path: Path) -> None:
-    client = Dhcpcd.started(lab.machines[0], tmp_path)
+    client = Dhcpcd(lab.machines[0], tmp_path)
     until(lambda: f"leased {FIRST} for 600 seconds" in client.said(), "the first lease")
     client.asked("--rebind", f"rebinding lease of {FIRST}")
     until(lambda: "acknowledged" in client.said().rpartition("rebinding")[2], "the lease to be prolonged")
@@ -216,7 +216,7 @@ def test_dhcpcd_gets_an_address_asks_everybody_to_prolong_it_and_gives_it_back(l
 
 
 def test_dhcpcd_with_an_address_of_its_own_is_told_the_rest(lab: Lab, tmp_path: Path) -> None:
-    client = Dhcpcd.started(lab.machines[0], tmp_path, "--inform=172.30.0.20/24", "--oneshot")
+    client = Dhcpcd(lab.machines[0], tmp_path, "--inform=172.30.0.20/24", "--oneshot")
     client.process.wait(2 * DEADLINE)
     assert "received approval for 172.30.0.20" in client.said()
     assert "lab.example 172.30.0.254" in client.said()
@@ -241,7 +241,7 @@ def test_an_address_that_a_machine_finds_in_use_is_lent_no_more(tmp_path: Path, 
             ran = lab.machines[0].udhcpc("eth0", tmp_path, "-a500", "-A", "1")
             assert ran.stdout.split()[0] == SECOND
         else:
-            client = Dhcpcd.started(lab.machines[0], tmp_path)
+            client = Dhcpcd(lab.machines[0], tmp_path)
             until(lambda: f"leased {SECOND}" in client.said(), "an address that is free")
         leases = lab.pool.say("hardware", "leases", "--format", "csv", "--no-headers").splitlines()
         assert [line.split(",")[:3] for line in leases] == [[FIRST, mac(1), "declined"], [SECOND, mac(1), "bound"]]

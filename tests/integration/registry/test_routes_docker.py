@@ -195,7 +195,7 @@ async def test_containerd_pushes_an_image_whose_blobs_are_all_here_and_pulls_it(
     third = f"{registry.host}/three:v1"
     await ctr(docker_engine, "tag", second, third)
     with pytest.raises(AssertionError, match="403 Forbidden"):
-        await asyncio.wait_for(ctr(docker_engine, "push", "--plain-http", third), 60)
+        await asyncio.wait_for(ctr(docker_engine, "push", "--plain-http", third), 600)
     await ctr(docker_engine, "rm", third)
     assert registry.store.digest("one", "v1") == registry.store.digest("two", "v1") != ""
     await ctr(docker_engine, "rm", "--sync", "docker.io/library/x:v1", first, second)

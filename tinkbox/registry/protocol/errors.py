@@ -11,10 +11,11 @@ import base64
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 
 from aiohttp import web
 
-from tinkbox.door.bodies import holder_of
+from tinkbox.door.bodies import chunks_of, holder_of
 from tinkbox.door.problems import Handler, advice
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
@@ -30,6 +31,7 @@ from tinkbox.model.errors import (
     TooMany,
     Unavailable,
 )
+from tinkbox.registry.manifests.manifests import MAX_MANIFEST
 from tinkbox.registry.manifests.repositories import is_repository
 from tinkbox.registry.mirrors.upstream_client import UpstreamFailed
 from tinkbox.wire import refusal_statuses
@@ -81,6 +83,7 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
         except Refusal as refusal:
             kind = type(refusal)
             headers = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else advice(refusal)
+            await _heard_out(request)
             return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), headers)
         except ConnectionError:  # the client went away, which is no error of ours; nobody reads this
             return refused(400, "BLOB_UPLOAD_INVALID", "the connection broke")
@@ -88,6 +91,14 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
         return response
 
     return answer
+
+
+async def _heard_out(request: web.Request) -> None:
+    """Take what is left of a refused manifest: `ctr` of containerd 1.6, answered before it has sent all, may wait for ever."""
+    if 0 < (request.content_length or 0) <= MAX_MANIFEST:
+        with suppress(Invalid, ConnectionError):
+            async for _ in chunks_of(request):
+                pass
 
 
 def unsupported(methods: Collection[str]) -> Handler:

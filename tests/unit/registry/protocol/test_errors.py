@@ -1,10 +1,13 @@
 """Who may do what, and how a refusal reads to Docker."""
 
+import asyncio
 import base64
 import json
 
 import pytest
 from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
 from tinkbox.api.tokens import People
@@ -99,3 +102,25 @@ def test_a_wrong_token_is_counted_and_none_is_not() -> None:
     with pytest.raises(Denied, match="not valid here"):
         operator_only(asked(Authorization=basic(b"anyone:guess")), lambda _: None, refused)
     assert refused.total == 1
+
+
+async def test_a_refused_manifest_is_heard_out_before_the_answer() -> None:
+    """`ctr` waits for ever where the answer comes first."""
+
+    async def refusing(_: web.Request) -> web.Response:
+        raise Denied("who")
+
+    loop = asyncio.get_running_loop()
+    sent = StreamReader(BaseProtocol(loop), 2**16, loop=loop)
+    request = make_mocked_request(
+        "PUT",
+        "/v2/a/manifests/b",
+        headers={"Host": "box:5000", "Content-Length": "2"},
+        payload=sent,
+        app=web.Application(),
+    )
+    sent.feed_data(b"{}")
+    sent.feed_eof()
+    answer = await answering(refusing, {})(request)
+    assert isinstance(answer, web.Response)
+    assert (answer.status, sent.at_eof()) == (401, True)

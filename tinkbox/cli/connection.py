@@ -31,11 +31,11 @@ def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator
 def other_appliance(server: str, token: str, flag: str) -> "Operator":
     """Another appliance, at a URL or host that `flag` names; to be entered, within `stay_connected`."""
     from tinkbox.client.operator import Operator
-    from tinkbox.client.operator.lasting_connection import LastingConnection
+    from tinkbox.client.operator.other_connection import OtherConnection
     from tinkbox.settings import target_of
 
     target = target_of(server, token, flag)
-    connection = LastingConnection(socket=target.socket, url=target.url, token=target.token, variable=flag)
+    connection = OtherConnection(server, socket=target.socket, url=target.url, token=target.token, variable=flag)
     connection.changed = note_change
     return Operator(connection)
 

@@ -68,4 +68,5 @@ def missing_of(digest: str, links: Collection[str], manifests: Mapping[str, Mani
     if any(each not in manifests for each in {digest} | members):
         return MANIFEST_DAMAGED
     missing = {blob.digest for one in found.values() for blob in one.blobs if blob.digest not in here}
-    return f"damaged, {len(missing)} of its blobs are gone: push or load it again" if missing else ""
+    are = "is" if len(missing) == 1 else "are"
+    return f"damaged, {len(missing)} of its blobs {are} gone: push or load it again" if missing else ""

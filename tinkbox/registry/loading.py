@@ -16,7 +16,7 @@ from tinkbox.registry.archives.reading import Archive
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.kinds import Kind, kind_of, refuse_mixed
 from tinkbox.registry.manifests.manifests import Manifest, StoredManifest, parse_manifest
-from tinkbox.registry.manifests.repositories import Link, Repositories
+from tinkbox.registry.manifests.repositories import Key, Link, Repositories
 from tinkbox.registry.manifests.repository_kinds import RepositoryKinds
 from tinkbox.registry.system_images import fit_version, kept_version, refuse_other_bytes
 
@@ -83,27 +83,33 @@ class Loader:
         self, accepted: Acceptable, left: list[Image], stored: Callable[[str], None]
     ) -> Iterator[Callable[[], None]]:
         archive, read = accepted.archive, accepted.read
-        linked: set[tuple[str, str]] = set()
+        linked: set[Key] = set()
+        alone = {(image.repository, image.digest) for image in archive.images if not image.tag}
         for image in archive.images:
             kept = accepted.same_disks.get(image.digest)
             if kept is None or kept.digest == image.digest:
                 for each in image.manifests:
                     if (image.repository, each.digest) not in linked:
                         linked.add((image.repository, each.digest))
-                        yield partial(self._adopt, archive, image, each, read(each))
+                        is_alone = (image.repository, each.digest) in alone
+                        yield partial(self._adopt, archive, image, each, read(each), is_alone)
             yield partial(self._adopt_tag, image, kept, stored)
             left.remove(image)
 
-    def _adopt(self, archive: Archive, image: Image, stored: StoredManifest, manifest: Manifest) -> None:
+    def _adopt(
+        self, archive: Archive, image: Image, stored: StoredManifest, manifest: Manifest, is_alone: bool
+    ) -> None:
         self._refuse_freed(archive, image, manifest)
-        self._kinds.refuse_mixed(image.repository, manifest)
+        self._kinds.refuse_mixed(image.repository, stored.digest, manifest)
         own = {digest: archive.blobs[digest] for digest in sorted(manifest.digests) if digest in archive.blobs}
         try:
             self._blobs.keep_all(own)
         except FileNotFoundError:  # it was kept with another image, which was deleted since
             raise Unavailable(f"a layer was freed meanwhile: load {image.name} again") from None
         self._blobs.add(stored.content, algorithm_of(stored.digest))
-        link = Link(digest=stored.digest, media_type=stored.media_type, pushed_at=self._clock().isoformat())
+        now = self._clock().isoformat()
+        alone_from = now if is_alone else ""
+        link = Link(digest=stored.digest, media_type=stored.media_type, pushed_at=now, alone_from=alone_from)
         self._repositories.link(image.repository, link)
         self._blobs.note_needed(manifest.digests)
         self._kinds.note(image.repository, manifest)
@@ -145,15 +151,17 @@ class Loader:
 
     def _refuse_mixed(self, archive: Archive, read: _Reader) -> None:
         """Raise Conflict where a repository would have system images and container images."""
-        kept: dict[str, dict[Kind, tuple[str, Manifest]]] = {}  # one of each kind by repository
+        kept: dict[str, dict[Kind, str]] = {}  # one of each kind by repository
         for image in archive.images:
             named = as_typed(image.repository)
             if image.repository not in kept:
                 kept[image.repository] = {**self._kinds.one_of_each(image.repository)}
             others = kept[image.repository]
-            for manifest in map(read, image.manifests):
-                refuse_mixed(named, manifest, others.values())
-                others.setdefault(kind_of(manifest), (image.name, manifest))
+            for each in image.manifests:
+                kind = kind_of(read(each))
+                if not self._repositories.has(image.repository, each.digest):  # what is here may be healed
+                    refuse_mixed(named, kind, others)
+                others.setdefault(kind, image.name)
 
     def _refuse_freed(self, archive: Archive, image: Image, manifest: Manifest) -> None:
         """Raise Unavailable where what an archive lacks, since it was here, was freed meanwhile: `image gc --now` does that."""

@@ -40,7 +40,8 @@ from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.model.limits import Limits
 from tinkbox.model.text import counted
 from tinkbox.registry.archives.reading import Target, unpack
-from tinkbox.registry.blobs.blobs import PIECE, Blobs, Staged, make_folder
+from tinkbox.registry.blobs.blobs import PIECE, Blobs, Incoming, Staged, make_folder
+from tinkbox.registry.blobs.promises import PROMISED_FOR
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.damage import MANIFEST_DAMAGED, damage, lost_manifests
@@ -100,7 +101,7 @@ class ImageStore:
     ) -> None:
         make_folder(root / "repositories")
         self._clock = clock
-        self._blobs = Blobs(root, clock, new_token, room)
+        self._blobs = Blobs(root, clock, new_token, room, lambda: self.uploads.make_room())
         self._repositories = Repositories(root, self._blobs.write)
         join_spellings(self._repositories)
         self._parsed = ParsedManifests(self._blobs)
@@ -135,7 +136,7 @@ class ImageStore:
         """Free the blobs that no image needs, or tell what that would free: with `untagged` also the images without a tag.
 
         An image stays that a workflow or a template needs.  With `now` goes also what came, or what a client was told of,
-        within the hour: a push in progress has to send it again.
+        within the hour, and uploads that were left alone: a push in progress has to send that again.
         """
         await self._collector.warm_up()
         async with self._turn:
@@ -145,13 +146,18 @@ class ImageStore:
             if not dry_run:
                 await asyncio.to_thread(self._deleter.unlink, going)
         staying = {*found.manifests} - going
+        ends = now and not dry_run
+        left_alone = await asyncio.to_thread(self.uploads.end_left_alone if ends else self.uploads.left_alone)
         if dry_run:
             collected = await self._collector.look(staying, going, now=now)
         else:
             collected = await self._collector.collect(staying, now=now)
         images = len(going - {*found.listed})
         left = Amount(number=len(staying - {*found.listed}), octets=collected.untagged.octets)
-        collected = replace(collected, images=images, untagged=left, recent=untagged)
+        freed, left_alone = (collected.freed + left_alone, Amount()) if now else (collected.freed, left_alone)
+        collected = replace(
+            collected, freed=freed, left_alone=left_alone, images=images, untagged=left, recent=untagged
+        )
         if not dry_run:
             told = f"{collected.freed}, with {counted(images, 'image')}" if images else str(collected.freed)
             _log.info("blobs freed by %s: %s", who, told, extra={"action": "registry.collected"})
@@ -159,7 +165,7 @@ class ImageStore:
 
     def room(self) -> ImageRoom:
         """What all images take, and what may still come."""
-        return self._blobs.room()
+        return self._blobs.room(self.uploads.left_alone().octets)
 
     async def blob(self, digest: str) -> Path:
         """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""
@@ -340,17 +346,24 @@ class ImageStore:
     async def images(self) -> list[ImageLine]:
         """All images, by name as a person types it, and tag."""
         async with self._turn:
-            return await asyncio.to_thread(image_list, self._repositories, self._parsed, self._blobs, self._clock())
+            return await asyncio.to_thread(
+                image_list, self._repositories, self._parsed, self._kinds, self._blobs, self._clock()
+            )
 
     async def system_images(self) -> list[SystemImageLine]:
         """The system images, with what they say of themselves."""
         async with self._turn:
-            return await asyncio.to_thread(system_images, self._repositories, self._blobs)
+            return await asyncio.to_thread(system_images, self._repositories, self._parsed, self._blobs)
 
     async def system_image(self, reference: str) -> SystemImageLine:
-        """The system image that a name means; raises NotFound, and Invalid for an image of another kind."""
+        """The system image that a name means.
+
+        Raises NotFound, Invalid for an image of another kind, and Unavailable for one that cannot be read.
+        """
         async with self._turn:
-            return await asyncio.to_thread(system_image, self._repositories, self._blobs, reference)
+            return await asyncio.to_thread(
+                system_image, self._repositories, self._parsed, self._kinds, self._blobs, reference
+            )
 
     async def load(
         self,
@@ -367,7 +380,7 @@ class ImageStore:
         line, and stores nothing, when something about it is wrong; likewise Conflict for other bytes of a version of a
         system image, or where a repository has images of another kind.
         """
-        async with unpack(stream, self._blobs.stage, self._target, name) as archive:
+        async with unpack(stream, partial(self._blobs.stage, Incoming()), self._target, name) as archive:
             before = {
                 (each.repository, each.tag): self.digest(each.repository, each.tag)
                 for each in archive.images
@@ -438,7 +451,7 @@ class ImageStore:
         Of an image with another tag, and of one that a template names by its digest, only the tag goes.  A system image goes
         with all its names, whichever is given; `latest` then is the one that came last of those that are left.  Raises
         NotFound, also where a tag has another digest than the one that is `meant`, or Conflict where a workflow or rollout that
-        is not over needs it, or a template or a setting what would go.
+        is not over needs it, a template or a setting what would go, or an index lists what would go.
         """
         async with self._turn:
             deleted = await asyncio.to_thread(self._deleter.delete, repository, selector, await self._needs(), meant)
@@ -534,12 +547,20 @@ class ImageStore:
         digest = digest_of(content, algorithm)
         if ":" in selector and selector != digest:
             raise Invalid(f"the manifest's digest is {digest}, not {selector[:140]}")
-        self._kinds.refuse_mixed(repository, manifest)
+        self._kinds.refuse_mixed(repository, digest, manifest)
         for tag in tags:
             refuse_other_bytes(self._repositories, self._blobs, repository, tag, digest)
-        moment = self._clock().isoformat()
-        link = Link(digest=digest, media_type=manifest.media_type, pushed_at=moment, fetched=fetched)
-        self._repositories.put(repository, link, tags, lambda files: self._blobs.add(content, algorithm, files))
+        now = self._clock()
+        link = Link(
+            digest=digest,
+            media_type=manifest.media_type,
+            pushed_at=now.isoformat(),
+            fetched=fetched,
+            # A push of an index sends its images before it.
+            alone_from="" if tags or fetched else (now + PROMISED_FOR).isoformat(),
+        )
+        keep = partial(self._blobs.add, content, algorithm)
+        self._repositories.put(repository, link, tags, keep, manifest.members)
         self._parsed.note(digest, manifest, len(content))
         self._blobs.note_needed(manifest.digests)
         self._kinds.note(repository, manifest)

@@ -4,19 +4,23 @@ import json
 import logging
 from collections.abc import Callable
 
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.listed_images import SystemImageLine
 from tinkbox.model.images.references import REPOSITORY, parse_reference
 from tinkbox.model.images.system_image import ARTIFACT_TYPE, BLOCK_MAP_TYPE, CONFIG_TYPE, DISK_TYPE, LATEST
 from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.damage import damage
+from tinkbox.registry.manifests.kinds import Kind
 from tinkbox.registry.manifests.manifests import Manifest, parse_manifest
+from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Link, Repositories
+from tinkbox.registry.manifests.repository_kinds import RepositoryKinds
 from tinkbox.wire.system_images import MAX_BLOCK_MAP, MAX_CONFIG, decode_block_map, decode_config
 
 _log = logging.getLogger(__name__)
 
 
-def system_images(repositories: Repositories, blobs: Blobs) -> list[SystemImageLine]:
+def system_images(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs) -> list[SystemImageLine]:
     """All that have a tag, by id and time; one that cannot be read is left out, and the log says so."""
     found = []
     for repository in repositories.names():
@@ -25,6 +29,8 @@ def system_images(repositories: Repositories, blobs: Blobs) -> list[SystemImageL
         for link in sorted(links.values(), key=lambda each: each.pushed_at):
             try:
                 kept = _kept(repository, link, tags[link.digest], blobs)
+                if kept is not None:
+                    kept["problem"] = damage(repositories, parsed, blobs, repository, link.digest)
             except Refusal as error:
                 problem = f"{repository}@{link.digest}: {error}"
                 _log.warning("system image lost: %s", problem, extra={"action": "registry.lost"})
@@ -34,21 +40,35 @@ def system_images(repositories: Repositories, blobs: Blobs) -> list[SystemImageL
     return found
 
 
-def system_image(repositories: Repositories, blobs: Blobs, reference: str) -> SystemImageLine:
+def system_image(
+    repositories: Repositories, parsed: ParsedManifests, kinds: RepositoryKinds, blobs: Blobs, reference: str
+) -> SystemImageLine:
     """The one that a name means: `debian-13`, `debian-13:20261101` or `debian-13@sha256:…`.
 
-    Raises NotFound where there is none, and Invalid for an image of another kind.
+    Raises NotFound where there is none, Invalid for an image of another kind, and Unavailable for one that cannot be read.
     """
     named = parse_reference(reference)
     if named.host or not REPOSITORY.match(named.repository):
         raise NotFound(f"no system image {reference[:200]} here: they are kept without the name of a registry")
     link = repositories.resolve(named.repository, named.selector)
-    kept = _kept(named.repository, link, _tags(repositories, named.repository).get(link.digest, []), blobs)
+    kept = None
+    try:
+        kept = _kept(named.repository, link, _tags(repositories, named.repository).get(link.digest, []), blobs)
+    except (NotFound, Unavailable) as error:
+        problem = damage(repositories, parsed, blobs, named.repository, link.digest) or str(error)
+        match kinds.kind(named.repository, link):
+            case Kind.SYSTEM:
+                raise Unavailable(f"the system image {reference[:200]} cannot be read: {problem}") from None
+            case Kind.UNKNOWN:
+                raise Unavailable(
+                    f"{reference[:200]} cannot be read, so nobody knows whether it is a system image: {problem}"
+                ) from None
     if kept is None:
         raise Invalid(
             f"{reference[:200]} is a container image, which actions run from, and no system image: `tinkbox image list` "
             "shows all that are kept"
         )
+    kept["problem"] = damage(repositories, parsed, blobs, named.repository, link.digest)
     return kept
 
 
@@ -130,4 +150,5 @@ def _kept(repository: str, link: Link, tags: list[str], blobs: Blobs) -> SystemI
         size=sum({blob.digest: blob.size for blob in manifest.blobs}.values()),
         pushed_at=link.pushed_at,
         config={**json.loads(content), "default_user": told.about.default_user},
+        problem="",
     )

@@ -588,5 +588,6 @@ async def test_text_in_a_hardware_document_may_be_any_text(door: Door) -> None:
 async def test_system_images_are_listed_with_what_they_are(door: Door) -> None:
     await door.done("POST", "/v1/images", system_image_archive("1", "latest"))
     (image,) = await door.done("GET", "/v1/system-images")
-    assert set(image) == {"id", "reference", "tags", "digest", "size", "pushed_at", "config"}
+    assert set(image) == {"id", "reference", "tags", "digest", "size", "pushed_at", "config", "problem"}
     assert (image["id"], image["tags"], image["config"]["version"]) == ("lab", ["1", "latest"], "1")
+    assert image["problem"] == ""

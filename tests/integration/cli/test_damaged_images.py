@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.cli.carried_images import Signed, Tinkbox, index_layout, names, referring, write
 from tests.integration.cli.serving import Configuration
-from tests.integration.registry.serving import tar
+from tests.integration.registry.serving import digest_of, docker_archive, layer, tar
 
 WAYS = ("save", "export", "copy")
 
@@ -56,6 +56,31 @@ def test_an_index_is_not_carried_without_an_image_that_is_damaged(
     assert names(there) == {}
     done = here("image", "export", "--all", tmp_path / "all")
     assert (done.status, done.out) == (1, "")
+
+
+@pytest.mark.parametrize("way", ["load", "copy"])
+def test_what_an_appliance_finds_damaged_while_it_looks_is_sent_after_all(
+    other: Configuration,
+    here: Tinkbox,
+    there: Tinkbox,
+    to_other: list[str | Path],
+    tmp_path: Path,
+    way: str,
+) -> None:
+    contents = [layer({f"{way}{number}": b"x" * 1000}) for number in range(2)]
+    loaded = write(tmp_path / "x.tar", tar(docker_archive(["tools/b:v1"], contents).items()))
+    assert here("image", "load", loaded).status == 0
+    assert here("image", "export", "tools/b:v1", tmp_path / "images").status == 0
+    assert there("image", "load", loaded).status == 0
+    places = [blob(other.data / "registry", digest_of(each)) for each in contents]
+    for place in places:
+        flip(place)
+    if way == "load":
+        done = there("image", "load", tmp_path / "images")
+    else:
+        done = here("image", "copy", "tools/b:v1", *to_other)
+    assert (done.status, done.err) == (0, ""), done
+    assert [place.read_bytes() for place in places] == contents
 
 
 @pytest.mark.parametrize("part", ["manifest", "content"])

@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -40,6 +41,7 @@ from tests.system_disks import raw_disk
 from tinkbox.client.operator.images import Images
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.refusals import Unanswered
+from tinkbox.registry.manifests.manifests import OCI_INDEX
 
 
 def members(archive: bytes) -> list[str]:
@@ -49,6 +51,10 @@ def members(archive: bytes) -> list[str]:
 
 def zstd(content: bytes) -> bytes:
     return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+def token_of(configuration: Configuration) -> str:
+    return (configuration.data / "operator.token").read_text().strip()
 
 
 @pytest.fixture
@@ -366,7 +372,27 @@ def test_copy_tells_that_the_other_appliance_is_full(here: Tinkbox, archive: Pat
     with serving(full):
         done = here("image", "copy", "one:v1", "--to", url, "--token-file", full.data / "operator.token")
     assert done.status == 1
-    assert f"{url}, the other appliance, has no room for one:v1: the registry holds" in done.err, done
+    assert f"{url}, the other appliance, says: the registry holds" in done.err, done
+
+
+def test_what_the_other_appliance_refuses_is_told_as_its_own_words_with_commands_for_it(
+    here: Tinkbox, there: Tinkbox, other: Configuration, to_other: list[str | Path], archive: Path, tmp_path: Path
+) -> None:
+    mine, others = (
+        write(tmp_path / f"{disk.decode()}.tar", system_image_archive("1", disk=disk)) for disk in (b"mine", b"others")
+    )
+    assert here("image", "load", mine, archive).status == 0
+    assert there("image", "load", others).status == 0
+    url = f"http://127.0.0.1:{other.operator_port}"
+    for copied, why in (
+        (["lab:1"], "the system image lab:1 is here already with another digest"),
+        (["one:v1", "lab:e"], "lab has a system image"),
+    ):
+        refused = here("image", "copy", *copied, *to_other)
+        assert refused.status == 1
+        assert refused.err.startswith(f"tinkbox: {url}, the other appliance, says: {why}"), refused
+        assert f"`TINKBOX_SERVER={url} tinkbox image delete lab:" in refused.err, refused
+        assert "`tinkbox" not in refused.err, refused
 
 
 def test_an_image_of_a_folder_that_has_no_room_is_told_and_the_others_are_loaded(here: Tinkbox, tmp_path: Path) -> None:
@@ -696,7 +722,8 @@ def test_a_folder_of_several_images_with_tags_alone_is_told_how_to_push_them(her
         indexes += json.loads((folder / "index.json").read_text())["manifests"]
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": indexes}))
     refused = here("image", "load", folder)
-    told = f"only the tag v1, v2: push each of its images, such as with `skopeo copy oci:{folder}:TAG docker://APPLIANCE/NAME:TAG`"
+    command = f"skopeo copy --all --preserve-digests oci:{folder}:TAG docker://APPLIANCE/NAME:TAG"
+    told = f"only the tag v1, v2: push each of its images, such as with `{command}`"
     assert (refused.status, told in refused.err) == (1, True), refused
 
 
@@ -929,6 +956,62 @@ def test_an_image_of_an_index_that_is_missing_in_a_folder_is_told(
     assert told.err == f"tinkbox: tools/multi:v1: {folder} lacks 1 of 3 manifests: export it again\n"
     assert here("image", "export", "tools/multi:v1", folder).status == 0
     assert there("image", "load", folder).status == 0
+
+
+@pytest.mark.parametrize("way", ["save", "export", "copy"])
+def test_an_index_of_which_no_image_is_here_travels_as_it_is(
+    appliance: Configuration,
+    here: Tinkbox,
+    there: Tinkbox,
+    to_other: list[str | Path],
+    archive: Path,
+    tmp_path: Path,
+    way: str,
+) -> None:
+    with tarfile.open(fileobj=io.BytesIO(index_layout("", lacking=("amd64", "arm64")))) as packed:
+        name = next(each for each in packed.getnames() if each.startswith("blobs/"))
+        index = (packed.extractfile(name) or io.BytesIO()).read()
+    pushed = Request(
+        f"http://127.0.0.1:{appliance.http_port}/v2/quay.io/tools/twice/manifests/v1",
+        data=index,
+        method="PUT",
+        headers={"Authorization": f"Bearer {token_of(appliance)}", "Content-Type": OCI_INDEX},
+    )
+    with urlopen(pushed) as answer:
+        assert answer.status == 201
+    assert here("image", "copy", "quay.io/tools/twice:v1", "second:v1").status == 0
+    assert here("image", "load", archive).status == 0
+    kept = names(here)
+    target = tmp_path / "target"
+    if way == "copy":
+        assert [here("image", "copy", each, *to_other).status for each in kept] == [0] * len(kept)
+    else:
+        assert here("image", way, *kept, *(["-o", target] if way == "save" else [target])).status == 0
+        loaded = there("image", "load", target)
+        assert (loaded.status, loaded.err) == (0, ""), loaded
+    assert names(there) == kept
+    assert set(kept.values()) >= {digest_of(index)}
+
+
+def test_an_archive_that_lost_an_image_of_an_index_since_it_was_saved_is_refused(here: Tinkbox, tmp_path: Path) -> None:
+    loaded = write(tmp_path / "x.tar", index_layout("tools/many:v1", "amd64", "arm64", lacking=("riscv64",)))
+    assert here("image", "load", loaded).status == 0
+    saved = tmp_path / "saved.tar"
+    assert here("image", "save", "tools/many:v1", "-o", saved).status == 0
+    with tarfile.open(saved) as packed:
+        files = {each.name: content.read() for each in packed if (content := packed.extractfile(each))}
+    index = files[f"blobs/sha256/{names(here)['tools/many:v1'][7:]}"]
+    del files[f"blobs/sha256/{json.loads(index)['manifests'][1]['digest'][7:]}"]
+    refused = here("image", "load", write(saved, tar(files.items())))
+    assert (refused.status, "lacks 1 of 3 manifests of sha256:" in refused.err) == (1, True), refused
+
+
+def test_a_folder_of_others_that_lacks_all_that_an_index_lists_is_told(here: Tinkbox, tmp_path: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(index_layout("x:v1", lacking=("amd64", "arm64")))) as packed:
+        packed.extractall(tmp_path / "images")
+    refused = here("image", "load", tmp_path / "images")
+    assert (refused.status, "lacks everything that its index sha256:" in refused.err) == (1, True), refused
+    assert names(here) == {}
 
 
 def test_a_damaged_image_alone_in_a_folder_is_told_with_its_name(here: Tinkbox, tmp_path: Path) -> None:

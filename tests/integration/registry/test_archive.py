@@ -236,6 +236,25 @@ async def test_what_follows_a_gzip_stream_is_told_in_plain_words(registry: Regis
         await registry.store.load(chunks(gzip.compress(PACKED) + b"garbage"), who="anna")
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+async def test_what_follows_the_end_of_an_archive_is_refused(
+    registry: Registry, pack: Callable[[bytes], bytes]
+) -> None:
+    second = tar(docker_archive(["y:v1"], [layer({"c": b"3"})]).items())
+    with pytest.raises(Invalid, match="something follows the end of the image archive: load each archive by itself"):
+        await registry.store.load(chunks(pack(PACKED) + pack(second)), who="anna")
+    assert stored(registry.root) == set()
+    assert await registry.store.load(chunks(pack(PACKED + bytes(3 << 20))), who="anna") == ["x:v1"]
+
+
+async def test_an_archive_without_an_end_is_loaded_and_one_with_a_damaged_header_is_not(registry: Registry) -> None:
+    bare = PACKED.rstrip(b"\0")
+    bare += bytes(-len(bare) % 512)
+    assert await registry.store.load(chunks(bare), who="anna") == ["x:v1"]
+    with pytest.raises(Invalid, match=r"damaged behind its first [0-9]+ files"):
+        await registry.store.load(chunks(bare + b"x" * 512), who="anna")
+
+
 async def test_a_file_that_an_archive_lists_often_is_extracted_once(tmp_path: Path) -> None:
     staged: list[Staged] = []
 

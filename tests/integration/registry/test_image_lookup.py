@@ -24,7 +24,7 @@ from tinkbox.registry.manifests.manifests import OCI_INDEX, OCI_MANIFEST
 
 OURS = "172.30.0.1"
 NOWHERE = f"sha256:{'0' * 64}"
-DAMAGED = "damaged, 1 of its blobs are gone: push or load it again"
+DAMAGED = "damaged, 1 of its blobs is gone: push or load it again"
 HUB = {"docker.io": Mirror(url="http://127.0.0.1:9")}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +16,12 @@ from tests.integration.registry.serving import (
     docker_archive,
     layer,
     manifest,
+    serving,
     system_image_archive,
     tar,
     unpacked,
 )
-from tinkbox.model.errors import Conflict, Invalid
+from tinkbox.model.errors import Conflict, Invalid, Unavailable
 from tinkbox.model.images.system_image import BlockMap, Frame, Verified
 from tinkbox.registry.manifests.manifests import OCI_MANIFEST, parse_manifest
 from tinkbox.wire.system_images import encode_block_map, index_text, manifest_text
@@ -264,3 +266,121 @@ async def test_system_image_is_not_pushed_under_another_name_than_its_own(regist
             await registry.store.put_manifest(repository, selector, kept.content, OCI_MANIFEST, who="me")
     for selector in ("latest", kept.digest):
         await registry.store.put_manifest("lab", selector, kept.content, OCI_MANIFEST, who="me")
+
+
+def drop(registry: Registry, digest: str) -> None:
+    registry.blob_path(digest).unlink()
+
+
+def blobs_of(registry: Registry, version: str) -> tuple[str, list[str]]:
+    """The digests of a system image and of its blobs."""
+    digest = registry.store.digest("lab", version)
+    parsed = parse_manifest(registry.blob_path(digest).read_bytes(), OCI_MANIFEST)
+    return digest, [each.digest for each in parsed.blobs]
+
+
+async def lines(registry: Registry) -> dict[str, tuple[str, bool]]:
+    """By tag, the kind of an image of lab, and whether it is damaged."""
+    return {each["tag"]: (each["kind"], bool(each["problem"])) for each in await registry.store.images()}
+
+
+CONTAINER = tar(docker_archive(["lab:x"], [layer({"a": b"a"})]).items())
+
+
+async def test_one_whose_configuration_is_lost_stays_a_system_image(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("2")), who="me")
+    drop(registry, blobs_of(registry, "2")[1][0])
+    assert await lines(registry) == {"2": ("system", True), "latest": ("system", True)}
+    told = "the system image lab:2 cannot be read: damaged, 1 of its blobs is gone: push or load it again"
+    with pytest.raises(Unavailable, match=told):
+        await registry.store.system_image("lab:2")
+    await registry.store.load(chunks(system_image_archive("2")), who="me")
+    assert (await registry.store.system_image("lab:2"))["problem"] == ""
+
+
+async def test_one_whose_disk_is_lost_tells_it(registry: Registry) -> None:
+    await registry.store.load(chunks(system_image_archive("2")), who="me")
+    drop(registry, blobs_of(registry, "2")[1][1])
+    told = "damaged, 1 of its blobs is gone: push or load it again"
+    assert (await registry.store.system_image("lab:2"))["problem"] == told
+    assert [each["problem"] for each in await registry.store.system_images()] == [told]
+
+
+@pytest.mark.parametrize(
+    ("known_by", "kind"), [("memory", "system"), ("another version", "system"), ("nothing", "unknown")]
+)
+async def test_what_a_lost_manifest_was_is_kept_free_for_it(tmp_path: Path, known_by: str, kind: str) -> None:
+    """Nothing of another kind takes its repository meanwhile, and the same image heals it."""
+    async with serving(tmp_path) as registry:
+        if known_by == "another version":
+            await registry.store.load(chunks(system_image_archive("1")), who="me")
+        await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+        drop(registry, blobs_of(registry, "2")[0])
+        if known_by == "memory":
+            await refuse_container_and_heal(registry, kind)
+    if known_by != "memory":
+        async with serving(tmp_path) as registry:
+            await refuse_container_and_heal(registry, kind)
+
+
+async def refuse_container_and_heal(registry: Registry, kind: str) -> None:
+    found = await lines(registry)
+    assert (found["2"], found["latest"]) == ((kind, True), (kind, True))
+    unknown = kind == "unknown"
+    told = "nobody knows whether it is a system image: its" if unknown else "the system image lab:2 cannot be read: its"
+    with pytest.raises(Unavailable, match=f"{told} manifest is damaged: push or load it again"):
+        await registry.store.system_image("lab:2")
+    told = r"lab:latest is damaged so that nobody knows" if unknown else r"lab has a system image \(lab:"
+    with pytest.raises(Conflict, match=told):
+        await registry.store.load(chunks(CONTAINER), who="me")
+    content = layer({"a": b"a"})
+    for blob in (content, configuration([content])):
+        await registry.push_blob(blob)
+    body = manifest(configuration([content]), [content])
+    pushed = await registry.put_manifest("lab", "x", body)
+    assert (pushed.status, "lab" in (await registry.store.repositories())) == (403, True)
+    await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+    assert (await registry.store.system_image("lab:2"))["problem"] == ""
+    assert {*(await lines(registry)).values()} == {("system", False)}
+    with pytest.raises(Conflict, match="lab has a system image"):
+        await registry.store.load(chunks(CONTAINER), who="me")
+
+
+async def test_a_lost_container_image_leaves_its_repository_to_container_images(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        for name in ("lab", "tools/lab", "alone"):
+            digest = await registry.push_image(name, "1")
+        await registry.push_image("lab", "2", "another")
+        drop(registry, digest)
+    async with serving(tmp_path) as registry:
+        kinds = {f"{each['name']}:{each['tag']}": each["kind"] for each in await registry.store.images()}
+        assert kinds == {
+            "lab:1": "container",
+            "lab:2": "container",
+            "tools/lab:1": "container",  # no system image is called so
+            "alone:1": "unknown",
+        }
+        for name in ("lab", "tools/lab"):
+            await registry.push_image(name, "3", "new")
+        with pytest.raises(Conflict, match="alone:1 is damaged so that nobody knows"):
+            await registry.store.load(chunks(tar(docker_archive(["alone:2"], [layer({})]).items())), who="me")
+        await registry.store.delete("alone:1", who="me")
+        await registry.push_image("alone", "2", "new")
+
+
+async def test_a_damaged_tag_is_of_the_kind_of_its_repository(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+    (registry.root / "repositories" / "lab" / "_tags" / "latest").write_bytes(b"")
+    async with serving(tmp_path) as registry:
+        assert await lines(registry) == {"2": ("system", False), "latest": ("system", True)}
+
+
+async def test_one_whose_manifest_is_lost_is_deleted_with_all_its_names(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        await registry.store.load(chunks(system_image_archive("1")), who="me")
+        await registry.store.load(chunks(system_image_archive("2", "latest")), who="me")
+        drop(registry, blobs_of(registry, "2")[0])
+    async with serving(tmp_path) as registry:
+        assert (await registry.store.delete("lab", who="me")).name == "lab:2"
+        assert await lines(registry) == {"1": ("system", False), "latest": ("system", False)}

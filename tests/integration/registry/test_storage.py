@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import io
 import json
 import os
 from collections.abc import AsyncIterator
@@ -26,7 +27,7 @@ from tests.integration.registry.serving import (
     tar,
     until,
 )
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Full, Invalid, NotFound, Unavailable
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.images.room import Amount
@@ -433,6 +434,77 @@ async def test_a_refusal_for_want_of_room_tells_what_can_be_freed(tmp_path: Path
         await full.store.delete("x:v1", who="anna")
         await full.store.collect(who="anna", now=True)
         await full.push_image("y", "v1", "b" * 30_000)
+
+
+async def broken_off(registry: Registry, octets: int, repository: str = "x") -> None:
+    """Part of a push whose client is gone."""
+    async with registry.operator.post(f"/v2/{repository}/blobs/uploads/") as begun:
+        place = begun.headers["Location"]
+    async with registry.operator.patch(place, data=io.BytesIO(b"x" * octets)) as answer:
+        assert answer.status == 202
+
+
+async def test_a_push_that_was_broken_off_leaves_its_room_to_what_comes(tmp_path: Path) -> None:
+    async with serving(tmp_path, room=Room(most=100_000)) as small:
+        await broken_off(small, 70_000)
+        with pytest.raises(AssertionError, match=r"with 68.4KiB on their way in.*try again in 10 seconds"):
+            await small.push_blob(b"b" * 40_000)
+        small.clock.advance(seconds=10)
+        await small.push_blob(b"b" * 40_000)
+        assert small.leftovers() == []
+        await small.store.collect(who="anna", now=True)
+
+        await broken_off(small, 70_000)
+        small.clock.advance(seconds=10)
+        files = docker_archive(["loaded:v1"], [layer({"a": b"a" * 20_000})])
+        assert await small.store.load(chunks(tar(files.items())), who="anna") == ["loaded:v1"]
+        await small.store.delete("loaded:v1", who="anna")
+        await small.store.collect(who="anna", now=True)
+
+        await broken_off(small, 70_000)
+        small.clock.advance(seconds=10)
+        fetched = b"f" * 40_000
+        await small.store.take_in(digest_of(fetched), len(fetched), chunks(fetched))
+        assert (small.blobs(), small.leftovers()) == ({digest_of(fetched)}, [])
+
+
+async def test_a_load_that_is_refused_tells_what_else_is_on_its_way(tmp_path: Path) -> None:
+    """Its archive finds room, and not the layer in it."""
+    async with serving(tmp_path, room=Room(most=50_000)) as small:
+        files = docker_archive(["loaded:v1"], [layer({"a": b"a" * 20_000})])
+        assert len(tar(files.items())) < 45_000
+        told = (
+            r"holds 0 bytes of 48.8KiB \(images.most\), and what comes has more than the 48.8KiB that are left: raise"
+        )
+        with pytest.raises(Full, match=told):
+            await small.store.load(chunks(tar(files.items())), who="anna")
+        await broken_off(small, 1024)
+        with pytest.raises(Full, match="with 1KiB on their way in"):
+            await small.store.load(chunks(tar(files.items())), who="anna")
+
+
+async def test_uploads_that_were_left_alone_are_freed_where_a_person_asks_for_that(registry: Registry) -> None:
+    await broken_off(registry, 60_000)
+    fresh = await registry.store.collect(who="anna", now=True)
+    assert (fresh.freed, fresh.notes) == (Amount(), [])
+    registry.clock.advance(seconds=10)
+    (note,) = (await registry.store.collect(who="anna")).notes
+    assert note.text == (
+        "1 blob of 58.6KiB, of uploads that wait or were broken off: what needs the room gets it, and "
+        "`tinkbox image gc --now` frees it"
+    )
+    dry = await registry.store.collect(who="anna", dry_run=True, now=True)
+    assert (dry.freed, dry.notes, len(registry.leftovers())) == (Amount(number=1, octets=60_000), [], 1)
+    assert await registry.store.collect(who="anna", now=True) == dry
+    assert registry.leftovers() == []
+
+
+async def test_what_may_still_come_has_the_room_of_uploads_that_were_left_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path, room=Room(most=100_000)) as small:
+        await broken_off(small, 60_000)
+        assert (small.store.room().free, small.store.room().incoming) == (40_000, 60_000)
+        small.clock.advance(seconds=10)
+        assert (small.store.room().free, small.store.room().incoming) == (100_000, 60_000)
 
 
 async def sign(registry: Registry, repository: str, subject: str) -> str:

@@ -184,7 +184,7 @@ class Connection(ABC):
         """Raise what an answer that is no success says; `place` is where it sends us on to, if it does."""
         if 300 <= status < 400:
             raise Unavailable(
-                f"{self.where} sends us on to {place or 'nowhere'}: name the appliance itself by TINKBOX_SERVER"
+                f"{self.where} sends us on to {place or 'nowhere'}: name the appliance itself by {self._variable or 'TINKBOX_SERVER'}"
             )
         raise_refusal(status, reason, answer)
 

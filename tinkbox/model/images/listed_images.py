@@ -36,7 +36,8 @@ class ImageDescriptor(TypedDict):
 class SystemImageLine(TypedDict):
     """A system image: `reference` names these bytes for ever, `tags` are its version and perhaps `latest`.
 
-    `size` is what its blobs have, `config` its configuration as it is kept, but for a default user that can be none.
+    `size` is what its blobs have, `config` its configuration as it is kept, but for a default user that can be none.  `problem`
+    says what is known to be damaged on the disk, and is empty where nothing is.
     """
 
     id: str
@@ -46,3 +47,4 @@ class SystemImageLine(TypedDict):
     size: int
     pushed_at: str
     config: Mapping[str, Any]
+    problem: str

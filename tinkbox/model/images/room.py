@@ -19,6 +19,9 @@ class Amount:
     def __str__(self) -> str:
         return f"{counted(self.number, 'blob')} of {show_size(self.octets)}"
 
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(number=self.number + other.number, octets=self.octets + other.octets)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRoom:
@@ -52,7 +55,7 @@ class Collected:
 
     `promised` stay for an hour after a client was told of them, `unknown` because a damaged image may need them.  `untagged` are
     the images without a tag that stay, and the bytes of what only they need; with `recent` they do because they came within the
-    hour.
+    hour.  `left_alone` are the uploads that stay, though nothing came for them lately.
     """
 
     freed: Amount
@@ -61,11 +64,15 @@ class Collected:
     unknown: Amount
     untagged: Amount = Amount()
     recent: bool = False
+    left_alone: Amount = Amount()
 
     @property
     def notes(self) -> Sequence[Problem]:
         """What a person is told of those that stay."""
         found = []
+        if self.left_alone.octets:
+            text = f"{self.left_alone}, of uploads that wait or were broken off: what needs the room gets it"
+            found.append(Problem(text=f"{text}, and `tinkbox image gc --now` frees it"))
         if self.promised.blobs.number:
             found.append(Problem(text=f"{self.promised}: `tinkbox image gc --now` frees that, and they send it again"))
         if self.unknown.number:

@@ -78,7 +78,10 @@ class LayoutFolder:
         return self._root / _file_of(digest)
 
     async def tree(self, listed: Descriptor) -> ImageTree:
-        """What an image of the index consists of; raises as `tree_of`, and NotFound where manifests of it went since it was exported."""
+        """What an image of the index consists of; raises as `tree_of`, and NotFound where manifests of it went since it was exported.
+
+        Likewise where nothing is there of what an index lists, unless its writer tells that it was so.
+        """
         tree = await tree_of(listed, self._read)
         lost = written_with(listed) - len(tree.manifests)
         if lost > 0:
@@ -86,6 +89,10 @@ class LayoutFolder:
             lacking = [blob_name(each) for each in members if not self.place(each).exists()]
             told = lacking[0] if len(lacking) == 1 else f"{lost} of {written_with(listed)} manifests"
             raise NotFound(f"{self._root} lacks {told}: export it again")
+        if not written_with(listed):  # nobody tells that it was sparse when it was written
+            for digest, (_, manifest) in tree.manifests.items():
+                if manifest.manifests and not any(self.place(each.digest).exists() for each in manifest.manifests):
+                    raise NotFound(f"{self._root} lacks everything that its index {digest} lists: write it again")
         return tree
 
     async def whole_tree(self, listed: Descriptor) -> ImageTree:

@@ -27,6 +27,7 @@ from tinkbox.registry.archives.oci_index import (
     names_of,
     only_tags,
     tag_of,
+    written_with,
 )
 from tinkbox.registry.blobs.blobs import Staged
 from tinkbox.registry.manifests.manifests import (
@@ -309,11 +310,15 @@ def _oci_manifests(files: Files, entry: Descriptor) -> tuple[StoredManifest, ...
         for blob in manifest.foreign:
             if blob_name(blob.digest) in files:
                 _take_blob(files, blob)
-        if manifest.manifests and not any(_is_there(files, each) for each in manifest.manifests):
+        is_bare = manifest.manifests and not any(_is_there(files, each) for each in manifest.manifests)
+        if is_bare and not written_with(entry):  # nobody tells that it was sparse when it was saved
             raise Invalid(f"the image archive is damaged: nothing is there of what its index {listed.digest} lists")
         return manifest
 
     found = whole(entry, read)
+    if len(contents) < written_with(entry):
+        lost = f"{written_with(entry) - len(contents)} of {written_with(entry)} manifests of {entry.digest}"
+        raise Invalid(f"the image archive is damaged: it lacks {lost}, which it was written with: save it again")
     return tuple(
         StoredManifest(digest=digest, media_type=manifest.media_type, content=contents[digest])
         for digest, manifest in found.items()

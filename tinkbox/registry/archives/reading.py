@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tinkbox.model.errors import Full, Invalid, TooLarge, Unavailable
+from tinkbox.model.text import counted
 from tinkbox.registry.archives.layouts import Images, read_images
 from tinkbox.registry.archives.limits import MAX_ARCHIVE, MAX_MEMBERS
 from tinkbox.registry.blobs.blobs import PIECE, Staged
@@ -43,7 +44,7 @@ _DAMAGE = (
 _NO_SENSE = "what it says of its files makes no sense"
 _TWICE = (
     "A load needs room for its archive, and beside it for the images in it, until it is done: a push of the images "
-    "(`docker push`, `skopeo copy`) needs room for them alone"
+    "(`docker push`, `skopeo copy --all --preserve-digests`) needs room for them alone"
 )
 _ADVICE = "expected what `docker save` or `skopeo copy` to docker-archive: or oci-archive: writes"
 
@@ -268,6 +269,7 @@ class Contents:
             self._note(member)
             tar.members.clear()  # type: ignore[attr-defined]
         source.is_noted = True
+        self._refuse_more(tar, source, count)
         self.blobs: dict[str, Staged] = {}
         self._extracted: dict[tuple[str, str], Staged] = {}
 
@@ -308,6 +310,16 @@ class Contents:
                     raise TooLarge(f"a layer of an image may have {MAX_ARCHIVE >> 30} GiB at most when decompressed")
                 digest.update(piece)
         return f"sha256:{digest.hexdigest()}"
+
+    def _refuse_more(self, tar: tarfile.TarFile, source: "_Source", files: int) -> None:
+        """Raise Invalid where anything but zeros follows the end of the archive: the library reads up to that, or to a bad header."""
+        source.seek(tar.offset)
+        if source.read(tarfile.BLOCKSIZE).strip(b"\0"):
+            raise Invalid(f"the image archive is damaged behind its first {counted(files, 'file')}: write it again")
+        while piece := source.read(PIECE):
+            self._go_on()
+            if piece.strip(b"\0"):
+                raise Invalid("something follows the end of the image archive: load each archive by itself")
 
     @contextmanager
     def _open(self, name: str) -> Iterator[IO[bytes]]:

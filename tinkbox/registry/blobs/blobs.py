@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from sys import intern
 from typing import Final
@@ -61,6 +62,13 @@ class Usage:
 
 def _no_matter(_: int) -> None:
     return None
+
+
+@dataclass(slots=True)
+class Incoming:
+    """The bytes that are on their way in for one blob, or for one load of many."""
+
+    octets: int = 0
 
 
 class Staged:
@@ -128,16 +136,24 @@ class Staged:
 class Blobs:
     """The blobs below one folder, and the place for what is on its way in.
 
-    Which blobs there are is read at the start and known from then on.  Any thread may ask and change.
+    Which blobs there are is read at the start and known from then on.  Any thread may ask and change.  `make_room` is called by
+    any of them before something is refused for want of room: it ends what nobody goes on with, and returns the bytes of what is
+    on its way in and may be next.
     """
 
     def __init__(
-        self, root: Path, clock: Callable[[], datetime], new_token: Callable[[], str], room: Room | None = None
+        self,
+        root: Path,
+        clock: Callable[[], datetime],
+        new_token: Callable[[], str],
+        room: Room | None = None,
+        make_room: Callable[[], int] = lambda: 0,
     ) -> None:
         self._folders = {algorithm: root / "blobs" / algorithm for algorithm in ALGORITHMS}
         self._incoming = root / "incoming"
         self._new_token = new_token
         self._room = room or Room()
+        self._make_room = make_room
         shutil.rmtree(self._incoming, ignore_errors=True)
         for folder in self._folders.values():
             make_folder(folder)
@@ -161,12 +177,12 @@ class Blobs:
         algorithm, _, name = digest.partition(":")
         return self._folders[algorithm] / name
 
-    def stage(self) -> Staged:
-        """A new, empty blob without a name; raises Full when the registry is."""
-        usage = self.usage()
-        self._room.refuse_beyond(usage.octets, usage.incoming, 0, self._waiting)
+    def stage(self, incoming: Incoming | None = None) -> Staged:
+        """A new, empty blob without a name, which belongs to what is `incoming`; raises Full when the registry is."""
+        incoming = incoming if incoming is not None else Incoming()
+        self._take_more(incoming, 0)
         with space_needed():
-            return Staged(self._incoming / self._new_token(), self._take)
+            return Staged(self._incoming / self._new_token(), partial(self._take, incoming))
 
     def keep(self, staged: Staged, algorithm: str = "sha256", *, promised: bool = False) -> str:
         """Give a finished blob its name, for good; returns its digest.  One that is here already stays as it is.
@@ -216,7 +232,7 @@ class Blobs:
         places: dict[Path, Path] = {}
         with ExitStack() as staging, space_needed():
             if not self._is_here(digest, path):
-                places[path] = staging.enter_context(self._written(content, self._take))
+                places[path] = staging.enter_context(self._written(content, partial(self._take, Incoming())))
             names: dict[bytes, Path] = {}
             for place, text in beside:
                 make_folder(place.parent)
@@ -386,13 +402,13 @@ class Blobs:
         with self._counting:
             return Usage(blobs=len(self._sizes), octets=self._octets, incoming=self._arriving)
 
-    def room(self) -> ImageRoom:
-        """The same for people, with what may still come."""
+    def room(self, ending: int = 0) -> ImageRoom:
+        """The same for people, with what may still come, where so many bytes on their way in are `ending`."""
         usage, room = self.usage(), self._room
         return ImageRoom(
             blobs=Amount(number=usage.blobs, octets=usage.octets),
             incoming=usage.incoming,
-            free=room.left(usage.taken),
+            free=room.left(usage.taken, ending),
             reserve=room.reserve,
             most=room.most,
         )
@@ -424,11 +440,30 @@ class Blobs:
         except FileNotFoundError:
             return False
 
-    def _take(self, count: int) -> None:
+    def _take(self, incoming: Incoming, count: int) -> None:
+        if count > 0:
+            self._take_more(incoming, count)
+            return
         with self._counting:
-            if count > 0:
-                self._room.refuse_beyond(self._octets, self._arriving, count, self._waiting)
-            self._arriving += count
+            self._count_incoming(incoming, count)
+
+    def _take_more(self, incoming: Incoming, count: int) -> None:
+        try:
+            self._take_if_free(incoming, count)
+        except Full:
+            resting = self._make_room()
+            self._take_if_free(incoming, count, resting)
+
+    def _take_if_free(self, incoming: Incoming, count: int, resting: int = 0) -> None:
+        with self._counting:
+            self._room.refuse_beyond(
+                self._octets, self._arriving, count, self._waiting, own=incoming.octets, resting=resting
+            )
+            self._count_incoming(incoming, count)
+
+    def _count_incoming(self, incoming: Incoming, count: int) -> None:
+        self._arriving += count
+        incoming.octets += count
 
     def _waiting(self) -> Waiting:
         return self.waiting(self._unneeded)

@@ -3,12 +3,16 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from tinkbox.model.errors import Full
 from tinkbox.model.images.room import Waiting
 from tinkbox.model.sizes import show_size
 
-_WAY_OUT = "free some with `tinkbox image delete` and `tinkbox image gc`, then push again"
+# An upload to which nothing was added for so long gives its room to what needs it.  Between two of its requests a client sends
+# nothing for a moment; one that was interrupted says nothing, and does not come back.
+LEFT_AFTER: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,30 +23,43 @@ class Room:
     reserve: int = 0
     most: int | None = None
 
-    def refuse_beyond(self, kept: int, arriving: int, more: int, waiting: Callable[[], Waiting] = Waiting) -> None:
+    def refuse_beyond(
+        self,
+        kept: int,
+        arriving: int,
+        more: int,
+        waiting: Callable[[], Waiting] = Waiting,
+        *,
+        own: int = 0,
+        resting: int = 0,
+    ) -> None:
         """Raise Full where so many `more` bytes than are `kept` and `arriving` would be too many.
 
-        `waiting` tells what is kept and could be freed: it is asked where it is told.
+        `waiting` tells what is kept and could be freed: it is asked where it is told.  Of what is arriving, `own` bytes belong
+        to the same as those that are more, and `resting` ones to uploads to which nothing is added just now.
         """
-        if self.most is not None and kept + arriving + more > self.most:
+        others = arriving - own
+        if self.most is not None and (over := kept + arriving + more - self.most) > 0:
+            left = self.most - kept - others
+            beyond = f", and what comes has more than the {show_size(left)} that are left" if left > 0 else ""
             raise Full(
-                f"the registry holds {show_size(kept)} of {show_size(self.most)} (images.most){_arriving(arriving)}: "
-                f"{_way_out(waiting())}, or raise images.most"
+                f"the registry holds {show_size(kept)} of {show_size(self.most)} (images.most){_arriving(others)}{beyond}: "
+                f"{_ways_out(kept, waiting(), resting, over)}raise images.most"
             )
         free = self.free()
-        if free - more < self.reserve:
+        if (over := self.reserve + more - free) > 0:
             raise Full(
-                f"the registry is full: {show_size(free)} of its disk are free{_arriving(arriving)}, and "
-                f"{show_size(self.reserve)} are reserved for everything else (images.reserve): {_way_out(waiting())}, or give "
-                "the data folder a larger disk"
+                f"the registry is full: {show_size(free)} of its disk are free{_arriving(others)}, and "
+                f"{show_size(self.reserve)} are reserved for everything else (images.reserve): "
+                f"{_ways_out(kept, waiting(), resting, over)}give the data folder a larger disk"
             )
 
-    def left(self, taken: int) -> int:
-        """How many bytes more may come."""
+    def left(self, taken: int, ending: int = 0) -> int:
+        """How many bytes more may come, where of those that are taken so many are `ending`."""
         left = self.free() - self.reserve
         if self.most is not None:
             left = min(left, self.most - taken)
-        return max(0, left)
+        return max(0, left + ending)
 
     def is_full(self, taken: int) -> bool:
         """Whether nothing more is taken in."""
@@ -53,7 +70,16 @@ def _arriving(octets: int) -> str:
     return f", with {show_size(octets)} on their way in" if octets else ""
 
 
-def _way_out(waiting: Waiting) -> str:
+def _ways_out(kept: int, waiting: Waiting, resting: int, over: int) -> str:
+    """Those that lead out of it where so many bytes are too many, before the last one."""
+    ways = []
+    if resting >= over:
+        ways.append(
+            f"try again in {LEFT_AFTER.seconds} seconds, since {show_size(resting)} are of uploads that wait or were broken off, "
+            "and those that were are free by then; or "
+        )
     if waiting.blobs.number:
-        return f"`tinkbox image gc --now` frees {waiting}; or {_WAY_OUT}"
-    return _WAY_OUT
+        ways.append(f"`tinkbox image gc --now` frees {waiting}; or ")
+    if kept:
+        ways.append("free some with `tinkbox image delete` and `tinkbox image gc`, then try again, or ")
+    return "".join(ways)

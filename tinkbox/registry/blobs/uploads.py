@@ -1,18 +1,19 @@
 """Blob uploads in progress: bounded in number, bytes and age; forgotten when the process ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NoReturn
 
 from tinkbox.model.errors import Conflict, NotFound, TooLarge, TooMany
+from tinkbox.model.images.room import Amount
 from tinkbox.model.limits import UPLOAD_BYTES, UPLOADS, Limits
 from tinkbox.registry.blobs.blobs import PIECE, Staged
+from tinkbox.registry.blobs.room import LEFT_AFTER
 
 MAX_IDLE = timedelta(hours=1)
-# Between two of its requests a client sends nothing for a moment; one that was interrupted says nothing, and does not come back.
-LEFT_AFTER = timedelta(seconds=10)
 LOOK_EVERY = 10.0
 # Of each upload one piece is written while another comes.
 WRITTEN_AT_ONCE = PIECE // 2
@@ -21,7 +22,10 @@ MAX_BLOB = 64 << 30
 
 @dataclass(slots=True, kw_only=True)
 class Upload:
-    """One client's blob on its way in.  Take `turn` for whatever changes it."""
+    """One client's blob on its way in.
+
+    Take `turn` for whatever changes it, and get it again then (`Uploads.get`): until then it may end.
+    """
 
     id: str
     holder: str
@@ -42,7 +46,8 @@ def _nothing() -> "asyncio.Future[None]":
 class Uploads:
     """All uploads in progress; `stage` makes an empty blob.
 
-    While the disk is `full`, so that what machines send waits, an upload that was left alone for LEFT_AFTER ends.
+    An upload that was left alone for LEFT_AFTER ends where something else needs its room (`make_room`), and while the disk is
+    `full`, so that what machines send waits.  Room is asked for in threads: any of them may end what was left alone.
     """
 
     def __init__(
@@ -62,6 +67,8 @@ class Uploads:
         self._number = limits.of(UPLOADS)
         self._bytes = limits.of(UPLOAD_BYTES)
         self._uploads: dict[str, Upload] = {}
+        # Held to look which there are, and to change that and what they take.
+        self._counting = threading.Lock()
 
     async def run(self) -> NoReturn:
         """Forget the uploads that nobody goes on with, until cancelled."""
@@ -71,14 +78,38 @@ class Uploads:
 
     def look(self) -> None:
         """Forget those that nobody goes on with."""
-        for each in self._left_alone(LEFT_AFTER if self._full() else MAX_IDLE):
-            self.end(each)
+        self.end_left_alone(LEFT_AFTER if self._full() else MAX_IDLE)
+
+    def left_alone(self, since: timedelta = LEFT_AFTER) -> Amount:
+        """What those take to which nothing was added for so long."""
+        with self._counting:
+            return _taken_by(self._left_alone(since))
+
+    def end_left_alone(self, since: timedelta = LEFT_AFTER) -> Amount:
+        """End those to which nothing was added for so long; returns what they took.  Any thread may do that."""
+        with self._counting:
+            left = self._left_alone(since)
+            for each in left:
+                self._forget(each)  # from here on a request finds it no more
+        for each in left:
+            each.staged.discard()
+        return _taken_by(left)
+
+    def make_room(self) -> int:
+        """End those that were left alone, for something that has no room.  Any thread may do that.
+
+        Returns the bytes of those to which nothing is added just now: they are the next.
+        """
+        self.end_left_alone()
+        return self.left_alone(timedelta()).octets
 
     def begin(self, repository: str, holder: str) -> Upload:
         """Start one of the client at an address; raises TooMany."""
         self.look()
-        self._make_room(holder)
-        if not self._number.take(holder):
+        self._make_place(holder)
+        with self._counting:
+            has_place = self._number.take(holder)
+        if not has_place:
             limit = self._number.limit
             raise TooMany(
                 f"{self._number.held_by(holder)} uploads of {holder} are in progress, {self._number.used} in all, of "
@@ -87,17 +118,20 @@ class Uploads:
         try:
             staged = self._stage()
         except BaseException:
-            self._number.give_back(holder)
+            with self._counting:
+                self._number.give_back(holder)
             raise
         upload = Upload(
             id=self._new_token(), holder=holder, repository=repository, staged=staged, touched_at=self._clock()
         )
-        self._uploads[upload.id] = upload
+        with self._counting:
+            self._uploads[upload.id] = upload
         return upload
 
     def get(self, repository: str, identity: str) -> Upload:
         """An upload in progress; raises NotFound."""
-        upload = self._uploads.get(identity)
+        with self._counting:
+            upload = self._uploads.get(identity)
         if upload is None or upload.repository != repository:
             raise NotFound("no such upload: it ended, was idle for too long, or the appliance was restarted")
         return upload
@@ -125,10 +159,14 @@ class Uploads:
 
     def end(self, upload: Upload) -> None:
         """Forget one, whether its blob was kept or not."""
+        with self._counting:
+            self._forget(upload)
+        upload.staged.discard()
+
+    def _forget(self, upload: Upload) -> None:
         if self._uploads.pop(upload.id, None) is not None:
             self._number.give_back(upload.holder)
             self._bytes.give_back(upload.holder, upload.taken)
-        upload.staged.discard()
 
     def _write(self, upload: Upload, chunk: bytearray) -> "asyncio.Future[None]":
         """Have a piece written; `_written` says whether it was.  Raises TooLarge and TooMany, and ends the upload."""
@@ -140,7 +178,7 @@ class Uploads:
                 raise TooLarge(
                     f"{limit.key}.each is {limit.shown(limit.each)}: the blob has more, raise it in tinkbox.yaml"
                 )
-            if not self._bytes.take(upload.holder, len(chunk)):
+            if not self._take(upload, len(chunk)):
                 raise TooMany(
                     f"uploads in progress may have {limit.shown(limit.each)} of one address, {limit.shown(limit.all)} of "
                     f"all: try again when some have ended, or raise {limit.key} in tinkbox.yaml"
@@ -148,7 +186,6 @@ class Uploads:
         except BaseException:
             self.end(upload)
             raise
-        upload.taken += len(chunk)
         return asyncio.get_running_loop().run_in_executor(None, upload.staged.write, chunk)
 
     async def _written(self, upload: Upload, writing: "asyncio.Future[None]") -> None:
@@ -160,16 +197,33 @@ class Uploads:
             raise
         upload.touched_at = self._clock()
 
-    def _make_room(self, holder: str) -> None:
+    def _take(self, upload: Upload, count: int) -> bool:
+        """Count what comes for one; False, and nothing is counted, beyond the limit."""
+        with self._counting:
+            has_room = self._bytes.has_room(upload.holder, count)
+        if not has_room:
+            self.end_left_alone()
+        with self._counting:
+            if not self._bytes.take(upload.holder, count):
+                return False
+            upload.taken += count
+            return True
+
+    def _make_place(self, holder: str) -> None:
         """Where a limit is reached, end the upload that was left alone for longest: the holder's own, if it has too many."""
-        if self._number.has_room(holder):
-            return
-        own_only = self._number.held_by(holder) >= self._number.limit.each
-        left = [each for each in self._left_alone(LEFT_AFTER) if not own_only or each.holder == holder]
+        with self._counting:
+            if self._number.has_room(holder):
+                return
+            own_only = self._number.held_by(holder) >= self._number.limit.each
+            left = [each for each in self._left_alone(LEFT_AFTER) if not own_only or each.holder == holder]
         if left:
             self.end(min(left, key=lambda each: each.touched_at))
 
     def _left_alone(self, since: timedelta) -> list[Upload]:
         """Those of which nothing came for so long; what is being written just now is none."""
         before = self._clock() - since
-        return [each for each in self._uploads.values() if each.touched_at < before and not each.turn.locked()]
+        return [each for each in self._uploads.values() if each.touched_at <= before and not each.turn.locked()]
+
+
+def _taken_by(uploads: Sequence[Upload]) -> Amount:
+    return Amount(number=len(uploads), octets=sum(each.taken for each in uploads))

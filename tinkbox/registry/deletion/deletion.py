@@ -4,18 +4,19 @@ All of this blocks.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.images.references import Reference, as_typed, familiar, official, parse_reference
-from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
+from tinkbox.model.images.system_image import LATEST
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.blobs.promises import PROMISED_FOR
-from tinkbox.registry.deletion.needs import only_the_tag, refuse_needed
+from tinkbox.registry.deletion.needs import only_the_tag, refuse_needed, refuse_part
 from tinkbox.registry.deletion.untagged import Untagged, listed_by_damaged, untagged
+from tinkbox.registry.manifests.kinds import Kind
 from tinkbox.registry.manifests.manifests import Manifest
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Key, Repositories, is_repository
@@ -54,7 +55,7 @@ class Deleter:
         """Delete a tag, or a manifest with all its tags, and what nothing else needs.
 
         Raises NotFound, also where it has another digest than the one that is `meant`, and Conflict where something of `needs`
-        names what would go.
+        names what would go, and where all of an image should go that is a part of another.
         """
         try:
             link = self._repositories.resolve(repository, selector)
@@ -63,8 +64,7 @@ class Deleter:
             return Deleted(name=f"{as_typed(repository)}:{selector}")
         if meant not in ("", link.digest):
             raise NotFound(f"{as_typed(repository)}:{selector} was {meant}, and by now is {link.digest}: it stays")
-        digest, parsed = link.digest, self._parsed.of(repository, link)
-        system = parsed is not None and parsed.manifest.artifact_type == ARTIFACT_TYPE
+        digest, system = link.digest, self._kinds.kind(repository, link) is Kind.SYSTEM
         tags = self._repositories.tags(repository)
         gone = [tag for tag, link in tags.items() if selector == tag or (system and link.digest == digest)]
         if ":" in selector:
@@ -74,16 +74,22 @@ class Deleter:
         of_this = [each for each in needs if self._is_for(each, repository)]
         needing = [each for each in of_this if each.digest == digest]
         refuse_needed(repository, selector, digest, needing, whole=whole, left=left)
+        manifests = self._parsed.all_of(repository, self._repositories.links(repository))
+        part_of = self._part_of(repository, digest, manifests)
+        if whole:
+            refuse_part(repository, digest, part_of)
+            if digest in self._coming():
+                raise Conflict(f"{as_typed(repository)}@{digest} is being loaded: delete it when that is done")
         for tag in gone:
             self._repositories.untag(repository, tag)
         others = self._repositories.tags(repository).values()
         if system and LATEST in gone and others:
             self._repositories.tag(repository, LATEST, max(others, key=lambda link: link.pushed_at))
-        self._forget(repository, digest, {each.digest for each in of_this})
+        self._forget(repository, digest, manifests, {each.digest for each in of_this})
         self._free()
         version = next((tag for tag in sorted(gone) if tag != LATEST), selector) if system else selector
         name = f"{as_typed(repository)}{'@' if ':' in version else ':'}{version}"
-        notes = [] if whole else only_the_tag(repository, selector, digest, needing, left)
+        notes = [] if whole else only_the_tag(repository, selector, digest, needing, left, part_of)
         return Deleted(name=name, notes=notes)
 
     def delete_blob(self, digest: str) -> None:
@@ -141,11 +147,31 @@ class Deleter:
         giving = [each for each in places if is_repository(each) and self._repositories.has(each, need.digest)]
         return repository in (giving[:1] or places)
 
-    def _forget(self, repository: str, digest: str, needed: Collection[str]) -> None:
-        """Unlink a manifest that no tag, index, workflow or template needs, and then the members of an index likewise."""
+    def _part_of(self, repository: str, digest: str, manifests: Mapping[str, Manifest]) -> str:
+        """The name of an image that lists this one, or what does: one with a tag if there is one.  Empty: there is none."""
+        tags = {link.digest: tag for tag, link in self._repositories.tags(repository).items()}
+        found, pending = [digest], [digest]
+        while pending:
+            part = pending.pop()
+            listing = [
+                each
+                for each, manifest in manifests.items()
+                if manifest.manifests and part in manifest.members and each not in found
+            ]
+            if tagged := [each for each in listing if each in tags]:
+                return f"{as_typed(repository)}:{tags[tagged[0]]}"
+            found += listing
+            pending += listing
+        return f"{as_typed(repository)}@{found[-1]}" if found[1:] else ""
+
+    def _forget(self, repository: str, digest: str, manifests: Mapping[str, Manifest], needed: Collection[str]) -> None:
+        """Unlink a manifest that no tag, index, workflow or template needs, and then the members of an index likewise.
+
+        A member that is an image by itself stays.
+        """
         kept = {link.digest for link in self._repositories.tags(repository).values()}.union(needed, self._coming())
         links = self._repositories.links(repository)
-        manifests = self._parsed.all_of(repository, links)
+        kept |= {each for each, link in links.items() if link.alone_from} - {digest}
         kept |= listed_by_damaged(self._repositories, repository, manifests, {*links} - {digest}) - {digest}
         listed_by = Counter(
             member for manifest in manifests.values() if manifest.manifests for member in manifest.members

@@ -40,8 +40,14 @@ def refuse_needed(
         )
 
 
+def refuse_part(repository: str, digest: str, part_of: str) -> None:
+    """Raise Conflict where an image that is to go is a part of another, which is called `part_of`; empty: of none."""
+    if part_of:
+        raise Conflict(f"{as_typed(repository)}@{digest} is a part of {part_of}: delete that first")
+
+
 def only_the_tag(
-    repository: str, tag: str, digest: str, needs: Sequence[ImageNeed], left: Sequence[str]
+    repository: str, tag: str, digest: str, needs: Sequence[ImageNeed], left: Sequence[str], part_of: str
 ) -> Sequence[Problem]:
     """What is told when a tag was deleted and its image stays."""
     lasting, named = [each for each in needs if not each.is_under_way], as_typed(repository)
@@ -53,6 +59,8 @@ def only_the_tag(
                 text=f"{named}:{tag} was deleted, and the image stays: {told(lasting)} names it by its digest, {digest}"
             )
         ]
+    if part_of:
+        return [Problem(text=f"{named}:{tag} was deleted, and the image stays: it is a part of {part_of}")]
     return []
 
 

@@ -45,7 +45,8 @@ def untagged(repositories: Repositories, parsed: ParsedManifests, needed: Collec
             if abs(now - datetime.fromisoformat(links[digest].pushed_at)) < PROMISED_FOR:
                 recent.add((repository, digest))
             if digest in manifests:
-                listed.update((repository, member) for member in manifests[digest].members)
+                members = [each for each in manifests[digest].members if each in links]
+                listed.update((repository, each) for each in members if not links[each].alone_from)
     return Untagged(manifests=found, recent=recent, listed=listed)
 
 

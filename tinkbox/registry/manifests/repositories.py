@@ -11,7 +11,7 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -35,13 +35,15 @@ class Link:
     """A repository has a manifest of this digest and media type since `pushed_at` (ISO 8601).
 
     `media_type` is empty where the file that said it is damaged: the manifest says it too.  `fetched`: it came from a mirror;
-    else a person pushed or loaded it.
+    else a person pushed or loaded it.  `alone_from` (ISO 8601) is said of a manifest that came by its digest: from then on it
+    is an image by itself, also when an index lists it.  An index that comes before has it as a part, and it is said no more.
     """
 
     digest: str
     media_type: str
     pushed_at: str
     fetched: bool = False
+    alone_from: str = ""
 
 
 @dataclass(slots=True)
@@ -75,38 +77,51 @@ class Repositories:
     def link(self, repository: str, link: Link) -> None:
         """Let the repository have a manifest; raises Unavailable where something else is in the way.
 
-        One that it has already stays as old as it is.
+        One that it has already stays as old as it is, and an image by itself if it is one.
         """
         path = self._manifest(repository, link.digest)
-        if not self._says(path, repository, link):
-            self._keep(path, link)
-            self._held.setdefault(repository, _Held()).links[intern(link.digest)] = link
+        if (kept := self._to_write(path, repository, link)) is not None:
+            self._keep(path, kept)
+            self._held.setdefault(repository, _Held()).links[intern(link.digest)] = kept
 
     def tag(self, repository: str, tag: str, link: Link) -> None:
         """Let a tag point to it; raises Unavailable where something else is in the way."""
+        link = replace(link, alone_from="")
         self._keep(self._tag(repository, tag), link)
         held = self._held.setdefault(repository, _Held())
         held.damaged.discard(tag)
         held.tags[tag] = link
 
-    def put(self, repository: str, link: Link, tags: Sequence[str], keep: Callable[[Sequence[File]], object]) -> None:
+    def put(
+        self,
+        repository: str,
+        link: Link,
+        tags: Sequence[str],
+        keep: Callable[[Sequence[File]], object],
+        listed: Collection[str] = (),
+    ) -> None:
         """The same of a manifest and its tags at once: `keep` writes the files, after the manifest itself.
 
-        A manifest that is there already stays as old as it is.
+        A manifest that is there already stays as old as it is.  `listed` are the digests of an index's members: those that are no
+        images by themselves yet are parts of it.
         """
-        path, content = self._manifest(repository, link.digest), _text(link)
-        files = [] if self._says(path, repository, link) else [(path, content)]
-        files += [(self._tag(repository, tag), content) for tag in tags]
+        path, tagged = self._manifest(repository, link.digest), replace(link, alone_from="")
+        kept = self._to_write(path, repository, link)
+        known = self.links(repository) if listed else {}
+        parts = [known[each] for each in listed if each in known and known[each].alone_from > link.pushed_at]
+        changed = [*([] if kept is None else [kept]), *(replace(each, alone_from="") for each in parts)]
+        files = [(self._manifest(repository, each.digest), _text(each)) for each in changed]
+        files += [(self._tag(repository, tag), _text(tagged)) for tag in tags]
         for place, _ in files:
             self._refuse_link_to(place)
         with _nothing_in_the_way(path):
             keep(files)
         held = self._held.setdefault(repository, _Held())
-        if files and files[0][0] == path:
-            held.links[intern(link.digest)] = link
+        for each in changed:
+            held.links[intern(each.digest)] = each
         for tag in tags:
             held.damaged.discard(tag)
-            held.tags[tag] = link
+            held.tags[tag] = tagged
 
     def resolve(self, repository: str, selector: str) -> Link:
         """The manifest that a tag or digest picks; raises NotFound, and Unavailable for a tag whose file is damaged."""
@@ -240,15 +255,15 @@ class Repositories:
             elif entry.is_file():
                 yield entry.name
 
-    def _says(self, path: Path, repository: str, link: Link) -> bool:
-        """Whether the file of a manifest is there and whole, and says the same, but for the time."""
+    def _to_write(self, path: Path, repository: str, link: Link) -> Link | None:
+        """What the file of a manifest is to say; None where it is there and says it, but for the time."""
         known = self._held[repository].links.get(link.digest) if repository in self._held else None
-        if known is None or known.media_type != link.media_type:
-            return False
-        try:
-            return _parsed(path.read_bytes()) == known
-        except OSError:
-            return False
+        if known is None:
+            return link
+        alone_from = min((each for each in (known.alone_from, link.alone_from) if each), default="")
+        if known.media_type != link.media_type or not _says(path, known):
+            return replace(link, alone_from=alone_from)
+        return replace(known, alone_from=alone_from) if known.alone_from != alone_from else None
 
     def _keep(self, path: Path, link: Link) -> None:
         self._refuse_link_to(path)
@@ -309,8 +324,19 @@ def _passed_over(link: Path) -> None:
     _log.warning("link in the registry passed over: %s", link, extra={"action": "registry.passed_over"})
 
 
+def _says(path: Path, link: Link) -> bool:
+    """Whether a file is there and says this."""
+    try:
+        return _parsed(path.read_bytes()) == link
+    except OSError:
+        return False
+
+
 def _text(link: Link) -> bytes:
-    return json.dumps(asdict(link)).encode()
+    told = asdict(link)
+    if not link.alone_from:  # a key that earlier releases do not know, and take for damage
+        del told["alone_from"]
+    return json.dumps(told).encode()
 
 
 def is_repository(name: str) -> bool:
@@ -334,7 +360,7 @@ def _parsed(content: bytes) -> Link | None:
         link = Link(**json.loads(content))
     except (ValueError, TypeError, RecursionError):
         return None
-    told = (link.digest, link.media_type, link.pushed_at)
+    told = (link.digest, link.media_type, link.pushed_at, link.alone_from)
     if not all(isinstance(each, str) for each in told) or not DIGEST.match(link.digest):
         return None
     # Many have the same media type, and each digest stands in several places.

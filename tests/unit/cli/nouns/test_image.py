@@ -1,6 +1,7 @@
 """`tinkbox image`."""
 
 import json
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli import main
 from tinkbox.cli.output import printable
 
 Tinkbox = Callable[..., Printed]
@@ -53,6 +55,16 @@ def test_loading_sends_the_files_and_names_what_they_held(
     assert images.asked == [("POST /v1/images", b"first"), ("POST /v1/images", b"second")]
 
 
+def test_a_closed_standard_input_is_told(
+    images: FakeAppliance, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SystemExit, match="2"):
+        main(["image", "load", "-"])
+    assert "standard input is closed or a terminal: pipe an archive into it" in capsys.readouterr().err
+    assert images.asked == []
+
+
 def test_a_file_that_is_not_there_is_told(tinkbox: Tinkbox, images: FakeAppliance, tmp_path: Path) -> None:
     failed = tinkbox("image", "load", str(tmp_path / "no.tar"))
     assert (failed.status, failed.err) == (
@@ -82,7 +94,7 @@ def test_the_list_names_images_as_templates_do(
 
 
 def test_the_list_marks_what_is_damaged(tinkbox: Tinkbox, images: FakeAppliance) -> None:
-    problem = "damaged, 1 of its blobs are gone: push or load it again"
+    problem = "damaged, 1 of its blobs is gone: push or load it again"
     images.answers["GET /v1/images?sort=name"] = [{**IMAGES[0], "problem": problem}, {**IMAGES[1], "problem": ""}]
     lines = tinkbox("image", "list", "--no-headers").out.splitlines()
     assert ["container, damaged" in line for line in lines] == [True, False]

@@ -75,8 +75,8 @@ def test_the_same_bytes_under_another_name_are_told_with_the_command_that_names_
 
 
 def test_a_damaged_image_is_told_in_the_words_of_the_list() -> None:
-    damaged = ImageStanding(source=Source.APPLIANCE, damage="damaged, 1 of its blobs are gone: push or load it again")
-    told = "image wipe:v1: damaged, 1 of its blobs are gone: push or load it again"
+    damaged = ImageStanding(source=Source.APPLIANCE, damage="damaged, 1 of its blobs is gone: push or load it again")
+    told = "image wipe:v1: damaged, 1 of its blobs is gone: push or load it again"
     assert missing("wipe:v1", lambda _: damaged) == told
     with pytest.raises(Invalid) as refusal:
         refuse_missing([WantedImage("wipe:v1")], lambda _: damaged)

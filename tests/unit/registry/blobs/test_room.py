@@ -21,7 +21,7 @@ def test_the_reserve_is_never_touched(free: int, more: int, fits: bool) -> None:
         return
     told = rf"{free}MiB of its disk are free, and 64MiB are reserved.*images\.reserve.*tinkbox image gc"
     with pytest.raises(Full, match=told):
-        room.refuse_beyond(0, 0, more * MIB)
+        room.refuse_beyond(1, 0, more * MIB)
 
 
 def test_all_images_take_at_most_what_they_may() -> None:
@@ -40,6 +40,40 @@ def test_what_can_be_freed_at_once_is_told() -> None:
     for room in (Room(most=10 * MIB), Room(free=lambda: 0)):
         with pytest.raises(Full, match=told):
             room.refuse_beyond(9 * MIB, 0, 2 * MIB, lambda: waiting)
+
+
+def test_to_free_something_is_told_where_there_is_something() -> None:
+    with pytest.raises(Full, match=r"that are left: raise images\.most"):
+        Room(most=10 * MIB).refuse_beyond(0, 0, 11 * MIB)
+    with pytest.raises(Full, match=r"that are left: free some with .*, then try again, or raise images\.most"):
+        Room(most=10 * MIB).refuse_beyond(1, 0, 11 * MIB)
+    with pytest.raises(Full, match=r"\(images\.reserve\): give the data folder a larger disk"):
+        Room(free=lambda: 0, reserve=MIB).refuse_beyond(0, 0, 1)
+
+
+def test_what_belongs_to_the_same_push_is_not_told_as_another_on_its_way() -> None:
+    room = Room(most=10 * MIB)
+    with pytest.raises(
+        Full, match=r"\(images\.most\), with 1MiB on their way in, and what comes has more than the 7MiB that"
+    ):
+        room.refuse_beyond(2 * MIB, 8 * MIB, MIB, own=7 * MIB)
+
+
+@pytest.mark.parametrize("room", [Room(most=10 * MIB), Room(free=lambda: 6 * MIB, reserve=5 * MIB)])
+def test_what_may_be_free_soon_is_told_where_that_is_enough(room: Room) -> None:
+    with pytest.raises(
+        Full, match=r": try again in 10 seconds, since 2MiB are of uploads that wait or were broken off, and"
+    ):
+        room.refuse_beyond(0, 9 * MIB, 3 * MIB, resting=2 * MIB)
+    with pytest.raises(Full) as refused:
+        room.refuse_beyond(0, 9 * MIB, 3 * MIB, resting=MIB)
+    assert "try again" not in str(refused.value)
+
+
+def test_what_is_ending_is_room_for_more() -> None:
+    room = Room(free=lambda: 10 * MIB, reserve=9 * MIB, most=20 * MIB)
+    assert room.left(19 * MIB, 5 * MIB) == 6 * MIB
+    assert Room(most=20 * MIB).left(25 * MIB, 4 * MIB) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.integration.registry.serving import Clock, chunks, digest_of
-from tinkbox.model.errors import Conflict, NotFound, TooLarge, TooMany, Unavailable
+from tinkbox.model.errors import Conflict, Full, NotFound, TooLarge, TooMany, Unavailable
+from tinkbox.model.images.room import Amount
 from tinkbox.model.limits import DECLARED, UPLOAD_BYTES, UPLOADS, Limit, Limits
 from tinkbox.registry.blobs.blobs import PIECE, Blobs, Usage
-from tinkbox.registry.blobs.uploads import Uploads
+from tinkbox.registry.blobs.room import Room
+from tinkbox.registry.blobs.uploads import Upload, Uploads
 
 
 class Made:
-    def __init__(self, root: Path, max_blob: int = 10 * PIECE, chosen: Sequence[Limit] = DECLARED) -> None:
+    def __init__(
+        self, root: Path, max_blob: int = 10 * PIECE, chosen: Sequence[Limit] = DECLARED, room: Room | None = None
+    ) -> None:
         self.clock = Clock()
         numbers = count()
         self.limits = Limits(chosen, lambda: 0.0)
         self.root = root
-        self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)))
+        self.blobs = Blobs(root, self.clock, lambda: str(next(numbers)), room, lambda: self.uploads.make_room())
         self.full = False
         self.uploads = Uploads(
             self.blobs.stage, self.clock, lambda: f"upload-{next(numbers)}", self.limits, lambda: self.full, max_blob
@@ -107,6 +111,93 @@ async def test_a_full_disk_has_no_room_for_what_was_left_alone(made: Made) -> No
     assert made.uploads.get("x", going_on.id) is going_on
     with pytest.raises(NotFound):
         made.uploads.get("x", left.id)
+
+
+async def left_alone(made: Made, octets: int) -> Upload:
+    upload = made.uploads.begin("x", "a")
+    await made.uploads.append(upload, chunks(b"x" * octets))
+    made.clock.advance(seconds=10)
+    return upload
+
+
+async def test_what_was_left_alone_makes_room_for_what_comes(tmp_path: Path) -> None:
+    made = Made(tmp_path, room=Room(most=1000))
+    left, coming = await left_alone(made, 600), made.uploads.begin("x", "b")
+    await made.uploads.append(coming, chunks(b"y" * 400))
+    assert made.uploads.get("x", left.id) is left
+    await made.uploads.append(coming, chunks(b"y"))
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+    assert made.blobs.usage().incoming == 401
+    assert [made.limits.of(each).used for each in (UPLOADS, UPLOAD_BYTES)] == [1, 401]
+    made.uploads.end(coming)
+    left = await left_alone(made, 600)
+    made.blobs.add(b"z" * 500)
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+    assert made.files() == 0
+
+
+async def test_an_upload_begins_with_the_room_of_one_that_was_left_alone(tmp_path: Path) -> None:
+    disk = 1000
+    made = Made(tmp_path, room=Room(free=lambda: disk if made.files() else 1000, reserve=500))
+    left = await left_alone(made, 400)
+    disk = 400
+    coming = made.uploads.begin("x", "b")
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+    made.uploads.end(coming)
+
+
+async def test_what_a_client_works_on_stays_and_room_is_refused(tmp_path: Path) -> None:
+    made = Made(tmp_path, room=Room(most=1000))
+    left, coming = await left_alone(made, 600), made.uploads.begin("x", "b")
+    async with left.turn, coming.turn:
+        with pytest.raises(Full, match=r"with 600 bytes on their way in.*that are left: raise images.most"):
+            await made.uploads.append(coming, chunks(b"y" * 500))
+        assert made.uploads.get("x", left.id) is left
+    made.uploads.end(left)
+
+
+async def test_a_refusal_tells_of_room_that_is_free_soon_unless_a_push_goes_on(tmp_path: Path) -> None:
+    made = Made(tmp_path, room=Room(most=1000))
+    left, coming = made.uploads.begin("x", "a"), made.uploads.begin("x", "b")
+    await made.uploads.append(left, chunks(b"x" * 600))
+    async with coming.turn:
+        await made.uploads.append(coming, chunks(b"y" * 300))
+        told = (
+            r"holds 0 bytes of 1000 bytes \(images.most\), with 600 bytes on their way in, and what comes has more than the "
+            "400 bytes that are left: try again in 10 seconds, since 600 bytes are of uploads that wait or were broken off, and "
+            "those that were are free by then; or raise images.most"
+        )
+        with pytest.raises(Full, match=told):
+            await made.uploads.append(coming, chunks(b"y" * 500))
+    # What is still too much when that is gone is not told to wait.
+    coming = made.uploads.begin("x", "b")
+    async with coming.turn:
+        with pytest.raises(Full, match="that are left: raise"):
+            await made.uploads.append(coming, chunks(b"y" * 1001))
+    made.uploads.end(left)
+
+
+async def test_uploads_that_were_left_alone_can_be_ended_and_counted(made: Made) -> None:
+    left, going_on = await left_alone(made, 600), made.uploads.begin("x", "a")
+    assert made.uploads.left_alone() == Amount(number=1, octets=600)
+    assert made.uploads.end_left_alone() == Amount(number=1, octets=600)
+    assert made.uploads.left_alone() == made.uploads.end_left_alone() == Amount()
+    assert made.uploads.get("x", going_on.id) is going_on
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+
+
+async def test_the_bytes_of_what_was_left_alone_are_for_other_uploads(tmp_path: Path) -> None:
+    made = Made(tmp_path, chosen=[UPLOADS, replace(UPLOAD_BYTES, each=100, all=150)])
+    left, coming = await left_alone(made, 60), made.uploads.begin("x", "a")
+    await made.uploads.append(coming, chunks(b"y" * 60))
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+    made.uploads.end(coming)
+    assert [made.limits.of(each).used for each in (UPLOADS, UPLOAD_BYTES)] == [0, 0]
 
 
 async def test_uploads_are_bounded_in_number_and_forgotten_when_idle(made: Made) -> None:

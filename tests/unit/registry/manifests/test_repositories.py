@@ -1,5 +1,7 @@
 """What repositories have and tags point to, as files that no name can lead out of."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,35 @@ def test_a_manifest_is_found_by_tag_and_digest(repositories: Repositories) -> No
         repositories.resolve("tools", "v1")
     with pytest.raises(NotFound):
         repositories.resolve("tools/x", B.digest)
+
+
+def test_a_manifest_that_came_by_its_digest_is_known_over_a_restart_and_no_tag_says_it(tmp_path: Path) -> None:
+    """A key that an earlier release does not know stands in no tag's file: that release would take the tag for damaged."""
+    (tmp_path / "repositories").mkdir()
+    repositories = Repositories(tmp_path, write)
+    alone = replace(A, alone_from="2026-01-02")
+    repositories.link("x", alone)
+    repositories.tag("x", "v1", alone)
+    repositories.link("x", B)
+    again = Repositories(tmp_path, write)
+    assert again.links("x") == {A.digest: alone, B.digest: B}
+    assert again.tags("x") == {"v1": A}
+    files = [each for each in (tmp_path / "repositories").rglob("*") if each.is_file()]
+    assert [each.name for each in files if "alone_from" in json.loads(each.read_text())] == [A.digest[7:]]
+
+
+def test_an_index_that_comes_in_time_has_what_it_lists_as_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "repositories").mkdir()
+    repositories = Repositories(tmp_path, write)
+    for link in (replace(A, alone_from="2026-01-02"), replace(B, alone_from="2026-01-03T01:00")):
+        repositories.link("x", link)
+    index = Link(digest=f"sha256:{'c' * 64}", media_type="x/index", pushed_at="2026-01-03T00:00")
+    repositories.put("x", index, ["all"], lambda files: [write(*each) for each in files], [A.digest, B.digest])
+    for each in (repositories, Repositories(tmp_path, write)):
+        assert {link.digest for link in each.links("x").values() if link.alone_from} == {A.digest}
+    repositories.link("x", replace(B, alone_from="2026-01-04"))
+    repositories.link("x", replace(B, alone_from="2026-01-05", pushed_at="2026-01-05"))
+    assert repositories.links("x")[B.digest] == replace(B, alone_from="2026-01-04"), "as old as it was"
 
 
 def test_a_repository_may_stand_within_another(repositories: Repositories) -> None:

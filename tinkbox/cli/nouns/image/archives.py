@@ -103,8 +103,10 @@ def _check(chosen: argparse.Namespace) -> None:
         chosen.usage_error("--name names one image: load one FILE with it")
     if chosen.files.count(STANDARD) > 1:
         chosen.usage_error("standard input can be read once: give - once")
-    if STANDARD in chosen.files and sys.stdin.isatty():
-        chosen.usage_error("standard input is a terminal: pipe an archive into it, such as docker save NAME | …")
+    if STANDARD in chosen.files and (sys.stdin is None or sys.stdin.isatty()):
+        chosen.usage_error(
+            "standard input is closed or a terminal: pipe an archive into it, such as docker save NAME | …"
+        )
 
 
 def _parts(operator: "Operator", path: Path, name: str, left_behind: LeftBehind) -> Sequence[_Part]:
@@ -154,7 +156,7 @@ def _named(path: Path, listing: "Listing", name: str) -> "Sequence[tuple[str, De
     if not found:
         way_out = "load it with `--name NAME`"
         if len({each.digest for each in entries}) > 1:
-            way_out = f"push each of its images, such as with `skopeo copy oci:{path}:TAG docker://APPLIANCE/NAME:TAG`"
+            way_out = f"push each of its images, such as with `skopeo copy --all --preserve-digests oci:{path}:TAG docker://APPLIANCE/NAME:TAG`"
         raise Invalid(f"{path} names no image{only_tags(entries)}: {way_out}")
     return found[:1] if name else found
 

@@ -12,7 +12,7 @@ from tinkbox.cli.interruptions.breaking_off import ended_in_order
 from tinkbox.cli.nouns.image.transfers import LeftBehind, saved_here, send, shown
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Denied, Full, Invalid, NotFound, Problem
+from tinkbox.model.errors import Denied, Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ def copy(chosen: argparse.Namespace) -> int:
             raise Denied(
                 f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
             ) from error
-        except Full as error:
-            raise Full(f"{chosen.to}, the other appliance, has no room for {images[0].name}: {error}") from error
 
     left_behind = LeftBehind()
 

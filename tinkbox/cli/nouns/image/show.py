@@ -36,6 +36,7 @@ KEPT: Sequence[Column] = (
     Column("Size", "size"),
     Column("Verified", lambda image: image["config"]["source"]["verified"]),
     Column("Digest", "digest", wide=True),
+    Column("Problem", lambda image: image.get("problem", ""), wide=True),
 )
 
 
@@ -58,12 +59,17 @@ def show_kept(chosen: argparse.Namespace) -> int:
         try:
             return _kept_one(kept, key)
         except NotFound:
-            with suppress(NotFound, Invalid):
-                found = await operator.images.described(key)
-                raise Conflict(
-                    f"{found['reference']} is a container image, which actions run from, and no system image: "
-                    "`tinkbox image list -o wide` shows what is known of it"
-                ) from None
+            try:
+                return await operator.images.system_image(key)  # a damaged one is not listed, nor is one without a tag
+            except NotFound:
+                pass
+            except Invalid:
+                with suppress(NotFound, Invalid):
+                    found = await operator.images.described(key)
+                    raise Conflict(
+                        f"{found['reference']} is a container image, which actions run from, and no system image: "
+                        "`tinkbox image list -o wide` shows what is known of it"
+                    ) from None
             raise
 
     return show_each(chosen, one, lambda found: _show_images(chosen, found))
@@ -103,6 +109,7 @@ def _kept_fields(image: Document) -> Sequence[tuple[str, object]]:
     source, raw = config["source"], config["raw"]
     pairs = [
         ("Image", f"{image['id']}:{config['version']}"),
+        ("Problem", image.get("problem", "")),  # an earlier appliance does not tell
         ("Title", config["title"]),
         ("Architecture", config["architecture"]),
         ("Firmware", ", ".join(config["firmware"])),

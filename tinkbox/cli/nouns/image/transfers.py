@@ -132,9 +132,10 @@ async def send(
 ) -> Sequence[str]:
     """Have an appliance load an image and what refers to it, of which what it has already is not sent; returns the names there.
 
-    `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
+    What it finds damaged of that while it looks, or has freed meanwhile, is sent after all.  `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
     lacks a blob.
     """
+    from tinkbox.client.refusals import Unreachable
     from tinkbox.registry.archives.writing import PUSH_AGAIN, archive_of
 
     sizes = sizes_of(images)
@@ -142,9 +143,16 @@ async def send(
     # What comes without its manifests would have none.
     manifests = {digest for each in images for digest in each.tree.manifests}
     without = {digest for digest in sizes if digest not in absent and digest not in manifests}
-    total = sum(size for digest, size in sizes.items() if digest not in without)
-    archive = archive_of(images, content, without, "" if says_way_out else PUSH_AGAIN)
-    return await to.images.load(counted(archive, total, told), tell=show_notes)
+    while True:
+        total = sum(size for digest, size in sizes.items() if digest not in without)
+        archive = archive_of(images, content, without, "" if says_way_out else PUSH_AGAIN)
+        try:
+            return await to.images.load(counted(archive, total, told), tell=show_notes)
+        except (Invalid, Unavailable) as error:
+            gone = set[str]() if isinstance(error, Unreachable) else await to.images.absent([*without])
+            if not gone:
+                raise
+            without -= gone
 
 
 async def counted(pieces: AsyncIterator[bytes], total: int, told: "Callable[[int, int], None]") -> AsyncIterator[bytes]:

@@ -13,7 +13,7 @@ from sys import intern
 from typing import Any, Final, TypeVar
 
 import yaml
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from tinkbox.goyaml.nodes import Events
@@ -447,7 +447,8 @@ class NodeReader:
     def scalar(self, node: Node, key: str) -> str:
         """The literal text of a scalar, and what `!!binary` encodes; null is empty."""
         if not isinstance(node, ScalarNode):
-            self.refuse(node, key, "expected text (quote it if it begins with { or [)")
+            is_flow = isinstance(node, CollectionNode) and node.flow_style
+            self.refuse(node, key, "expected text (quote it if it begins with { or [)" if is_flow else "expected text")
             return ""
         if node.tag == f"{_TAG}binary":
             return self._decoded(node, key)

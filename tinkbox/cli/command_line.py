@@ -134,6 +134,8 @@ class Parser(argparse.ArgumentParser):
         hint = f": did you mean --{near}?" if near else ": flags of a verb stand behind it" if self.has_verbs else ""
         if name == "--data":
             hint = f": it stands before the command, `tinkbox --data DIR {self.prog.partition(' ')[2]}`"
+        if self._takes_documents() and (name == "--namespace" or name.startswith("-n")):
+            hint = ": a namespace stands in each document, `metadata: {namespace: NAME}`"
         self.error(f"unknown flag {name} of `{self.prog}`{hint}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -147,6 +149,9 @@ class Parser(argparse.ArgumentParser):
     def _selects(self) -> bool:
         """Whether its --label selects by labels, and sets none."""
         return self.has("--label") and self._option_string_actions["--label"].metavar == "SELECTOR"
+
+    def _takes_documents(self) -> bool:
+        return self.has("--strict")
 
     def _noun_first(self, verb: str) -> str:
         """What is meant by a verb where the name of a noun belongs; empty: nothing that is known."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.hardware import Hardware, mac_of, namespace_of
+from tinkbox.model.hardware import Hardware, mac_of, told_namespace
 from tinkbox.model.keys import MOST, why_too_short
 from tinkbox.model.text import quoted
 
@@ -60,7 +60,7 @@ def only_machine(found: Sequence[str], key: str, known: Callable[[Sequence[str]]
     """
     if 1 < len(found) <= MOST_TOLD:
         machines = {each.id: each for each in known(found)}
-        are_elsewhere = len({namespace_of(each) for each in machines.values()}) > 1
+        are_elsewhere = len(set(map(told_namespace, machines.values()))) > 1
         told = [f"{each} ({_apart(machines[each], with_namespace=are_elsewhere)})" for each in found]
         raise Conflict(
             f"hardware {key[:80]!r} is ambiguous: it fits {len(found)}, name one by its id: {', '.join(told)}"
@@ -70,5 +70,5 @@ def only_machine(found: Sequence[str], key: str, known: Callable[[Sequence[str]]
 
 def _apart(hardware: Hardware, *, with_namespace: bool) -> str:
     """What a person tells a machine by, that has the name of another."""
-    namespace = f", namespace {namespace_of(hardware)}" if with_namespace else ""
+    namespace = f", {told_namespace(hardware)}" if with_namespace else ""
     return f"{mac_of(hardware) or 'no MAC'}{namespace}"

@@ -13,6 +13,7 @@ def suggestion(name: str, names: Iterable[object]) -> str:
     if len(name) > MAX_LENGTH:
         return ""
     candidates = [each for each in islice(names, MAX_NAMES) if isinstance(each, str) and len(each) <= MAX_LENGTH]
-    by_folded = {each.casefold(): each for each in candidates}
-    near = get_close_matches(name.casefold(), by_folded, n=1)
-    return f'; did you mean "{by_folded[near[0]]}"?' if near else ""
+    close = get_close_matches(name.casefold(), {each.casefold() for each in candidates}, n=1)
+    alike = [each for each in candidates if each.casefold() in close]
+    near = get_close_matches(name, alike, n=1, cutoff=0)
+    return f'; did you mean "{near[0]}"?' if near else ""

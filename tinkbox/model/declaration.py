@@ -1,6 +1,6 @@
 """What documents declare beyond what they are stored as: of `kind: Workflow`, and that a machine is out of service."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -31,7 +31,8 @@ class Declaration:
     `template_ref` and `hardware_ref` are the words of the document; `let_netboot` is the id of the machine that it
     allows to netboot (`toggleAllowNetboot`), or empty.  One of v1alpha2 is kept whole, as `document`: its `template_ref` is
     STRUCTURED and what tells its content from another.  `machines` are the ids of those that it meant when the workflow was
-    made, which may be called otherwise by now; of one by an earlier release none is known.
+    made, which may be called otherwise by now; of one by an earlier release none is known.  Those of them that are `anew` are
+    other machines by now: what had the id was deleted, and it was registered anew since.
     """
 
     template_ref: str
@@ -40,12 +41,16 @@ class Declaration:
     let_netboot: str = ""
     document: Mapping[str, Any] = field(default_factory=dict)
     machines: Mapping[MachineKey, str] = field(default_factory=dict)
+    anew: Collection[str] = frozenset()
 
     @property
     def meant(self) -> dict[MachineKey, str]:
-        """The ids of the machines that it meant; where that is not known, the one that had the name from its document."""
+        """The ids of the machines that it meant, empty where another one has the id by now.
+
+        Where that is not known, it is the one that had the name from its document.
+        """
         named = {key: identity(*key) for key in machine_keys(self.namespace, self.hardware_ref, self.document)}
-        return named | dict(self.machines)
+        return named | {key: "" if each in self.anew else each for key, each in self.machines.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,7 @@ class DeclaredWorkflow:
     """A stored workflow as far as documents of its name are compared with it.
 
     Without a declaration it was made by hand, without an id and `created_at` it is forgotten for its age.  `template_name` is as in
-    `WorkflowHead`.
+    `WorkflowHead`.  Of two workflows a machine does that of the lower `place` first.
     """
 
     id: str
@@ -63,6 +68,7 @@ class DeclaredWorkflow:
     devices: Devices
     is_over: bool
     created_at: datetime | None = None
+    place: int = 0
     declaration: Declaration | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 

@@ -175,6 +175,11 @@ def namespace_of(hardware: Hardware) -> str:
     return str((metadata or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
+def told_namespace(hardware: Hardware) -> str:
+    """What people are told of where a machine is: a document of 2020 has no namespace."""
+    return f"namespace {namespace_of(hardware)}" if hardware.name else "no namespace"
+
+
 def primary(hardware: Hardware) -> Interface | None:
     """The interface a machine is shown by: the first that netboots, else the first with a MAC; None: there is none."""
     return next((each for each in hardware.interfaces if each.allow_pxe), next(iter(hardware.interfaces), None))

@@ -9,9 +9,9 @@ FEW_LETTERS = 2
 
 def nearest(name: str, known: Collection[str]) -> str:
     """The one of the known names that is near; empty: none is."""
-    by_folded = {each.casefold(): each for each in known}
-    close = get_close_matches(name[:60].casefold(), by_folded, n=1)
-    return by_folded[close[0]] if close else ""
+    close = get_close_matches(name[:60].casefold(), {each.casefold() for each in known}, n=1)
+    alike = [each for each in known if each.casefold() in close]
+    return next(iter(get_close_matches(name[:60], alike, n=1, cutoff=0)), "")
 
 
 def is_misspelt(name: str, meant: str) -> bool:

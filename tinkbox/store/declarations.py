@@ -14,9 +14,11 @@ _CALLED: Final = called("workflow")
 # A few hundred bytes each.
 MOST_FORGOTTEN: Final = 50_000
 _DECLARED: Final = f"""
-    SELECT workflow.id, workflow.name, workflow.created_at, template_id, {_CALLED} AS template_called, devices, state,
+    SELECT workflow.id, workflow.name, workflow.created_at, place, template_id, {_CALLED} AS template_called, devices, state,
            declaration.workflow_id AS declared, workflow_document.document, namespace, template_ref, hardware_ref, let_netboot,
-           machines, (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
+           machines, (SELECT json_group_array(value) FROM json_each(machines) JOIN hardware ON hardware.id = value
+                      WHERE workflow.number <= hardware.after_workflow) AS anew,
+           (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
     LEFT JOIN workflow_document ON workflow_document.workflow_id = workflow.id
     WHERE NOT deleting
@@ -105,6 +107,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         hardware_ref=row["hardware_ref"],
         let_netboot=row["let_netboot"],
         machines=_machines(row),
+        anew=frozenset(json.loads(row["anew"] or "[]")),
         document=json.loads(row["document"] or "{}"),
     ) if row["declared"] else None  # fmt: skip
     return DeclaredWorkflow(
@@ -115,6 +118,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         devices=json.loads(row["devices"]),
         is_over=State(row["state"]) in FINAL,
         created_at=datetime.fromisoformat(row["created_at"]),
+        place=row["place"],
         declaration=declared,
         labels=json.loads(row["labels"]),
     )

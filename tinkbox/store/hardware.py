@@ -139,6 +139,15 @@ class HardwareTable:
         ).fetchall()
         return [row["id"] for row in rows]
 
+    def so_called(self, names: Iterable[str]) -> list[str]:
+        """The ids of the machines of today's format that have one of these names, in whatever namespace."""
+        rows = self._sql.execute(
+            f"SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.metadata.name') IN (SELECT value FROM json_each(?)) "  # noqa: S608
+            f"AND json_extract({_DOCUMENT}, '$.kind') = 'Hardware'",
+            (json.dumps(list(names)),),
+        )
+        return [row["id"] for row in rows.fetchall()]
+
     def upsert(self, hardware: Hardware, now: datetime) -> None:
         self._sql.execute(
             "INSERT INTO hardware (id, document, created_at, updated_at, after_workflow) "

@@ -1,7 +1,15 @@
 """`/v1/documents` at the operator door."""
 
+import json
+
 from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO
 from tests.integration.engine.applying.test_kept_documents import MACHINE, RULES
+
+TEMPLATE = (
+    "apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {name: hello, namespace: NAMESPACE}\n"
+    f"spec: {{data: {json.dumps(HELLO)}}}\n"
+)
 
 
 async def test_kept_documents_are_listed_exported_and_deleted(door: Door) -> None:
@@ -63,3 +71,30 @@ async def test_a_pruned_document_needs_the_time_that_was_agreed_to(door: Door) -
     assert len(agreed) == 1
     await door.done("POST", "/v1/apply", {**asked, "agreed": agreed})
     assert [each["kind"] for each in await door.done("GET", "/v1/documents")] == ["machine.bmc"]
+
+
+async def test_a_rule_set_that_needs_a_template_is_told_when_that_is_deleted_or_renamed(door: Door) -> None:
+    await door.done("POST", "/v1/apply", {"files": [{"name": "a.yaml", "text": RULES}]})
+    hello = {"name": "hello", "data": HELLO}
+    gone = "rule set all needs template hello, which is gone: machines for which one of its rules holds wait until it is there"
+    for _ in range(2):
+        made = await door.done("POST", "/v1/templates", hello)
+        deleted = await door.done("DELETE", "/v1/templates/hello")
+        assert deleted == {"id": made["id"], "notes": [{"text": gone, "line": None, "key": ""}]}
+    await door.done("POST", "/v1/templates", hello)
+    assert "notes" not in await door.done("PUT", "/v1/templates/hello", {"data": HELLO + "# more\n"})
+    renamed = await door.done("PUT", "/v1/templates/hello", {"name": "other"})
+    assert [each["text"] for each in renamed["notes"]] == [gone]
+    assert await door.done("DELETE", "/v1/templates/other") == {"id": renamed["id"]}
+
+
+async def test_a_rule_set_that_means_another_template_from_now_on_is_told(door: Door) -> None:
+    files = [{"name": "a.yaml", "text": RULES}]
+    for name, space in (("b", "tink-system"), ("c", "elsewhere")):
+        files.append({"name": f"{name}.yaml", "text": TEMPLATE.replace("NAMESPACE", space)})
+    await door.done("POST", "/v1/apply", {"files": files})
+    ids = {each["namespace"]: each["id"] for each in await door.done("GET", "/v1/templates")}
+    deleted = await door.done("DELETE", f"/v1/templates/{ids['tink-system']}")
+    assert [each["text"] for each in deleted["notes"]] == [
+        "rule set all means template hello of namespace elsewhere from now on"
+    ]

@@ -6,7 +6,7 @@ import re
 import aiohttp
 
 from tests.integration.api.door import Door, image_archive
-from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.engine.appliance import HELLO, RELAY, hardware, mac
 from tinkbox.model.access import Right
 
 
@@ -43,6 +43,19 @@ async def test_a_parameter_that_a_template_does_not_use_is_told_with_the_workflo
     assert made["notes"] == [{"text": "template hello does not use the parameter foo"}]
     made = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": given["device_1"]}})
     assert list(made) == ["id"]
+
+
+async def test_which_of_several_workers_a_template_is_filled_from_is_told_with_the_workflow(door: Door) -> None:
+    for number in (1, 2):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    text = RELAY.replace(
+        "{name: one, image: x}", '{name: one, image: x, environment: {A: "{{ .hardware.metadata.name }}"}}'
+    )
+    await door.done("POST", "/v1/templates", {"name": "relay", "data": text})
+    given = {"b": mac(2), "a": mac(1)}
+    made = await door.done("POST", "/v1/workflows", {"template": "relay", "hardware": given})
+    (told,) = [each["text"] for each in made["notes"] if "filled" in each["text"]]
+    assert told.startswith(f"the template is filled from machine-1 ({mac(1)}), the worker of its first task")
 
 
 async def test_what_keeps_a_workflow_from_beginning_is_told_with_it_to_whoever_may_look(door: Door) -> None:

@@ -178,6 +178,7 @@ async def test_every_command_names_what_it_leaves_and_what_is_not_honoured(door:
         (7, "not honoured"),
         (19, "Template ubuntu is left for `tinkbox template create`"),
         (74, "Workflow playground-workflow is left for `tinkbox workflow create`"),
+        (None, "`tinkbox apply -f FILE` takes all kinds of documents at once"),
     ]
 
 
@@ -497,6 +498,55 @@ async def test_what_is_wrong_with_each_template_of_a_file_is_told_at_once(door: 
         "POST", "/v1/templates", {"name": "", "data": in_namespaces("a").replace('"image"', '"imag"')}
     )
     assert refused["detail"].startswith("invalid template: ")
+
+
+async def test_what_is_wrong_in_the_text_of_a_template_is_told_with_the_line_of_its_file(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    wrong = f"{HARDWARE}---\n{TEMPLATE}".replace("{{ index", "{{ indx")
+    line = wrong[: wrong.index("indx")].count("\n") + 1
+    told = []
+    for way, path, asked in (
+        ("POST", "/v1/templates", {"name": "", "data": wrong}),
+        ("POST", "/v1/templates/validate", {"data": wrong}),
+        ("PUT", "/v1/templates/ubuntu", {"data": wrong}),
+    ):
+        if way == "PUT":
+            await door.done("POST", "/v1/templates", {"name": "", "data": TEMPLATE})
+        status, refused = await door.ask(way, path, asked)
+        assert status == 422
+        told.append([(each["line"], each["text"].split(";")[0]) for each in refused["problems"]])
+    assert told == [[(line, 'function "indx" not defined')]] * 3
+    _, applied = await door.ask("POST", "/v1/apply", {"files": [{"name": "one.yaml", "text": wrong}]})
+    assert f"one.yaml:{line}" in str(applied)
+    unfilled = f"{HARDWARE}---\n{TEMPLATE}".replace("Disks 0", "Disks 7")
+    (verdict,) = (await door.done("POST", "/v1/templates/validate", {"data": unfilled}))["verdicts"]
+    assert [each["line"] for each in verdict["problems"]] == [line]
+
+
+async def test_what_is_ignored_in_the_text_of_a_template_is_told_with_the_line_of_its_file(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", HARDWARE.encode())
+    lines = HELLO.replace("image: hello-world", "image: hello-world\n        args: [a]").replace("\n", "\n    ")
+    documents = HARDWARE + TEMPLATE_OF.format(name="one", text=lines) + TEMPLATE_OF.format(name="two", text=lines)
+    places = [place + 1 for place, each in enumerate(documents.splitlines()) if "args" in each]
+    created = await door.done("POST", "/v1/templates", {"name": "", "data": documents})
+    validated = await door.done("POST", "/v1/templates/validate", {"data": documents})
+    for answer in (created, validated):
+        told = [each["text"] for each in answer["notes"] if "args" in each["text"]]
+        assert [each.split(",")[:2] for each in told] == [
+            [f"template {name}", f" line {place}"] for name, place in zip(("one", "two"), places, strict=True)
+        ]
+    updated = await door.done("PUT", "/v1/templates/two", {"data": documents})
+    assert [each["line"] for each in updated["notes"] if "args" in each["key"]] == places[1:]
+    _, strict = await door.ask("POST", "/v1/templates/validate", {"data": documents, "strict": True})
+    assert [each["text"].split(",")[1] for each in strict["problems"]] == [f" line {each}" for each in places]
+
+
+async def test_a_line_of_a_text_that_stands_otherwise_in_its_file_is_told_as_one_of_the_text(door: Door) -> None:
+    document = {**OBJECT, "kind": "Template", "spec": {"data": HELLO.replace("worker: ", "wroker: ")}}
+    status, refused = await door.ask("POST", "/v1/templates", {"name": "", "data": json.dumps(document)})
+    assert status == 422
+    assert {each["key"] for each in refused["problems"]} == {"spec.data"}
+    assert any(each["text"].startswith("line 6 of the text: tasks[0].") for each in refused["problems"])
 
 
 async def test_another_name_in_the_document_of_an_update_is_told(door: Door) -> None:

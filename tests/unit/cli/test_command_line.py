@@ -343,6 +343,16 @@ def test_a_command_to_run_is_passed_on_as_it_is() -> None:
             "tinkbox hardware list",
             "unknown flag --data of `tinkbox hardware list`: it stands before the command, `tinkbox --data DIR hardware list`\n",
         ),
+        *(
+            (
+                f"{command} -f x {flag}",
+                f"tinkbox {command}",
+                f"unknown flag {flag.partition(' ')[0]} of `tinkbox {command}`: a namespace stands in each document, `metadata: ",
+            )
+            for command in ("apply", "workflow create", "hardware push")
+            for flag in ("-n tink-system", "-ntink-system", "--namespace tink-system")
+        ),
+        ("export -n x", "tinkbox export", "unknown flag -n of `tinkbox export`\n"),
         ("hardware list --all", "tinkbox hardware list", "unknown flag --all of `tinkbox hardware list`\n"),
         ("rollout cancel two --dry", "tinkbox rollout cancel", "unknown flag --dry of `tinkbox rollout cancel`\n"),
         ("hardware delete x --test", "tinkbox hardware delete", "unknown flag --test of `tinkbox hardware delete`\n"),

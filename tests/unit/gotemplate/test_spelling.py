@@ -4,6 +4,10 @@ from tinkbox.gotemplate.spelling import suggestion
 def test_the_nearest_name_is_suggested_whatever_its_case() -> None:
     assert suggestion("hostnam", ["Netmask", "Hostname", "MAC"]) == '; did you mean "Hostname"?'
 
+    for names in (["Hardware", "hardware"], ["hardware", "Hardware"]):
+        assert suggestion("Hardwar", names) == '; did you mean "Hardware"?'
+        assert suggestion("hardwar", names) == '; did you mean "hardware"?'
+
 
 def test_nothing_is_suggested_if_no_name_is_near() -> None:
     assert suggestion("xyz", ["Netmask", "Hostname"]) == ""

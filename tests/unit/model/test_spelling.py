@@ -8,6 +8,8 @@ from tinkbox.model.spelling import is_misspelt, meant
     [
         ("imag", ["name", "image"], "did you mean image?"),
         ("BMCREF", ["bmcRef", "disks"], "did you mean bmcRef?"),
+        ("Hardwar", ["Hardware", "hardware"], "did you mean Hardware?"),
+        ("hardwar", ["Hardware", "hardware"], "did you mean hardware?"),
         ("x", ["name", "image"], "known here: name, image"),
         ("x", [], "known here: nothing"),
         (

@@ -1,6 +1,7 @@
 """`/v1/hardware`: registered machines.  KEY is an id, a unique beginning of one, a MAC, an address or a hostname."""
 
 import asyncio
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -20,7 +21,14 @@ from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
-from tinkbox.engine.documents.kubernetes import RemarksOn, has_objects, slips_of_2020, take_hardware, with_lines
+from tinkbox.engine.documents.kubernetes import (
+    RemarksOn,
+    has_objects,
+    is_one_object,
+    slips_of_2020,
+    take_hardware,
+    with_lines,
+)
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.hardware_document import Added
@@ -356,7 +364,7 @@ def habits_document(learned: FirmwareTraits) -> HabitsDocument:
 async def push_documents(
     machines: Machines, body: bytes, remarks_on: RemarksOn, *, strict: bool = False
 ) -> PushedDocument:
-    """Store one machine of 2020's form, or every `kind: Hardware` of a file."""
+    """Store every machine of a file."""
     pushed, notes = await read_hardware(body, remarks_on, strict=strict)
     await machines.push(*pushed)
     return {
@@ -369,14 +377,18 @@ async def push_documents(
 async def read_hardware(
     body: bytes, remarks_on: RemarksOn, *, strict: bool = False
 ) -> tuple[Sequence[Hardware], Sequence[Problem]]:
-    """One machine of 2020's form, or every `kind: Hardware` of a file, and what there is to say.
+    """Every machine of a file, of 2020's form or a `kind: Hardware`, and what there is to say.
 
     Raises Invalid, `strict` also for what would be ignored.
     """
-    written = body.decode(errors="replace")
-    if has_objects(written):
-        return await asyncio.to_thread(partial(take_hardware, strict=strict), written, remarks_on)
-    return await asyncio.to_thread(_read_2020, body, written, remarks_on, strict=strict)
+    return await asyncio.to_thread(partial(_read, strict=strict), body, remarks_on)
+
+
+def _read(body: bytes, remarks_on: RemarksOn, *, strict: bool) -> tuple[Sequence[Hardware], Sequence[Problem]]:
+    written = body.decode(json.detect_encoding(body), errors="replace")
+    if is_one_object(written) and not has_objects(written):
+        return _read_2020(body, written, remarks_on, strict=strict)
+    return take_hardware(written, remarks_on, strict=strict)
 
 
 def _read_2020(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NotRequired, Required, TypedDict
@@ -34,10 +34,13 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.templates import (
     NewTemplate,
+    Placing,
     StoredTemplate,
     Templates,
+    as_it_is,
     of_template,
     own_name,
+    placed_refusal,
     refuse_each,
     titles,
     told_namespace,
@@ -110,7 +113,7 @@ class StoredDocument(Identity):
     notes: list[ProblemFields]
 
 
-class UpdatedTemplate(Identity):
+class ChangedTemplate(Identity):
     notes: NotRequired[list[ProblemFields]]
 
 
@@ -194,7 +197,7 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
         return answered(template_document(await templates.get(key_of(request))))
 
     @takes(body=TemplateChange)
-    async def update(request: web.Request) -> Json[UpdatedTemplate]:
+    async def update(request: web.Request) -> Json[ChangedTemplate]:
         """Change a template's name or its text; `strict` refuses what would be ignored."""
         document = await read_object(request)
         given = {name: text_field(document, name) for name in ("name", "data") if document.get(name) is not None}
@@ -202,20 +205,21 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
             raise Invalid("nothing to update: give a name, data, or both")
         who, strict = caller(request).name, flag(document, "strict")
         notes: Sequence[Problem] = ()
+        placed: Placing = as_it_is
         if "data" in given:
             template = await templates.get(key_of(request))
             name = given.get("name", template.name)
-            given["data"], notes = await template_text(templates, given["data"], who, template, name, strict=strict)
-        stored = await templates.update(key_of(request), **given, who=who, strict=strict)
+            new, notes = await template_text(templates, given["data"], who, template, name, strict=strict)
+            given["data"], placed = new.data, new.placed
+        stored = await templates.update(key_of(request), **given, who=who, placed=placed, strict=strict)
         log_change(request, "template changed", stored.id)
-        told = [asdict(each) for each in (*notes, *stored.ignored)]
-        return answered({"id": stored.id, "notes": told} if told else {"id": stored.id})
+        return answered(_changed(stored.id, (*notes, *stored.ignored, *stored.notes)))
 
-    async def delete(request: web.Request) -> Json[Identity]:
+    async def delete(request: web.Request) -> Json[ChangedTemplate]:
         """Forget a template."""
-        template_id = await templates.delete(key_of(request))
-        log_change(request, "template deleted", template_id)
-        return answered({"id": template_id})
+        deleted = await templates.delete(key_of(request))
+        log_change(request, "template deleted", deleted.id)
+        return answered(_changed(deleted.id, deleted.notes))
 
     return [
         *needing(
@@ -232,6 +236,10 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
             web.delete("/v1/templates/{key}", delete),
         ),
     ]
+
+
+def _changed(template_id: str, notes: Sequence[Problem]) -> ChangedTemplate:
+    return {"id": template_id, "notes": [asdict(each) for each in notes]} if notes else {"id": template_id}
 
 
 def listed_document(stored: ListedTemplate) -> ListedTemplateDocument:
@@ -303,13 +311,13 @@ def _is_there(stored: StoredTemplate, wanted: Labels) -> Problem:
 
 async def template_text(
     templates: Templates, text: str, who: str, template: Template | BuiltIn, name: str, *, strict: bool = False
-) -> tuple[str, Sequence[Problem]]:
+) -> tuple[NewTemplate, Sequence[Problem]]:
     """The text for a template that is called `name` then, out of a `kind: Template` when it is in one, and what there is to say of that.
 
     Of several it is that of its name and namespace.
     """
     if not has_objects(text):
-        return text, ()
+        return NewTemplate(name=name, data=text), ()
     read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
     namespace = template.namespace if isinstance(template, Template) else ""
     own = [each for each in read if (each.namespace, each.name) == (namespace or DEFAULT_NAMESPACE, name)]
@@ -319,13 +327,13 @@ async def template_text(
     if own:
         others = len(read) - 1
         left = [Problem(text=f"{counted(others, 'other template')} in it left out")] if others else ()
-        return own[0].data, (*notes, *left)
+        return own[0], (*notes, *left)
     (one,) = read
     told = (
         f"the document is of template {one.name} of namespace {one.namespace}, and template {name} of "
         f"{told_namespace(namespace)} was changed: it stays of that name and namespace"
     )
-    return one.data, (*notes, Problem(key="metadata.name", text=told))
+    return one, (*notes, Problem(key="metadata.name", text=told))
 
 
 async def _in_order(machines: Machines) -> list[Hardware]:
@@ -354,34 +362,48 @@ async def _validated(
     notes: Sequence[Problem] = ()
     if document.get("template") is not None:
         stored = await templates.get(str(document["template"]))
-        texts = {(stored.namespace if isinstance(stored, Template) else "", stored.name): stored.data}
+        namespace = stored.namespace if isinstance(stored, Template) else ""
+        asked: Sequence[NewTemplate] = [NewTemplate(name=stored.name, data=stored.data, namespace=namespace)]
     else:
         text = str(document.get("data") or "")
-        texts = {("", ""): text}
+        asked = [NewTemplate(name="", data=text)]
         if has_objects(text):
-            read, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
-            texts = {(each.namespace, each.name): each.data for each in read}
+            asked, notes = await templates.read(text, partial(_read_templates, strict=strict), who)
 
     told: dict[Problem, None] = dict.fromkeys(notes)
 
-    async def judged(title: str, text: str) -> Sequence[Verdict]:
-        verdicts = await templates.validate(text, known, devices, who)
+    async def judged(title: str, one: NewTemplate) -> list[Verdict]:
+        found = await templates.validate(one.data, known, devices, who)
         if strict:
-            refuse_ignored(verdicts.remarks.ignored)
-        ignored = () if strict else (verdicts.remarks.ignored, *(each.ignored for each in verdicts))
-        for note in chain(*ignored, verdicts.remarks.notes):
+            refuse_ignored(found.remarks.ignored)
+        verdicts = await in_slices(partial(_placed, one.placed, {}), found)
+        if strict:
+            return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts]
+        ignored = (one.placed(found.remarks.ignored), *(each.ignored for each in verdicts))
+        for note in chain(*ignored, found.remarks.notes):
             told.setdefault(of_template(title, note))
-        return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts] if strict else verdicts
+        return verdicts
 
     found: list[tuple[TemplateKey, Verdict]] = []
     refused: list[tuple[str, Invalid]] = []
-    for title, (key, text) in zip(titles(list(texts)), texts.items(), strict=True):
+    named = [(each.namespace, each.name) for each in asked]
+    for title, key, one in zip(titles(named), named, asked, strict=True):
         try:
-            found += [(key, each) for each in await judged(title, text)]
+            found += [(key, each) for each in await judged(title, one)]
         except Invalid as refusal:
-            refused.append((title, refusal))
+            refused.append((title, placed_refusal(refusal, one.placed)))
     refuse_each(refused)
     return found, list(told)
+
+
+def _placed(placed: Placing, known: dict[Problem, Problem], verdict: Verdict) -> Verdict:
+    """The verdict with the places in the file of what is told of the text; `known` are those that were found before."""
+    told = (*verdict.problems, *verdict.ignored)
+    new = [each for each in dict.fromkeys(told) if each not in known]
+    known.update(zip(new, placed(new), strict=True))
+    in_file = [known[each] for each in told]
+    number = len(verdict.problems)
+    return replace(verdict, problems=tuple(in_file[:number]), ignored=tuple(in_file[number:]))
 
 
 def _lacking(verdict: Verdict, missing: Mapping[WantedImage, Problem]) -> Verdict:
@@ -410,12 +432,14 @@ def _read_templates(text: str, *, strict: bool) -> tuple[list[NewTemplate], tupl
             problems += [each.problem(problem.key, problem.text) for problem in refusal.problems]
     if problems:
         raise Invalid(f"invalid Template: {counted(len(problems), 'problem')}", problems)
+    lines_of = cache(text.splitlines)
     read = [
         NewTemplate(
             name=each.name,
             data=each.spec["data"],
             namespace=each.namespace,
             labels=labels[each.namespace, each.name],
+            placed=partial(each.problems_in_text, lines_of=lines_of),
         )
         for each in taken.objects
     ]

@@ -22,8 +22,8 @@ KINDS: Final = (*_WITHOUT_A_WORD, "workflow")
 _SOUGHT: Final = {"hardware": "machine", "template": "template", "workflow": "workflow that is not over"}
 STORY: Final = """\
 Write machines, templates, rule sets and their like as the documents that
-`tinkbox apply` takes: in a stable order, without ids and times, so that a Git
-repository can hold them.
+`tinkbox apply` takes: in a stable order, without ids, so that a Git repository
+can hold them.
 What machines are told stands in them, passwords too."""
 
 

@@ -180,11 +180,12 @@ def update(chosen: argparse.Namespace) -> None:
 
 def delete(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Forget", KeyKind.TEMPLATE)
-    return change_each(
-        chosen,
-        lambda operator, key: operator.templates.delete(key),
-        lambda deleted: tell_deleted(chosen, "Template", deleted["id"]),
-    )
+
+    def tell(deleted: Document) -> None:
+        show_notes(deleted)
+        tell_deleted(chosen, "Template", deleted["id"])
+
+    return change_each(chosen, lambda operator, key: operator.templates.delete(key), tell)
 
 
 def validate(chosen: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from typing import Final
 
 from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide
 from tinkbox.engine.applying.document_references import (
+    MeantTask,
     about_template,
     elsewhere,
     entries_of,
@@ -30,8 +31,7 @@ from tinkbox.engine.applying.document_references import (
     why_not_made,
 )
 from tinkbox.engine.applying.kept_documents import beyond_room
-from tinkbox.engine.applying.manifests import Manifest
-from tinkbox.engine.applying.pruning import Surplus, needed_by_rules, pruned_results, refuse_unagreed, surplus_of
+from tinkbox.engine.applying.pruning import Surplus, needed, pruned_results, refuse_unagreed, surplus_of
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
@@ -48,14 +48,14 @@ from tinkbox.engine.documents.definitions import invalid_template, refuse_ignore
 from tinkbox.engine.documents.kubernetes import Part, RemarksOn, parts_of
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.machines.references import References
-from tinkbox.engine.machines.replacement import claims
+from tinkbox.engine.machines.replacement import claims, new_names
 from tinkbox.engine.templates.built_in import BuiltIn
+from tinkbox.engine.templates.filling import Wanted, fill_each
 from tinkbox.engine.templates.rendering import (
     DECLARED_IN,
     Rendered,
     check,
     render_each,
-    rendering_data,
     told_of_stored,
 )
 from tinkbox.engine.templates.structured_tasks import composed
@@ -65,7 +65,6 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
-from tinkbox.model.devices import addresses
 from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey
 from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
@@ -75,6 +74,7 @@ from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.machine_keys import typed
 from tinkbox.model.notes import Retirement
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
 from tinkbox.thread_turns import Turn, in_thread
 
@@ -140,7 +140,7 @@ class _Prospect:
     pruned: Sequence[Result]
     needed: Sequence[Problem]
     templates: Mapping[TemplateKey, Template | BuiltIn | Refusal]
-    tasks: Mapping[KeptKey, Manifest]
+    tasks: Mapping[KeptKey, MeantTask]
     notes: Sequence[Problem] = ()
 
     @property
@@ -224,6 +224,7 @@ class Applying:
                 prospect = await ask(lambda tables: self._prospect(tables, documents, None))
                 refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
+                refuse((await ask(lambda tables: self._prospect(tables, documents, None))).decisions.problems)
                 raise Invalid(_NOTHING_TO_APPLY, documents.notes)
             for _ in range(TRIES):
                 prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune))
@@ -261,7 +262,10 @@ class Applying:
             decisions=decisions,
             surplus=surplus,
             pruned=list(pruned_results(tables, surplus)),
-            needed=[*self._needed(tables, documents, surplus), *_beyond_room(tables, decisions, surplus.kept)],
+            needed=[
+                *needed(tables, documents, surplus, self._referred),
+                *_beyond_room(tables, decisions, surplus.kept),
+            ],
             templates=templates,
             tasks=tasks_of(tables, documents),
             notes=[
@@ -352,6 +356,7 @@ class Applying:
             except Refusal as refusal:
                 problems += why_not_made(declared, refusal)
             notes += elsewhere(tables, declared, decisions, workers)
+            notes += about_template(declared, ready.notes)
             new.append(New(workflow, ready.rendered.definition.metadata))
         refuse(problems)
         return [*notes, *self._lacking(new, decisions, wish)]
@@ -465,29 +470,27 @@ class Applying:
     ) -> list[tuple[str, Rendered | Refusal]]:
         """The template filled for each of these workflows, with the id that the workflow is to have."""
         ids = [self._new_id() for _ in flows]
-        found: list[Rendered | Refusal | None] = [None] * len(flows)
-        data = {}
-        for place, (each, workflow_id) in enumerate(zip(flows, ids, strict=True)):
-            seen = machines.named(each.namespace, each.hardware_ref, each.addresses) if each.hardware_ref else None
-            known = (machines.at(address) for address in addresses(each.devices))
-            try:
-                data[place] = rendering_data(each.devices, seen or next(filter(None, known), None), workflow_id)
-            except Refusal as refusal:
-                found[place] = refusal
-        try:
-            rendered: Sequence[Rendered | Invalid] = await render_each(
-                template.data, list(data.values()), turn, apart=wish.apart, way_out=DECLARED_IN
+        wanted = [
+            Wanted(
+                devices=each.devices,
+                machine=machines.named(each.namespace, each.hardware_ref, each.addresses)
+                if each.hardware_ref
+                else None,
+                workflow_id=workflow_id,
             )
+            for each, workflow_id in zip(flows, ids, strict=True)
+        ]
+        lookup = self._workflows.lookup(machines.at)
+        try:
+            filled = await fill_each(template.data, wanted, lookup, turn, apart=wish.apart, way_out=DECLARED_IN)
         except Invalid as refusal:  # whatever the machine
-            rendered = [refusal] * len(data)
-        for place, result in zip(data, rendered, strict=True):
-            found[place] = result
-        return [(workflow_id, each) for workflow_id, each in zip(ids, found, strict=True) if each is not None]
+            return [(workflow_id, refusal) for workflow_id in ids]
+        return [(workflow_id, rendered) for workflow_id, (_, rendered) in zip(ids, filled, strict=True)]
 
     async def _filled_tasks(
         self,
         flows: Sequence[DeclaredFlow],
-        tasks: Mapping[KeptKey, Manifest],
+        tasks: Mapping[KeptKey, MeantTask],
         machines: References,
         wish: Wish,
         turn: Turn,
@@ -498,7 +501,7 @@ class Applying:
             workflow_id = self._new_id()
             try:
                 entries = entries_of(flow, tasks, machines)
-                text = await composed(flow.structured, entries, turn, apart=wish.apart)
+                text = await composed(flow.structured, entries, turn, flow.at, apart=wish.apart)
                 (rendered,) = await render_each(text, [{}], turn, apart=wish.apart, way_out=DECLARED_IN)
             except Refusal as refusal:
                 filled.append((workflow_id, refusal))
@@ -539,11 +542,11 @@ class Applying:
                 holding = tables.hardware.some(holder for _, holder in claimed)
                 others = {one.hardware.id: one.hardware for one in holding}
                 holders[each.hardware.id] = [(claim, others[holder]) for claim, holder in claimed]
-        flows = defaultdict(list)
-        for flow in tables.declarations.named({each.name for each in documents.flows}):
+        flows, declared = defaultdict(list), [*documents.flows, *documents.disabled]
+        for flow in tables.declarations.named({each.name for each in declared}):
             flows[flow.name].append(flow)
-        by_hand = {each.name for each in documents.flows if any(one.declaration is None for one in flows[each.name])}
-        references = {each.template_key for each in documents.flows if each.name in by_hand}
+        by_hand = {each.name for each in declared if any(one.declaration is None for one in flows[each.name])}
+        references = {each.template_key for each in declared if each.name in by_hand}
         stored = Stored(
             machines=records,
             templates=stored_templates(tables, documents),
@@ -555,7 +558,9 @@ class Applying:
                 if (record := records.get(each.hardware.id))
                 and (each.retired is not None or claims(record.hardware) != claims(each.hardware))
             },
+            so_called=self._so_called(tables, documents, records, leaving),
             typed=partial(typed, tables.hardware),
+            named=tables.hardware.named,
             waiting=tables.rollouts.waiting_in(
                 [each.hardware.id for each in documents.machines if each.retired is not None]
             ),
@@ -570,8 +575,17 @@ class Applying:
         )
         return decide(documents, stored)
 
+    def _so_called(
+        self, tables: Tables, documents: Documents, records: Mapping[str, MachineRecord], leaving: Collection[str]
+    ) -> list[Hardware]:
+        """The machines of today's format that have the names which documents give others."""
+        stored = {each: record.hardware for each, record in records.items()}
+        names = new_names([each.hardware for each in documents.machines], stored)
+        found = tables.hardware.some(tables.hardware.so_called(names)) if names else ()
+        return [each.hardware for each in found if each.hardware.id not in leaving]
+
     def _referred(self, documents: Documents) -> Referred:
-        wanted = [each for each in documents.flows if each.machine_keys]
+        wanted = [each for each in (*documents.disabled, *documents.flows) if each.machine_keys]
         if not wanted:
             return {}
         known = [each.hardware for each in list(self._machines.known.all())]  # at once: others change it meanwhile
@@ -675,6 +689,7 @@ class Applying:
                 workers = workflow.workers()
                 new.append(New(workflow, ready.rendered.definition.metadata))
                 notes += elsewhere(tables, flow.declared, decisions, workers)
+                notes += about_template(flow.declared, ready.notes)
                 self._let_netboot(tables, ready, followed)
                 followed.flows.append((ready.name, workers))
             elif flow.outcome is Outcome.CONFIGURED:
@@ -694,7 +709,7 @@ class Applying:
     def _prune(self, tables: Tables, documents: Documents, wish: Wish, followed: _Followed) -> Sequence[Result]:
         surplus = surplus_of(tables, documents, wish.prune)
         refuse_unagreed(surplus, wish.agreed)
-        refuse(list(self._needed(tables, documents, surplus)))
+        refuse(list(needed(tables, documents, surplus, self._referred)))
         pruned = list(pruned_results(tables, surplus))
         for leaving in surplus.leaving:
             self._machines.leave_out(tables, leaving)
@@ -704,30 +719,6 @@ class Applying:
         for kept in surplus.kept:
             tables.kept_documents.delete(kept.id)
         return pruned
-
-    def _needed(self, tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
-        """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance."""
-        leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
-        kept = {each.key for each in surplus.kept}
-        yield from needed_by_rules(tables, documents, surplus)
-        if not documents.flows or not (leaving or templates or kept):
-            return
-        found = templates_of(tables, {each.template_key for each in documents.flows}, documents)
-        referred = self._referred(documents)
-        declared = References(each.hardware for each in documents.machines)
-        going = References(each.hardware for each, _ in surplus.machines if each.hardware.id in leaving)
-        for each in documents.flows:
-            template = found[each.template_key]
-            if isinstance(template, Template) and template.id in templates:
-                yield pruned_away(each, f"template {templates[template.id]}", "spec.templateRef")
-            for _, _, task in sorted(kept & {each.task_key(one) for one in each.tasks}):
-                yield pruned_away(each, f"task {task}", "spec.tasks")
-            machine = each.machine(referred)
-            if machine in leaving:
-                yield pruned_away(each, f"machine {leaving[machine]}", "spec.hardwareRef")
-            at = [going.at(address) for address in addresses(each.devices) if declared.at(address) is None]
-            for other in dict.fromkeys(one.id for one in at if one is not None and one.id != machine):
-                yield pruned_away(each, f"machine {leaving[other]}", "spec")
 
     async def _follow(self, followed: _Followed) -> None:
         if followed.left_out:
@@ -783,6 +774,7 @@ async def _judged_text(
     declared: DeclaredTemplate, texts: _Lines, wish: Wish, turn: Turn, *, is_stored: bool = False
 ) -> _JudgedText:
     """Of a text that is stored nothing is refused but what `strict` refuses."""
+    lines = partial(texts.of, declared.file)
     try:
         if is_stored:
             ignored = await told_of_stored(declared.text, turn, apart=wish.apart)
@@ -791,9 +783,9 @@ async def _judged_text(
         if wish.strict:
             refuse_ignored(ignored)
     except Invalid as refusal:
-        problems = [declared.text_problem(each, texts.of(declared.file)) for each in refusal.problems]
+        problems = declared.problems_in_text(refusal.problems, lines)
         return _JudgedText(problems or [declared.problem(str(refusal), "spec.data")])
-    return _JudgedText(ignored=[declared.text_problem(each, texts.of(declared.file)) for each in ignored])
+    return _JudgedText(ignored=declared.problems_in_text(ignored, lines))
 
 
 def _ready(

@@ -1,6 +1,6 @@
 """What becomes of each document, compared with what is there.  Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -24,7 +24,14 @@ from tinkbox.engine.applying.reading import (
     TemplateKey,
 )
 from tinkbox.engine.applying.structured_flows import reference
-from tinkbox.engine.machines.replacement import name_in_the_way, needed, workflow_in_the_way
+from tinkbox.engine.machines.replacement import (
+    id_in_the_way,
+    name_in_the_way,
+    name_taken,
+    namesakes,
+    needed,
+    workflow_in_the_way,
+)
 from tinkbox.model.declaration import (
     DeclaredWorkflow,
     with_machine_names,
@@ -59,10 +66,10 @@ class Stored:
     """What is there, as far as documents are about it.
 
     Machines by id, templates by the keys of their documents, workflows by name, newest last, kept documents by their keys;
-    `holders` are the other machines that have a MAC, address or agent id of a declared one; `needing` the unfinished workflows of
-    machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
+    `holders` are the other machines that have a MAC, address or agent id of a declared one, `so_called` those that have the
+    name of one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
     refer to, `referred` those of the machines that they mean, `waiting` the rollouts in which machines wait; `typed` words a
-    machine for a command.
+    machine for a command, and `named` has the ids of those of a name or hostname.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -75,7 +82,9 @@ class Stored:
     referred: Referred = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[KeptKey, KeptDocument] = field(default_factory=dict)
+    so_called: Sequence[Hardware] = ()
     typed: Callable[[Hardware], str] = called
+    named: Callable[[str], Sequence[str]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +141,19 @@ def decide(documents: Documents, stored: Stored) -> Decisions:
         and (machine := each.declared.machine(referred))
     }
     machines = [_machine(each, stored, netbooting) for each in documents.machines]
-    ours = {each.hardware.id for each in documents.machines}
+    ours = {each.hardware.id: each.hardware for each in documents.machines}
+    so_called = namesakes(
+        ours.values(),
+        {each: record.hardware for each, record in stored.machines.items()},
+        [each for each in stored.so_called if each.id not in ours],
+    )
+    taken = {each.id: holder for each, holder in so_called}
     kept = [_kept(each, stored.kept.get(each.document.key)) for each in documents.kept]
-    problems = [problem for each in machines for problem in _machine_problems(each, ours, stored)]
+    problems = [problem for each in machines for problem in _machine_problems(each, ours, taken, stored)]
     problems += [problem for each in kept for problem in _kept_problems(each)]
+    problems += [
+        each.problem(told.text, told.key) for each in documents.disabled for told in told_of_disabled(each, stored)
+    ]
     return Decisions(
         machines=machines,
         templates=[_template(each, stored.templates.get(each.key)) for each in documents.templates],
@@ -271,11 +289,35 @@ def meant_workflow(declared: DeclaredFlow, stored: Stored) -> DeclaredWorkflow |
 
     By hand many are made of one name, each for its machine: it is the newest that does not differ, and else the newest.
     """
-    newest_first = stored.flows.get(declared.name, ())[::-1]
-    ours = (each for each in newest_first if each.declaration and each.declaration.namespace == declared.namespace)
-    by_hand = [each for each in newest_first if each.declaration is None]
+    there = stored.flows.get(declared.name, ())
+    if (ours := newest_declared(declared, there)) is not None:
+        return ours
+    by_hand = [each for each in there[::-1] if each.declaration is None]
     same = (each for each in by_hand if not changed_fields(each, declared, stored))
-    return next(chain(ours, same, by_hand), None)
+    return next(chain(same, by_hand), None)
+
+
+def newest_declared(declared: DeclaredFlow, there: Sequence[DeclaredWorkflow]) -> DeclaredWorkflow | None:
+    """Of the workflows of its name, oldest first, the newest that was made from a document of its namespace."""
+    ours = (each for each in there[::-1] if each.declaration and each.declaration.namespace == declared.namespace)
+    return next(ours, None)
+
+
+def told_of_disabled(declared: DeclaredFlow, stored: Stored) -> Iterator[Problem]:
+    """That workflows which a document is about are not over, where it says that they are not to run, by the key of that."""
+    key, what = declared.held_back
+    for each in stored.flows.get(declared.name, ()):
+        is_meant = (
+            each.declaration.namespace == declared.namespace
+            if each.declaration is not None
+            else not changed_fields(each, declared, stored)
+        )
+        if is_meant and not each.is_over:
+            text = (
+                f"workflow {each.id[:8]} of this name is there and not over, and it cannot be held back: `tinkbox workflow cancel "
+                f"{each.id[:8]}` if it is not to run, or give its document without {what}"
+            )
+            yield Problem(key=key, text=text)
 
 
 def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
@@ -305,8 +347,13 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
     return declared.template_ref if same else flow.template_name
 
 
-def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str], stored: Stored) -> Iterable[Problem]:
-    """Why a machine cannot become what its document says; `ours` are the ids of all that are declared."""
+def _machine_problems(
+    decision: Decision[DeclaredMachine], ours: Collection[str], so_called: Mapping[str, Hardware], stored: Stored
+) -> Iterable[Problem]:
+    """Why a machine cannot become what its document says.
+
+    `ours` are the ids of all that are declared, and `so_called` the machines that have the names of some of them (`namesakes`).
+    """
     if decision.outcome is Outcome.UNCHANGED:
         return
     declared, wanted = decision.declared, decision.declared.hardware
@@ -317,8 +364,13 @@ def _machine_problems(decision: Decision[DeclaredMachine], ours: Collection[str]
             taken.setdefault(holder.id, (holder, []))[1].append(claim)
     for holder, claims_of in taken.values():
         yield declared.problem(_taken(wanted, holder, claims_of, stored.typed(holder), is_new=record is None))
-    if record is not None and (why := name_in_the_way(record.hardware, wanted, stored.typed)):
+    if record is not None and (why := name_in_the_way(record.hardware, wanted, stored.typed, stored.named)):
         yield declared.problem(why, "metadata.name")
+    elif record is not None and (why := id_in_the_way(record.hardware, wanted)):
+        yield declared.problem(why, "metadata.annotations" if wanted.name else "id")
+        return
+    elif wanted.id in so_called:
+        yield declared.problem(name_taken(so_called[wanted.id]), "metadata.name")
     needing = stored.needing.get(wanted.id, ())
     if record is not None and (workflow := workflow_in_the_way(record.hardware, wanted, lambda _: needing)):
         yield declared.problem(needed(record.hardware, workflow, stored.typed))

@@ -4,7 +4,7 @@ What is there already is found by the same comparison as for `apply`.  A workflo
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,9 +12,9 @@ from typing import Final
 from uuid import UUID
 
 from tinkbox.engine.applying.applying import MAX_NEW
-from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow
+from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow, told_of_disabled
 from tinkbox.engine.applying.document_references import machines_of, runs_anew, told_elsewhere
-from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow
+from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow, order_of_creation
 from tinkbox.engine.documents.kubernetes import Object, has_objects, read_all, take
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.references import References, runs_elsewhere
@@ -98,16 +98,20 @@ class Creation:
         self._new_id = new_id
 
     async def create(self, text: str, how: Creating) -> Creations:
-        """Create every `kind: Workflow` of a file, in its order, but for those that are there with the same content.
+        """Create every `kind: Workflow` of a file (by `order_of_creation`), but for those that are there with the same content.
 
         All are made in one transaction, or none.  Raises Invalid with every problem, each with its line, such as a workflow of the
         name that has another content; and TooLarge for more than MAX_NEW that are new.
         """
         if not has_objects(text):
             raise Invalid("no Kubernetes documents: give a file with kind: Workflow, or -t and -r")
-        taken = await asyncio.to_thread(partial(take, strict=how.strict), text, "Workflow")
+        taken = await asyncio.to_thread(partial(take, strict=how.strict, may_wait=True), text, "Workflow")
         flows, problems = _declared(taken.objects)
         known = References(each.hardware for each in await self._machines.all())
+        disabled, _ = _declared(taken.left_out)
+        problems += await self._store.read(lambda tables: list(_told_of_disabled(tables, disabled, known)))
+        if not flows and not problems:
+            raise Invalid("nothing is left to make of this file", taken.notes)
         there = await self._there(flows, known, how)
         lacking = [each for each, found in zip(flows, there, strict=True) if not found and _lacks(each, known)]
         others = await asyncio.to_thread(_others, text) if lacking else frozenset[tuple[str, str]]()
@@ -182,17 +186,17 @@ class Creation:
         """
 
         def use_case(tables: Tables) -> tuple[list[Made], list[Problem], _Followed]:
-            made: list[Made] = []
+            made: dict[int, Made] = {}
             problems: list[Problem] = []
             notes: list[Problem] = []
             followed = _Followed()
-            for place, flow in enumerate(flows):
+            for place, flow in sorted(enumerate(flows), key=lambda each: order_of_creation(each[1])):
                 there = None if how.again else _found(tables, flow, known)
                 if there is not None and there.changed:
                     problems.append(_changed(flow, there))
                     continue
                 if there is not None:
-                    made.append(Made(id=there.workflow.id, name=there.workflow.name, is_new=False))
+                    made[place] = Made(id=there.workflow.id, name=there.workflow.name, is_new=False)
                     notes.append(_is_there(flow, there.workflow, how))
                 elif place not in prepared:
                     raise _GoneMeanwhile
@@ -202,12 +206,12 @@ class Creation:
                     except (Invalid, NotFound, Conflict) as refusal:
                         problems += _why_not_made(flow, refusal)
                         continue
-                    made.append(Made(id=workflow.id, name=workflow.name, is_new=True))
+                    made[place] = Made(id=workflow.id, name=workflow.name, is_new=True)
                     followed.flows.append((workflow.name, workflow.workers()))
                     notes += _told_of_new(flow, prepared[place], workflow.workers(), known)
                 notes += self._let_netboot(tables, flow, known, followed)
             _refuse(problems)
-            return made, notes, followed
+            return [made[place] for place in sorted(made)], notes, followed
 
         made, notes, followed = await self._store.write(use_case)
         if followed.machines:
@@ -266,14 +270,25 @@ def _found(tables: Tables, flow: DeclaredFlow, known: References) -> _There | No
     """The workflow that a document means; one whose name is made anew each time means none."""
     if not flow.name:
         return None
+    stored = _stored(tables, flow, known)
+    meant = meant_workflow(flow, stored)
+    return None if meant is None else _There(meant, changed_fields(meant, flow, stored))
+
+
+def _stored(tables: Tables, flow: DeclaredFlow, known: References) -> Stored:
+    """What is there of a document's name."""
     template_ids: dict[TemplateKey, str] = {}
     with suppress(NotFound, Conflict):
         template_ids[flow.template_key] = find_template(tables, flow.template_ref, flow.namespace).id
     there = [each for each in tables.declarations.named([flow.name]) if each.id]
     referred = {flow.key: machines_of(flow, known)}
-    stored = Stored(flows={flow.name: there}, template_ids=template_ids, referred=referred)
-    meant = meant_workflow(flow, stored)
-    return None if meant is None else _There(meant, changed_fields(meant, flow, stored))
+    return Stored(flows={flow.name: there}, template_ids=template_ids, referred=referred)
+
+
+def _told_of_disabled(tables: Tables, disabled: Sequence[DeclaredFlow], known: References) -> Iterator[Problem]:
+    for flow in disabled:
+        for told in told_of_disabled(flow, _stored(tables, flow, known)):
+            yield flow.source.problem(told.key, told.text)
 
 
 def _referred(flow: DeclaredFlow, known: References) -> Hardware | None:
@@ -310,8 +325,11 @@ def _changed(flow: DeclaredFlow, there: _There) -> Problem:
 
 def _ignored(flow: DeclaredFlow, prepared: Prepared) -> list[Problem]:
     """What of its template is not taken as it stands."""
-    told = (f"template {flow.template_ref}: {each}" for each in prepared.ignored)
-    return [flow.source.problem("spec.templateRef", each) for each in told]
+    return _of_template(flow, prepared.ignored)
+
+
+def _of_template(flow: DeclaredFlow, told: Iterable[Problem]) -> list[Problem]:
+    return [flow.source.problem("spec.templateRef", f"template {flow.template_ref}: {each}") for each in told]
 
 
 def _is_there(flow: DeclaredFlow, workflow: DeclaredWorkflow, how: Creating) -> Problem:
@@ -336,6 +354,7 @@ def _told_of_new(
 ) -> Iterator[Problem]:
     """What there is to say of a workflow that was made for these workers."""
     yield from _ignored(flow, prepared)
+    yield from _of_template(flow, prepared.notes)
     if told := told_elsewhere(flow, prepared.template):
         yield flow.source.problem("spec.templateRef", told)
     machine = _referred(flow, known)

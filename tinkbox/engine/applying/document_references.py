@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,7 +12,7 @@ from tinkbox.engine.applying.reading import DeclaredFlow, Documents, TemplateKey
 from tinkbox.engine.applying.structured_flows import hardware_view, tasks_called
 from tinkbox.engine.machines.references import References, runs_elsewhere
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
-from tinkbox.engine.templates.structured_tasks import Entry
+from tinkbox.engine.templates.structured_tasks import At, Entry, in_itself
 from tinkbox.engine.templates.templates import find_template, in_namespace, told_namespace
 from tinkbox.model.access import NOT_SHOWN
 from tinkbox.model.declaration import MachineKey
@@ -180,15 +180,25 @@ def lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
                 yield each.problem(f"{refusal}. Machines for which a rule holds wait for it", "spec")
 
 
-def tasks_of(tables: Tables, documents: Documents) -> dict[KeptKey, Manifest]:
+@dataclass(frozen=True, slots=True)
+class MeantTask:
+    """A Task that workflows mean, and where its fields stand."""
+
+    manifest: Manifest
+    at: At
+
+
+def tasks_of(tables: Tables, documents: Documents) -> dict[KeptKey, MeantTask]:
     """The Tasks that workflows of v1alpha2 mean: of the documents, else those that are kept."""
     wanted = {flow.task_key(each) for flow in documents.flows for each in flow.tasks}
     kept = tables.kept_documents.some(wanted) if wanted else ()
-    declared = (each.document for each in documents.kept if each.document.key in wanted)
-    return {each.key: dict(each.manifest) for each in (*kept, *declared)}
+    declared = [each for each in documents.kept if each.document.key in wanted]
+    return {each.key: MeantTask(dict(each.manifest), in_itself) for each in kept} | {
+        each.document.key: MeantTask(dict(each.document.manifest), each.at) for each in declared
+    }
 
 
-def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, Manifest], machines: References) -> list[Entry]:
+def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, MeantTask], machines: References) -> list[Entry]:
     """What a workflow of v1alpha2 refers to; raises Invalid with every problem."""
     problems: list[Problem] = []
     entries: list[Entry] = []
@@ -207,7 +217,7 @@ def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, Manifest], machines: 
             problems.append(Problem(text=f"spec.tasks[{place}]: {kind} {name} of namespace {namespace} {_ABSENT}"))
         else:
             worker = agent or (worker_of(machine) if machine else "")
-            entries.append(Entry(task=task, worker=worker, hardware=hardware_view(machine)))
+            entries.append(Entry(task=task.manifest, worker=worker, hardware=hardware_view(machine), at=task.at))
     if problems:
         raise Invalid("a document refers to what is not there", problems)
     return entries

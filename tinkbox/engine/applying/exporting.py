@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from tinkbox.engine.applying.document_references import exported_template
-from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest
+from tinkbox.engine.applying.manifests import Manifest, flow_manifest, machine_manifest, template_manifest, with_time
 from tinkbox.engine.applying.structured_flows import task_key
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.machines.references import References
+from tinkbox.engine.machines.references import References, told_apart
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.templates import check_template_name, find_template
+from tinkbox.engine.templates.templates import check_template_name, find_template, told_namespace
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model.declaration import (
@@ -32,7 +33,7 @@ from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted, spelled
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
-from tinkbox.store.templates import Template
+from tinkbox.store.templates import ListedTemplate, Template
 
 
 class Kind(StrEnum):
@@ -55,6 +56,7 @@ _SPELLED: Final[Mapping[str, AnyKind]] = {
 }
 
 _MOST_NAMED: Final = 5
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,9 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """The documents that are asked for, machines first, then templates, what is kept and workflows, each by name.
+    """The documents that are asked for, machines first, then templates, what is kept and workflows.
 
+    Workflows come in the order in which machines do them, all others by name.
     `left_out` are those of machines out of service; `notes` tell of them, and of what is in no document.  `absent` are the things
     asked for by a key of which there is no document, as `notes` tell.
     """
@@ -116,10 +119,17 @@ class Exporting:
         }
 
         kinds = {each.kind for each in asked if not each.key}
-        machines = await self._machine_documents(named, selector, whole=Kind.HARDWARE in kinds)
+        records = list(self._machines.known.all())
+        wanted = [
+            each
+            for each in records
+            if (Kind.HARDWARE in kinds or each.hardware.id in named) and _fits(selector, each.hardware.labels)
+        ]
+        retired = {each.hardware.id for each in wanted if each.retired is not None} - named
+        machines = await self._machine_documents(wanted, retired)
         notes = list(machines.notes)
 
-        known = [each.hardware for each in self._machines.known.all()]
+        known = [each.hardware for each in records]
 
         def question(tables: Tables) -> Export:
             if Kind.WORKFLOW in kinds:
@@ -128,7 +138,9 @@ class Exporting:
             kept = _kept(tables, asked, selector)
             keys, whole = _keys(asked, Kind.WORKFLOW), Kind.WORKFLOW in kinds
             flows = (
-                _workflows(tables, keys, known, selector, notes, whole=whole) if keys or whole else Export(documents=())
+                _workflows(tables, keys, known, retired, selector, notes, whole=whole)
+                if keys or whole
+                else Export(documents=())
             )
             return replace(flows, documents=[*templates, *kept, *flows.documents])
 
@@ -140,14 +152,9 @@ class Exporting:
             notes=notes,
         )
 
-    async def _machine_documents(self, named: set[str], selector: Selector | None, *, whole: bool) -> Export:
+    async def _machine_documents(self, records: Sequence[MachineRecord], retired: Collection[str]) -> Export:
+        """The documents of machines, but for those `retired`."""
         notes: list[Problem] = []
-        records = [
-            each
-            for each in self._machines.known.all()
-            if (whole or each.hardware.id in named) and _fits(selector, each.hardware.labels)
-        ]
-        retired = {each.hardware.id for each in records if each.retired is not None} - named
         if retired:
             notes.append(
                 Problem(text=f"{counted(len(retired), 'machine')} out of service left out: name what you want of them")
@@ -243,11 +250,13 @@ def _workflows(
     tables: Tables,
     keys: Sequence[str],
     known: Sequence[Hardware],
+    retired: Collection[str],
     selector: Selector | None,
     notes: list[Problem],
     *,
     whole: bool,
 ) -> Export:
+    """The documents of workflows; `retired` are machines that are left out of the export."""
     wanted = {key: find_workflow(tables, key) for key in keys}
     namesakes = {each.id: each for each in tables.declarations.named({each.name for each in wanted.values()})}
     named = {each.id for each in wanted.values()}
@@ -296,13 +305,15 @@ def _workflows(
             )
         )
     newest = _of_their_own_template(tables, newest, notes)
-    newest = _of_their_own_machines(References(known), newest, notes)
+    machines = References(known)
+    newest = _of_their_own_machines(machines, newest, notes)
+    notes += _out_of_service(machines, retired, newest.values())
     notes += _without_tasks(tables, newest)
     notes += _breakpoints(tables, newest.values())
     written = {each.id for each in newest.values()}
     chosen = {each.id for each in selected}
     return Export(
-        documents=sorted((_exported(each, space) for (_, space), each in newest.items()), key=_order),
+        documents=_exported_flows((each, space) for (_, space), each in newest.items()),
         absent=[Asked(Kind.WORKFLOW, key) for key, each in wanted.items() if each.id in chosen - written],
     )
 
@@ -315,9 +326,9 @@ def _of_their_own_template(
     A template may have got another name since, or its workflow been made by its id.  Of one that is gone another takes the
     place which has its name in the namespace of the workflow, as `apply` takes it here.
     """
-    there = {each.id for each in tables.templates.all()}
+    there = {each.id: each for each in tables.templates.all()}
     meant: dict[tuple[str, str], Template | BuiltIn | Refusal] = {}
-    found, strange, gone, changed = {}, [], [], []
+    found, strange, gone, renamed, changed = {}, [], [], [], []
     for key, each in flows.items():
         if each.declaration is not None and each.declaration.document:  # it has its tasks, and no template
             found[key] = each
@@ -325,14 +336,16 @@ def _of_their_own_template(
         reference = (key[1], each.declaration.template_ref if each.declaration else each.template_name)
         if reference not in meant:
             meant[reference] = exported_template(tables, *reference)
-        template = meant[reference]
-        if isinstance(template, NotFound):
+        template, own = meant[reference], there.get(each.template_id)
+        if isinstance(template, NotFound) and own is not None:
+            renamed.append(f"{each.name} ({reference[1]} is called {own.name} by now)")
+        elif isinstance(template, NotFound):
             gone.append(each.name)
         elif isinstance(template, Refusal) or not (
             template.id == each.template_id
-            or (each.template_id not in there and isinstance(template, Template) and template.namespace == key[1])
+            or (own is None and isinstance(template, Template) and template.namespace == key[1])
         ):
-            strange.append(each.name)
+            strange.append(f"{each.name} ({_other_template(template, own, reference[1])})")
             continue
         elif isinstance(template, Template) and _is_newer(template, each):
             changed.append(each.name)
@@ -347,8 +360,16 @@ def _of_their_own_template(
     if strange:
         notes.append(
             Problem(
-                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean another template than theirs, "
-                f"which has another name or namespace by now, or is gone: {_some(strange)}"
+                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean other templates than theirs: "
+                f"{_some(strange)}"
+            )
+        )
+    if renamed:
+        notes.append(
+            Problem(
+                text=f"{counted(len(renamed), 'workflow')} with a template that has another name by now, so that `tinkbox apply` "
+                "refuses their documents where they are not known, and with them every document that is applied together with "
+                f"them: {_some(renamed)}. Give them its new name as templateRef there"
             )
         )
     if gone:
@@ -359,6 +380,17 @@ def _of_their_own_template(
             )
         )
     return found
+
+
+def _other_template(template: Template | BuiltIn | Refusal, own: ListedTemplate | None, name: str) -> str:
+    """Which template the document of a workflow would mean in place of its own; that is None where it is gone."""
+    which = f"any of several called {name}"
+    if isinstance(template, BuiltIn):
+        which = f"the built-in {template.name}"
+    elif isinstance(template, Template):
+        which = f"{template.name} of {told_namespace(template.namespace)}"
+    its_own = f"its {own.name} of {told_namespace(own.namespace)}" if own is not None else "its own, which was deleted"
+    return f"{which} in place of {its_own}"
 
 
 def _is_newer(template: Template, flow: DeclaredWorkflow) -> bool:
@@ -386,24 +418,34 @@ def _of_their_own_machines(
     known: References, flows: Mapping[tuple[str, str], DeclaredWorkflow], notes: list[Problem]
 ) -> dict[tuple[str, str], DeclaredWorkflow]:
     """Those whose documents mean the machines that they were made with, as these are called now, or that are gone."""
-    found, strange, gone = {}, [], []
+    found, strange, gone, anew = {}, [], [], []
     for key, each in flows.items():
         if each.declaration is None:
             found[key] = each
             continue
         meant, beside = each.declaration.meant, worker_addresses(each.devices, each.declaration.document)
         names = _machine_names(known, each.declaration, beside)
-        if names is None:
-            strange.append(each.name)
+        if isinstance(names, str):
+            strange.append(f"{each.name} ({names})")
             continue
         found[key] = replace(each, declaration=_with_names(each.declaration, names))
-        if any(known.of(its_id) is None and known.named(*one, beside) is None for one, its_id in meant.items()):
+        absent = [one for one, its_id in meant.items() if known.of(its_id) is None]
+        if any(known.named(*one, beside) is None for one in absent):
             gone.append(each.name)
+        elif any(one in each.declaration.machines for one in absent):
+            anew.append(each.name)
     if strange:
         notes.append(
             Problem(
-                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean another machine than theirs, "
-                f"which has another name or namespace by now, or is gone: {_some(strange)}"
+                text=f"{counted(len(strange), 'workflow')} left out, whose documents would mean other machines than theirs: "
+                f"{_some(strange)}"
+            )
+        )
+    if anew:
+        notes.append(
+            Problem(
+                text=f"{counted(len(anew), 'workflow')} with a machine that was deleted and registered anew under its name after "
+                f"them, so that `tinkbox apply` elsewhere fills their template as it is now: {_some(anew)}"
             )
         )
     if gone:
@@ -416,23 +458,48 @@ def _of_their_own_machines(
     return found
 
 
-def _machine_names(known: References, declared: Declaration, beside: Sequence[str]) -> dict[MachineKey, str] | None:
-    """The names by which a document means its machines that have other ones by now; None: it would mean others.
+def _out_of_service(
+    known: References, retired: Collection[str], flows: Iterable[DeclaredWorkflow]
+) -> Iterator[Problem]:
+    """That workflows mean machines which are left out, for these are `retired`."""
+    told: list[str] = []
+    for each in flows if retired else ():
+        declared = each.declaration
+        at = worker_addresses(each.devices, declared.document if declared else {})
+        meant = [*map(known.of, declared.meant.values() if declared else ()), *map(known.at, at)]
+        if out := {called(one): None for one in meant if one is not None and one.id in retired}:
+            told.append(f"{each.name} ({', '.join(out)})")
+    if told:
+        yield Problem(
+            text=f"{counted(len(told), 'workflow')} of machines that are left out as out of service, so that `tinkbox apply` refuses "
+            "their documents where these are not known, and with them every document that is applied together with them: "
+            f"{_some(told)}. `tinkbox hardware return MACHINE` has a machine in documents again"
+        )
+
+
+def _machine_names(known: References, declared: Declaration, beside: Sequence[str]) -> dict[MachineKey, str] | str:
+    """The names by which a document means its machines that have other ones by now, or which others it would mean, in words.
 
     `beside` are the addresses that it has.
     """
     names: dict[MachineKey, str] = {}
     for (namespace, name), machine_id in declared.meant.items():
-        machine, named = known.of(machine_id), known.named(namespace, name, beside)
+        machine, named = known.of(machine_id), known.meant(namespace, name, beside)
         if machine is None:
-            if named is not None and (namespace, name) in declared.machines:
-                return None
-        elif named is None or named.id != machine.id:
+            before = declared.machines.get((namespace, name))
+            if named and before is not None and [each.id for each in named] != [before]:
+                return f"{_any_of(named)} in place of its {name}, which was deleted"
+        elif [each.id for each in named] != [machine_id]:
             names[namespace, name] = called(machine)
-            again = known.named(namespace, called(machine), beside)
-            if again is None or again.id != machine.id:
-                return None
+            again = known.meant(namespace, called(machine), beside)
+            if [each.id for each in again] != [machine_id]:
+                return f"{_any_of(again)} in place of its {told_apart(machine)}"
     return names
+
+
+def _any_of(machines: Sequence[Hardware]) -> str:
+    more = f" or {len(machines) - 1} more" if len(machines) > 1 else ""
+    return f"{told_apart(machines[0])}{more}" if machines else "no machine"
 
 
 def _with_names(declared: Declaration, names: Mapping[MachineKey, str]) -> Declaration:
@@ -470,9 +537,15 @@ def _waiting(tables: Tables, machines: Sequence[str]) -> Iterator[Problem]:
         )
 
 
-def _exported(flow: DeclaredWorkflow, namespace: str) -> Exported:
-    manifest = flow_manifest(flow, flow.template_name, namespace, flow.labels)
-    return Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=manifest)
+def _exported_flows(flows: Iterable[tuple[DeclaredWorkflow, str]]) -> list[Exported]:
+    """Workflows, each with its namespace, in the order in which machines do them: each document has a later time than those before it."""
+    found: list[Exported] = []
+    last = _LONG_AGO
+    for flow, namespace in sorted(flows, key=lambda each: each[0].place):
+        last = max(flow.created_at or last, last + timedelta.resolution)
+        manifest = flow_manifest(flow, flow.template_name, namespace, flow.labels)
+        found.append(Exported(kind=Kind.WORKFLOW, name=flow.name, manifest=with_time(manifest, last)))
+    return found
 
 
 def _order(exported: Exported) -> tuple[object, ...]:

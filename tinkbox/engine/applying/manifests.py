@@ -5,6 +5,7 @@ Two that have the same manifest are the same.
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, DeclaredWorkflow, with_retirement
@@ -19,9 +20,10 @@ Manifest = dict[str, Any]
 API: Final = f"{GROUP}/{VERSION}"
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 _FIRST: Final = ("name", "namespace", "labels", "annotations")
+CREATION_TIME: Final = "creationTimestamp"
 # What the API server of Kubernetes keeps in metadata, which `kubectl get -o yaml` prints.
 _SERVERS: Final = frozenset(
-    {"creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
+    {CREATION_TIME, "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
 )
 # What earlier releases stored beside these was a slip, and no document may have it.
 _KEPT: Final = frozenset(OBJECT_META) - _SERVERS
@@ -31,7 +33,8 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = None) -> Manifest:
     """The document of a machine with these labels, in the format in which it was given.
 
-    `retired` is why it is out of service, None: it is in service.
+    `retired` is why it is out of service, None: it is in service.  What Tinkerbell's controllers wrote into `status` stays, for
+    templates see it.
     """
     document = with_retirement(hardware.document, retired)
     if document.get("kind") != "Hardware":
@@ -41,7 +44,9 @@ def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = N
         document["id"] = hardware.id  # which may be written in capitals, or without hyphens
         return document | ({"labels": _sorted(labels)} if labels else {})
     given = document.get("metadata")
-    rest = {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    rest = {name: value for name, value in document.items() if name not in _HEAD}
+    if not rest.get("status"):  # templates see an empty one wherever there is none
+        rest.pop("status", None)
     metadata = _metadata(given if isinstance(given, Mapping) else {}, labels)
     api = document["apiVersion"] if is_v1alpha2(document) else API
     return {"apiVersion": api, "kind": "Hardware", "metadata": metadata, **rest}
@@ -83,6 +88,12 @@ def flow_manifest(flow: DeclaredWorkflow, template_ref: str, namespace: str, lab
     if others:
         metadata["annotations"] = {ANNOTATION: json.dumps(others, ensure_ascii=False, sort_keys=True)}
     return {"apiVersion": API, "kind": "Workflow", "metadata": metadata, "spec": spec}
+
+
+def with_time(manifest: Manifest, created_at: datetime) -> Manifest:
+    """A document that says when its workflow was made, as Kubernetes has it (RFC 3339), with microseconds."""
+    at = f"{created_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return {**manifest, "metadata": {**manifest["metadata"], CREATION_TIME: at}}
 
 
 def _metadata(given: Mapping[str, Any], labels: Labels) -> Manifest:

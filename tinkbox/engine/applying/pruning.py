@@ -1,16 +1,18 @@
 """What `apply --prune` deletes: what its labels select and no document declares."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from tinkbox.engine.applying.comparison import Outcome
-from tinkbox.engine.applying.document_references import stored_templates, templates_of
+from tinkbox.engine.applying.comparison import Outcome, newest_declared
+from tinkbox.engine.applying.document_references import pruned_away, stored_templates, templates_of
 from tinkbox.engine.applying.manifests import machine_manifest, template_manifest
-from tinkbox.engine.applying.reading import DeclaredKept, Documents, wanted_by
+from tinkbox.engine.applying.reading import DeclaredFlow, DeclaredKept, Documents, Referred, wanted_by
 from tinkbox.engine.applying.results import NOTHING, Result
 from tinkbox.engine.machines.references import References
+from tinkbox.model.declaration import MachineKey
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.rule_sets import RULE_SETS, read_rule_sets
@@ -82,7 +84,62 @@ def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) 
     )
 
 
-def needed_by_rules(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
+def needed(
+    tables: Tables, documents: Documents, surplus: Surplus, referred: Callable[[Documents], Referred]
+) -> Iterator[Problem]:
+    """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance.
+
+    `referred` says which machines their Workflows mean by the names of now.
+    """
+    yield from _needed_by_rules(tables, documents, surplus)
+    leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
+    kept = {each.key for each in surplus.kept}
+    if not documents.flows or not (leaving or templates or kept):
+        return
+    found = templates_of(tables, {each.template_key for each in documents.flows}, documents)
+    machines = _meant(tables, documents.flows, referred(documents))
+    declared = References(each.hardware for each in documents.machines)
+    going = References(each.hardware for each, _ in surplus.machines if each.hardware.id in leaving)
+    for each, meant in zip(documents.flows, machines, strict=True):
+        template = found[each.template_key]
+        if isinstance(template, Template) and template.id in templates:
+            yield pruned_away(each, f"template {templates[template.id]}", "spec.templateRef")
+        for _, _, task in sorted(kept & {each.task_key(one) for one in each.tasks}):
+            yield pruned_away(each, f"task {task}", "spec.tasks")
+        for machine in meant:
+            if machine in leaving:
+                yield pruned_away(
+                    each, f"machine {leaving[machine]}", "spec.tasks" if each.structured else "spec.hardwareRef"
+                )
+        at = [going.at(address) for address in each.addresses if declared.at(address) is None]
+        for other in dict.fromkeys(one.id for one in at if one is not None and one.id not in meant):
+            yield pruned_away(each, f"machine {leaving[other]}", "spec")
+
+
+def _meant(tables: Tables, flows: Sequence[DeclaredFlow], referred: Referred) -> list[Sequence[str]]:
+    """The ids of the machines that each of these documents means.
+
+    Of a workflow that is there they are those that it was made with, whatever these are called now, and of a machine that is
+    gone the one that has its name.
+    """
+    stored = defaultdict(list)
+    for flow in tables.declarations.named({each.name for each in flows}):
+        stored[flow.name].append(flow)
+    found = (newest_declared(each, stored.get(each.name, ())) for each in flows)
+    before = [each.declaration.meant if each is not None and each.declaration is not None else {} for each in found]
+    there = {each.hardware.id for each in tables.hardware.some({one for each in before for one in each.values()})}
+
+    def _machine(flow: DeclaredFlow, key: MachineKey, made_with: Mapping[MachineKey, str]) -> str:
+        machine = made_with.get(key, "")
+        return machine if machine in there else referred.get(flow.key, {}).get(key, "")
+
+    return [
+        list(dict.fromkeys(_machine(each, key, made_with) for key in each.machine_keys))
+        for each, made_with in zip(flows, before, strict=True)
+    ]
+
+
+def _needed_by_rules(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
     """That a rule set, of the documents or one that stays, refers to a template or a Task that would be deleted."""
     templates = {each.id: each.name for each in surplus.templates}
     going = {each.key for each in surplus.kept}

@@ -4,10 +4,12 @@ Every problem says its file and line.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from tinkbox.engine.applying.manifests import kept_manifest
+from tinkbox.engine.applying.manifests import CREATION_TIME, kept_manifest
 from tinkbox.engine.applying.structured_flows import reference, task_key
 from tinkbox.engine.documents.kubernetes import (
     CLAIM,
@@ -32,12 +34,13 @@ from tinkbox.model.declaration import (
 from tinkbox.model.documents.hardware import declared_labels, given_hardware, kept_id
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.documents.kept_documents import KEPT, KeptDocument, KeptKey
-from tinkbox.model.documents.rule_sets import RuleSet, read_rule_sets
+from tinkbox.model.documents.kubernetes import DISABLED_ANNOTATION
+from tinkbox.model.documents.rule_sets import RuleSet, never_told, read_rule_sets
 from tinkbox.model.errors import Invalid, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.hardware import Hardware, called, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
-from tinkbox.model.text import counted
+from tinkbox.model.text import counted, quoted
 
 MOST_NOTES: Final = 5_000  # of all files
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
@@ -49,6 +52,7 @@ _PLACES: Final = frozenset(
         "metadata",
         "metadata.name",
         "metadata.labels",
+        "metadata.annotations",
         "metadata.instance",
         "metadata.instance.userdata",
         "metadata.userdata",
@@ -58,6 +62,7 @@ _PLACES: Final = frozenset(
         "spec.templateRef",
         "spec.hardwareRef",
         "spec.tasks",
+        "spec.disabled",
         "spec.metadata",
         "spec.metadata.instance",
         "spec.metadata.instance.userdata",
@@ -74,6 +79,9 @@ _GENERATES: Final = (
 _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml has unknown_machines: discover"
 
 
+_FLOWS: Final = ("Workflow", "Workflow v1alpha2")
+_FILLED: Final = ("Task", "Workflow v1alpha2")  # by themselves, text by text
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 TemplateKey = tuple[str, str]  # namespace and name
 FlowKey = tuple[str, str]  # namespace and name
 # The ids of the machines that Workflows mean.
@@ -100,6 +108,10 @@ class Declared:
     def problem(self, text: str, key: str = "") -> Problem:
         found = self.source.problem(key, text)
         return in_file(self.file, found)
+
+    def at(self, key: str) -> str:
+        """Where a field stands: `nodes/a.yaml:3, spec.vars.size`."""
+        return self.problem("", key).key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,21 +141,17 @@ class DeclaredTemplate(Declared):
     def key(self) -> TemplateKey:
         return self.namespace, self.name
 
-    def text_problem(self, found: Problem, lines: Sequence[str]) -> Problem:
-        """What is wrong in the template's text, with the line of the file, whose `lines` these are, where that is found."""
-        begin = self.source.lines.get("spec.data", 0)
-        written = self.text.splitlines()
-        at = begin + (found.line or 0)
-        is_there = found.line and found.line <= len(written) and at <= len(lines)
-        if is_there and lines[at - 1].strip() == written[at - begin - 1].strip():
-            return in_file(self.file, Problem(line=at, key=found.key, text=found.text))
-        where = f"spec.data, line {found.line} of the text" if found.line else "spec.data"
-        return self.problem(f"{where}: {f'{found.key}: ' if found.key else ''}{found.text}", "spec.data")
+    def problems_in_text(self, found: Sequence[Problem], lines_of: Callable[[], Sequence[str]]) -> list[Problem]:
+        """What there is to say of the template's text, as `Object.problems_in_text` has it."""
+        return [in_file(self.file, each) for each in self.source.problems_in_text(found, lines_of)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredFlow(Declared):
-    """A workflow as a document has it; one of v1alpha2 stands in `structured`, and has tasks in place of a template."""
+    """A workflow as a document has it; one of v1alpha2 stands in `structured`, and has tasks in place of a template.
+
+    `created_at` is when it was made where the document comes from, None: it does not say.
+    """
 
     name: str
     namespace: str
@@ -151,6 +159,7 @@ class DeclaredFlow(Declared):
     hardware_ref: str
     devices: dict[str, Any]
     toggles_netboot: bool
+    created_at: datetime | None = None
     structured: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -191,6 +200,13 @@ class DeclaredFlow(Declared):
             document=self.structured,
             machines=referred.get(self.key, {}),
         )
+
+    @property
+    def held_back(self) -> tuple[str, str]:
+        """The field by which one that is disabled says so, and what people call that."""
+        if self.source.spec.get("disabled"):
+            return "spec.disabled", "disabled"
+        return "metadata.annotations", f"the annotation {DISABLED_ANNOTATION}"
 
     def task_key(self, entry: Mapping[str, Any]) -> KeptKey:
         """Which Task an entry means."""
@@ -241,17 +257,18 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """All that the files declare, in their order.
+    """All that the files declare, in their order, but for workflows (`order_of_creation`).
 
     `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
-    are any.  `textless` are the places of templates without a text by namespace and name: they are left out.  `left_out` has these
+    are any.  `disabled` are workflows that are left out, for they are not to run.  `textless` are the places of templates without a text by namespace and name: they are left out.  `left_out` has these
     and all others that are, by kind, namespace and name, each once more without a namespace, for what has none is meant from
-    any; hardware before 2020's by its id, which stands for the name.
+    any; hardware before 2020's by its id, which stands for the name, and that of a machine that was renamed by its id as well.
     """
 
     machines: Sequence[DeclaredMachine] = ()
     templates: Sequence[DeclaredTemplate] = ()
     flows: Sequence[DeclaredFlow] = ()
+    disabled: Sequence[DeclaredFlow] = ()
     kept: Sequence[DeclaredKept] = ()
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
@@ -268,6 +285,7 @@ class _Found:
     machines: list[DeclaredMachine] = field(default_factory=list)
     templates: list[DeclaredTemplate] = field(default_factory=list)
     flows: list[DeclaredFlow] = field(default_factory=list)
+    disabled: list[DeclaredFlow] = field(default_factory=list)
     kept: list[DeclaredKept] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
@@ -324,10 +342,17 @@ class Reading:
         for each in everything.left_out:
             if each.kind == "Template" and each.content:
                 found.textless[each.namespace, each.name] = _place(file.name, each)
+            elif each.kind in _FLOWS and each.content:
+                disabled = _Found()
+                _take(each, file, disabled)
+                found.disabled += disabled.flows
             if each.kind == HARDWARE_2020:
                 found.left_out.add(("Hardware", "", str(each.content["id"]).lower()))
             elif each.name:
                 found.left_out |= {(each.kubernetes_kind, space, each.name) for space in (each.namespace, "")}
+            with suppress(Invalid):
+                if its_id := kept_id(each.content):
+                    found.left_out.add(("Hardware", "", its_id))
         for each in everything.objects:
             taken, kept = len(found.machines), len(found.kept)
             _take(each, file, found)
@@ -358,6 +383,11 @@ class Reading:
         """The same with what its rule sets refer to; what there is to say of these is kept."""
         read = read_rule_sets(declared.document)
         notes = [source.problem(each.key, each.text) for each in read.notes]
+        ignored = [source.problem(each.key, each.text) for one in read.rule_sets for each in never_told(one)]
+        if self._strict:
+            self._found.problems += [in_file(declared.file, each) for each in ignored]
+        else:
+            notes += ignored
         if read.rule_sets and not self._discovers:
             notes.append(source.problem("spec", _WAITS))
         self._found.tell(in_file(declared.file, each) for each in notes)
@@ -380,7 +410,8 @@ class Reading:
         return Documents(
             machines=found.machines,
             templates=found.templates,
-            flows=found.flows,
+            flows=sorted(found.flows, key=order_of_creation),
+            disabled=found.disabled,
             kept=found.kept,
             problems=found.problems,
             notes=found.notes,
@@ -404,7 +435,8 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         _note_unread(each, found.unread)
         return
     try:
-        readers[each.kind](each.with_places(_PLACES), file, found)
+        places = _PLACES | each.filled_fields if each.kind in _FILLED else _PLACES
+        readers[each.kind](each.with_places(places), file, found)
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         listed = problems or [Problem(text=str(refusal))]
@@ -415,7 +447,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
 
 def _note_unread(each: Object, unread: Unread) -> None:
     """Keep by which names Workflows may mean what a document that is wrong declares."""
-    if each.kind in ("Workflow", "Workflow v1alpha2") or each.kind in KEPT:
+    if each.kind in _FLOWS or each.kind in KEPT:
         return
     if not each.name or not each.content:  # a machine can be meant by its hostname as well
         unread.whole = False
@@ -482,6 +514,7 @@ def _take_structured_flow(each: Object, file: SourceFile, found: _Found) -> None
         labels_given(labels or NO_LABELS)
     except Invalid as refusal:
         problems.append(Problem(key="metadata.labels", text=str(refusal)))
+    created_at = _creation_time(each, problems)
     manifest = kept_manifest(each.content, NO_LABELS)
     entries = [entry or {} for entry in each.spec.get("tasks") or ()]
     if not entries:
@@ -505,6 +538,7 @@ def _take_structured_flow(each: Object, file: SourceFile, found: _Found) -> None
         hardware_ref=(first.get("hardwareRef") or {}).get("name") or "",
         devices={},
         toggles_netboot=bool((first.get("bootOptions") or {}).get("toggleNetboot")),
+        created_at=created_at,
         structured=manifest,
     )
     found.flows.append(flow)
@@ -531,6 +565,7 @@ def declared_flow(each: Object, file: str = "") -> DeclaredFlow:
         labels_given(labels or NO_LABELS)
     except Invalid as refusal:
         problems.append(Problem(key="metadata.labels", text=str(refusal)))
+    created_at = _creation_time(each, problems)
     if problems:
         raise Invalid("", problems)
     options = each.spec.get("bootOptions") or {}
@@ -544,7 +579,32 @@ def declared_flow(each: Object, file: str = "") -> DeclaredFlow:
         hardware_ref=each.spec.get("hardwareRef") or "",
         devices=devices,
         toggles_netboot=bool(options.get("toggleAllowNetboot")),
+        created_at=created_at,
     )
+
+
+def _creation_time(each: Object, problems: list[Problem]) -> datetime | None:
+    """When a workflow was made where its document comes from (RFC 3339); None: it does not say."""
+    given = (each.content.get("metadata") or {}).get(CREATION_TIME)
+    if given in (None, ""):
+        return None
+    try:
+        created_at = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        created_at = None
+    if created_at is None or created_at.tzinfo is None:
+        text = f"{quoted(str(given))} is no time: leave it out, or write it as 2026-05-04T12:30:00Z"
+        problems.append(Problem(key=f"metadata.{CREATION_TIME}", text=text))
+        return None
+    return created_at
+
+
+def order_of_creation(flow: DeclaredFlow) -> tuple[bool, datetime]:
+    """Sorts workflows as they were made where their documents come from, and behind them those that do not say, as these stand.
+
+    A machine does its workflows in the order in which they are made, and files that were exported stand by their names.
+    """
+    return flow.created_at is None, flow.created_at or _LAST
 
 
 def _named(found: _Found) -> Iterator[tuple[tuple[str, ...], str, Declared]]:
@@ -580,7 +640,7 @@ def _twice(found: _Found) -> Iterator[Problem]:
         before = first.setdefault(key, each)
         if before is each:
             continue
-        if isinstance(before, DeclaredMachine) and isinstance(each, DeclaredMachine) and before.name != each.name:
+        if isinstance(before, DeclaredMachine) and isinstance(each, DeclaredMachine) and _named_apart(before, each):
             yield _renamed(before, each, found)
         else:
             yield each.problem(
@@ -588,22 +648,37 @@ def _twice(found: _Found) -> Iterator[Problem]:
             )
 
 
+def _named_apart(first: DeclaredMachine, second: DeclaredMachine) -> bool:
+    """Whether two documents of one machine call it by different names, or have it in different namespaces."""
+    return first.name != second.name or _has_moved(first, second)
+
+
+def _has_moved(first: DeclaredMachine, second: DeclaredMachine) -> bool:
+    """Whether a machine keeps its name and is in another namespace; one without a name has none."""
+    hardware = first.hardware, second.hardware
+    return all(each.name == first.name for each in hardware) and len(set(map(namespace_of, hardware))) > 1
+
+
 def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> Problem:
-    """What to do with two documents of one machine; one that was renamed keeps its id, which its first name makes too."""
+    """What to do with two documents of one machine; one that was renamed or moved keeps its id, which its first name makes too."""
     keeping = [each for each in (first, second) if kept_id(each.hardware.document)]
-    is_object = all(each.hardware.name for each in (first, second))
+    is_object, has_moved = all(each.hardware.name for each in (first, second)), _has_moved(first, second)
     if not is_object or len(keeping) != 1:
+        what, which = ("moved", "namespace that it is in") if has_moved else ("renamed", "name that it has")
         return second.problem(
-            f"hardware {second.name} has the id of {first.name} at {_place_of(first)}: it is one machine that was renamed. Delete "
-            "the document of the name that it has no more",
+            f"hardware {second.name} has the id of {first.name} at {_place_of(first)}: it is one machine that was {what}. Delete "
+            f"the document of the {which} no more",
             "metadata.name" if is_object else "id",
         )
     (renamed,) = keeping
     former = second if renamed is first else first
-    is_alone = sum(each.file == former.file for each in (*found.machines, *found.templates, *found.flows)) == 1
+    everything = (*found.machines, *found.templates, *found.flows, *found.kept)
+    is_alone = sum(each.file == former.file for each in everything) == 1
     remedy = f"delete {former.file}" if is_alone else f"delete that document in {former.file}"
-    text = f"machine {renamed.name} was called {former.name} before, as {_place_of(former)} still calls it: {remedy}"
-    return renamed.problem(text, "metadata.name")
+    before = f"was called {former.name} before, as {_place_of(former)} still calls it"
+    if has_moved:
+        before = f"was in namespace {namespace_of(former.hardware)} before, as {_place_of(former)} still has it"
+    return renamed.problem(f"machine {renamed.name} {before}: {remedy}", "metadata.name")
 
 
 def _place_of(declared: Declared) -> str:

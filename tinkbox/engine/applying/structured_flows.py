@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from tinkbox.engine.templates.rendering import rendering_data
 from tinkbox.model.declaration import STRUCTURED
-from tinkbox.model.documents.hardware import labelled_document
 from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
 from tinkbox.model.documents.kept_documents import KeptKey, KeptKind
+from tinkbox.model.documents.machine_views import of_cluster
 from tinkbox.model.hardware import Hardware
 
 MOST_NAMED: Final = 5  # tasks of a workflow
@@ -37,6 +37,6 @@ def tasks_called(tasks: Sequence[KeptKey]) -> str:
 def hardware_view(machine: Hardware | None) -> Mapping[str, Any]:
     """`.hardware` for such a workflow: a document of v1alpha2 as it is, any other in the form of v1alpha1."""
     if machine is not None and is_v1alpha2(machine.document):
-        return labelled_document(machine)
+        return of_cluster(machine.document, machine)
     view: Mapping[str, Any] = rendering_data({}, machine)["hardware"]
     return view

@@ -190,7 +190,7 @@ class _DefinitionReader(ContainerReader):
         action = Action(
             name=self.name(fields, node, key),
             image=self.image(fields, node, key),
-            timeout=self._seconds(fields, "timeout", key) or DEFAULT_ACTION_SECONDS,
+            timeout=self._seconds(fields, "timeout", key, none="one hour, as 0 is") or DEFAULT_ACTION_SECONDS,
             command=self.command(fields, key),
             on_timeout=self.command(fields, key, "on-timeout"),
             on_failure=self.command(fields, key, "on-failure"),
@@ -307,8 +307,8 @@ class _DefinitionReader(ContainerReader):
             self.refuse(node, key, str(error))
             return text
 
-    def _seconds(self, fields: Mapping[str, Node], name: str, key: str) -> int:
-        """Whole seconds, as Go decodes a number of YAML into an int64; what is no limit is none."""
+    def _seconds(self, fields: Mapping[str, Node], name: str, key: str, none: str = "no limit") -> int:
+        """Whole seconds, as Go decodes a number of YAML into an int64; `none` says what less than one of them means here."""
         if name not in fields:
             return 0
         node, place = fields[name], path(key, name)
@@ -322,6 +322,6 @@ class _DefinitionReader(ContainerReader):
             self.ignore(
                 node,
                 place,
-                f"{text[:40]} is read as {counted(seconds, 'second')}" if seconds else f"{text[:40]} is no limit",
+                f"{text[:40]} is read as {counted(seconds, 'second')}" if seconds else f"{text[:40]} is {none}",
             )
         return seconds

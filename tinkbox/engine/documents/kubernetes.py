@@ -17,7 +17,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.devices import ANNOTATION, Devices, annotated
-from tinkbox.model.documents.hardware import given_hardware
+from tinkbox.model.documents.hardware import ID_ANNOTATION, given_hardware
 from tinkbox.model.documents.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.documents.kubernetes import (
     ANNOTATED_DISABLED,
@@ -35,10 +35,10 @@ from tinkbox.model.documents.kubernetes import (
     versions_of,
 )
 from tinkbox.model.errors import Invalid, Problem, Remarks, TooLarge
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, called
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
-from tinkbox.model.spelling import meant, nearest
+from tinkbox.model.spelling import is_misspelt, meant, nearest
 from tinkbox.model.text import counted, shortened
 from tinkbox.yaml_nodes import NodeReader, Nodes, compose, compose_json, is_null, line_of, path
 
@@ -72,12 +72,15 @@ _OLDER_FORM: Final = (
     "machine with `tinkbox hardware add`, or write a kind: Hardware"
 )
 _LISTED: Final = "this is what a list prints, and no document: `tinkbox export` prints documents that can be applied"
+_AT_ONCE: Final = "`tinkbox apply -f FILE` takes all kinds of documents at once"
 CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 PART: Final = 64 * 1024  # letters of documents that are read at a time
 _MARK: Final = "---"  # it begins a document wherever a line begins with it
 _DIRECTIVE: Final = "%"  # it stands before the mark of its document
 _BREAKS: Final = ("\n", "\r", "\x85", "\u2028", "\u2029")
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")  # before JSON
+# What stands before an object or a list of JSON in a file of YAML: blank, comments, and marks of documents.
+_BEFORE_FLOW: Final = re.compile(r"\ufeff?(?:\s|#[^\n]*+(?:\n|\Z)|---(?=\s))*+")
 _LONGEST_WORD: Final = 16  # in JSON beside texts: what a window's end may cut
 _JSON: Final = json.JSONDecoder()
 # What there is to say of a machine's document, beside what is told of its shape; raises Invalid.
@@ -132,6 +135,11 @@ class Object:
         annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
         return annotated(annotations.get(ANNOTATION) if isinstance(annotations, dict) else None)
 
+    @property
+    def filled_fields(self) -> frozenset[str]:
+        """Those whose texts have placeholders."""
+        return frozenset(key for key, text in _texts(self.content, "") if "{{" in text)
+
     def with_places(self, keys: Collection[str]) -> "Object":
         """The same with the lines of no other fields than these."""
         return replace(self, lines={key: line for key, line in self.lines.items() if key in keys})
@@ -143,6 +151,23 @@ class Object:
             known = known[: max(known.rfind("."), known.rfind("["), 0)]
         return _entitled(Problem(line=self.lines.get(known), key=key, text=text), self.title)
 
+    def problems_in_text(self, found: Sequence[Problem], lines_of: Callable[[], Sequence[str]]) -> list[Problem]:
+        """What there is to say of a Template's text, with the line of the file where that is found, of which `lines_of` gives the lines."""
+        if not found:
+            return []
+        lines, written = lines_of(), str(self.spec.get("data") or "").splitlines()
+        begin = self.lines.get("spec.data", 0)
+
+        def placed(problem: Problem) -> Problem:
+            line = problem.line or 0
+            at = begin + line
+            if 0 < line <= len(written) and at <= len(lines) and lines[at - 1].strip() == written[line - 1].strip():
+                return replace(problem, line=at)
+            where = [*([f"line {line} of the text"] if line else []), *([problem.key] if problem.key else [])]
+            return self.problem("spec.data", ": ".join([*where, problem.text]))
+
+        return [placed(each) for each in found]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Everything:
@@ -150,7 +175,8 @@ class Everything:
 
     A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`, there are documents among the
     problems of which it is not known what they declare.  Those that are `left_out` cannot be carried out: they are right and wait, or
-    are of others, which have no content here; of each the `kubernetes_kind`, namespace and name are known.
+    are of others, which have no content here but for the id of a machine; of each the `kubernetes_kind`, namespace and name are
+    known.
     """
 
     objects: tuple[Object, ...] = ()
@@ -171,28 +197,53 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a command takes from a file, and what there is to say of the rest."""
+    """What a command takes from a file, and what there is to say of the rest.
+
+    `left_out` are documents that it could have been meant to take, `waiting` says why they are.
+    """
 
     objects: tuple[Object, ...]
     notes: tuple[Problem, ...]
+    left_out: tuple[Object, ...] = ()
+    waiting: tuple[Problem, ...] = ()
 
 
 def has_objects(text: str) -> bool:
-    """Whether a text holds Kubernetes documents: it has `apiVersion` and `kind` at the outermost level."""
+    """Whether a text holds Kubernetes documents: they have `apiVersion` and `kind` at the outermost level."""
+    at = _behind(_BEFORE_FLOW, text, 0)
+    while text[at : at + 1] in ("{", "["):
+        try:
+            # NaN and the like pass here, as what is wrong with a further document: that is told where it is read.
+            document, end = _JSON.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        for each in (document, *_items_of(document)):
+            if isinstance(each, dict) and "apiVersion" in each and "kind" in each:
+                return True
+        at = _behind(_BEFORE_FLOW, text, end)
+    return _json_begin(text) is None and all(head.search(text) for head in _HEADS)
+
+
+def is_one_object(text: str) -> bool:
+    """Whether a text is one object of JSON by itself; also one that cannot be read, which is told where it is read, and none."""
     begin = _json_begin(text, "{")
     if begin is None:
-        return all(head.search(text) for head in _HEADS)
+        return not text.strip()
     try:
-        # NaN and the like pass here, as what is wrong with a further document: that is told where it is read.
-        document, _ = _JSON.raw_decode(text, begin)
+        _, end = _JSON.raw_decode(text, begin)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and "apiVersion" in document and "kind" in document
+        return True
+    return not text[end:].strip()
 
 
-def take(text: str, kind: str, *, strict: bool = False) -> Taken:
-    """The documents of one kind in a file; raises Invalid with every problem of theirs, `strict` also for keys that are not known."""
+def take(text: str, kind: str, *, strict: bool = False, may_wait: bool = False) -> Taken:
+    """The documents of one kind in a file; raises Invalid with every problem of theirs, `strict` also for keys that are not known.
+
+    That nothing is there but what is left out is a problem too, unless these `may_wait`.
+    """
     taken, problems = _read(text, kind, strict=strict)
+    if not taken.objects and not may_wait:
+        problems += taken.waiting
     _refuse(kind, problems)
     return taken
 
@@ -200,7 +251,7 @@ def take(text: str, kind: str, *, strict: bool = False) -> Taken:
 def take_hardware(
     text: str, remarks_on: RemarksOn = lambda hardware: hardware.remarks, *, strict: bool = False
 ) -> tuple[list[Hardware], tuple[Problem, ...]]:
-    """The machines in a file, and what there is to say, also of each (`remarks_on`).
+    """The machines in a file, in the format of 2020 or of Kubernetes, and what there is to say, also of each (`remarks_on`).
 
     Raises Invalid with every problem of theirs, `strict` also with what would be ignored.
     """
@@ -217,11 +268,11 @@ def take_hardware(
             (problems if strict else notes).extend(ignored)
             notes += [each.problem(found.key, found.text) for found in told.notes]
         except Invalid as error:
-            problems += [each.problem(found.key, found.text) for found in error.problems if each.content]
-    for each, claim, other in claimed_twice(read):
-        problems.append(
-            each.problem("", CLAIM.format(claim=claim, other=f"hardware {other.name} at line {other.lines['']}"))
-        )
+            listed = error.problems or [Problem(text=str(error))]
+            problems += [each.problem(found.key, found.text) for found in listed if each.content]
+    for (_, document), claim, (other, before) in claimed_twice((each[0], each) for each in read):
+        where = f"hardware {called(other)} at line {before.lines['']}"
+        problems.append(document.problem("", CLAIM.format(claim=claim, other=where)))
     _refuse("Hardware", problems)
     return machines, tuple(notes)
 
@@ -276,9 +327,14 @@ def parts_of(text: str) -> Iterator[Part]:
 
 def _json_begin(text: str, letters: str = "{[") -> int | None:
     """Where a text begins with one of these letters, behind what is blank; None: it is YAML."""
-    found = _BLANK.match(text)
-    begin = found.end() if found is not None else 0
+    begin = _behind(_BLANK, text, 0)
     return begin if text[begin : begin + 1] in tuple(letters) else None
+
+
+def _behind(blank: re.Pattern[str], text: str, at: int) -> int:
+    """Where what is `blank` from there on ends."""
+    found = blank.match(text, at)
+    return found.end() if found is not None else at
 
 
 def _json_parts(text: str, begin: int) -> Iterator[Part]:
@@ -452,15 +508,15 @@ class _Found:
             self.objects.append(read)
 
     def take_foreign(self, node: Node, head: Mapping[str, str], told: str, *, strict: bool) -> None:
-        """Leave out a document of others, which is refused where its group is nearly one of ours and its reader `strict`."""
-        is_slip = strict and bool(_nearest_group(head))
-        (self.problems if is_slip else self.notes).append(
-            Problem(line=line_of(node), key="apiVersion" if is_slip else "", text=told)
-        )
+        """Leave out a document that has no shape, which is refused where it may be meant as one of ours and its reader is `strict`."""
+        doubtful = _doubtful(head) if strict else ""
+        (self.problems if doubtful else self.notes).append(Problem(line=line_of(node), key=doubtful, text=told))
         kind = FORMER_KINDS.get((head["group"], head["kind"]), head["kind"])
         namespace = head.get("namespace") or DEFAULT_NAMESPACE
+        content = {"metadata": {"annotations": kept}} if kind == "Hardware" and (kept := _kept_id(node)) else {}
+        lines = {"": line_of(node)}
         self.left_out.append(
-            Object(name=head.get("name", ""), namespace=namespace, content={}, lines={"": line_of(node)}, kind=kind)
+            Object(name=head.get("name", ""), namespace=namespace, content=content, lines=lines, kind=kind)
         )
 
 
@@ -503,18 +559,30 @@ def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _
 
 
 def _foreign(head: Mapping[str, str]) -> str:
-    """Why a document that has no shape is left out: it is of others, or its kind is called otherwise since; empty: it is neither."""
+    """Why a document that has no shape is left out: it is of others, or of another Tinkerbell; empty: it is neither.
+
+    A kind that is misspelt is neither: what it was meant to declare would be missing.
+    """
     if "apiVersion" not in head or "kind" not in head:
         return ""
     what = " ".join(head[name] for name in ("kind", "name") if name in head)
-    group = head["group"]
-    if former := FORMER_KINDS.get((group, head["kind"])):
+    group, kind = head["group"], head["kind"]
+    if former := FORMER_KINDS.get((group, kind)):
         return f"{what} is left out: {group} calls this kind {former} since 2022, and has other fields in it"
-    if group in GROUPS:
+    if any(is_misspelt(kind, each) for each in kinds_of(group)):
         return ""
+    if group in GROUPS:
+        return f"{what} of {head['apiVersion']} is left out, for this kind is unknown here; {_known(head)}"
     near = _nearest_group(head)
     slip = f"; did you mean {near}?" if near else ""
     return f"{what} of {head['apiVersion']} is not Tinkerbell's, and is left out{slip}"
+
+
+def _doubtful(head: Mapping[str, str]) -> str:
+    """The key by which a document that has no shape may be meant as one of ours after all; empty: none."""
+    if head["group"] in GROUPS:
+        return "" if (head["group"], head["kind"]) in FORMER_KINDS else "kind"
+    return "apiVersion" if _nearest_group(head) else ""
 
 
 def _nearest_group(head: Mapping[str, str]) -> str:
@@ -528,8 +596,22 @@ def _known(head: Mapping[str, str]) -> str:
     """What there is where a document is none: kinds of its group."""
     group = head["group"]
     if "apiVersion" not in head:
-        return f"it needs an apiVersion, such as {GROUP}/{VERSION}"
+        kind = head["kind"]
+        such = [f"{each}/{versions_of(each, kind)[0]}" for each in GROUPS if kind in kinds_of(each)]
+        return f"it needs an apiVersion, such as {' or '.join(such) or f'{GROUP}/{VERSION}'}"
     return meant(head.get("kind", ""), kinds_of(group)) if group in GROUPS else "it needs a kind"
+
+
+def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    """The texts of a value, each with its field."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, path(key, str(name)))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{key}[{index}]")
 
 
 def _places(node: Node, key: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
@@ -550,20 +632,32 @@ def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Pr
     found = _Found()
     if len(text) > MAX_DOCUMENT:
         raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB of documents: split them over several files")
-    composed, _ = _nodes_of(text)
-    for node in _documents(composed):
-        head = _head(node)
-        if head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
+    composed, plain_ones = _nodes_of(text)
+    is_left = False
+    nodes = list(_documents(composed))
+    beginning = Counter(map(line_of, nodes))
+    for node, plain in zip(nodes, plain_ones, strict=False):
+        head, entries, before = _head(node), _entries(node), found.sizes()
+        if kind == "Hardware" and "kind" not in head and "apiVersion" not in head:
+            _take_headless(node, entries, plain, found, strict=strict)
+        elif head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
             found.take(node, head, strict=strict)
         elif _shape_of(head) or not (told := _foreign(head)):
             found.notes.append(_left(node, head))
+            is_left |= _command(node, head) in COMMANDS.values()
         else:
             found.take_foreign(node, head, told, strict=strict)
-    if not found.objects:
-        found.problems += found.waiting
-    if not found.objects and not found.problems:
+        if beginning[line_of(node)] > 1:
+            found.entitle(before, _title(node))
+    if is_left:
+        found.notes.append(Problem(text=_AT_ONCE))
+    if not found.objects and not found.problems and not found.waiting:
         raise Invalid(f"there is no kind: {kind} in it", found.notes)
-    return Taken(objects=tuple(found.objects), notes=tuple(found.notes)), found.problems
+    left_out = tuple(each for each in found.left_out if each.content)
+    taken = Taken(
+        objects=tuple(found.objects), notes=tuple(found.notes), left_out=left_out, waiting=tuple(found.waiting)
+    )
+    return taken, found.problems
 
 
 def _refuse(kind: str, problems: list[Problem]) -> None:
@@ -617,6 +711,17 @@ def _head(node: Node) -> dict[str, str]:
     return {**head, "group": group, "version": version}
 
 
+def _kept_id(node: Node) -> dict[str, str]:
+    """The annotation by which a machine that was renamed keeps its id, if a document has it."""
+    below = node
+    for name in ("metadata", "annotations"):
+        if name not in (entries := _entries(below)):
+            return {}
+        below = entries[name]
+    found = _entries(below).get(ID_ANNOTATION)
+    return {ID_ANNOTATION: found.value} if isinstance(found, ScalarNode) else {}
+
+
 def _shape_of(head: Mapping[str, str]) -> str:
     """The name of the shape by which a document is read; of a version that is not known that of the first; empty: there is none."""
     group, kind = head["group"], head.get("kind", "")
@@ -626,9 +731,15 @@ def _shape_of(head: Mapping[str, str]) -> str:
     return ""
 
 
+def _command(node: Node, head: Mapping[str, str]) -> str:
+    """The command that takes a document; empty: none does."""
+    is_of_2020 = not {"kind", "apiVersion"} & set(head) and {"id", "network"} <= set(_entries(node))
+    shape = "Hardware" if is_of_2020 else _shape_of(head)
+    return COMMANDS.get(shape, "tinkbox apply" if shape else "")
+
+
 def _left(node: Node, head: Mapping[str, str]) -> Problem:
-    what = " ".join(head[name] for name in ("kind", "name") if name in head) or "what stands here"
-    command = COMMANDS.get(_shape_of(head), "tinkbox apply" if _shape_of(head) else "")
+    what, command = _title(node) or "what stands here", _command(node, head)
     left = f"{what} is left for `{command}`" if command else f"{what} means nothing here, and is left out"
     return Problem(line=line_of(node), text=left)
 
@@ -747,6 +858,9 @@ class _ObjectReader(NodeReader):
             pairs = {name.value: value for name, value in self.pairs(node, key)}
             inside = path(field, "*")
             return {name: self._value(value, shape["*"], path(key, name), inside) for name, value in pairs.items()}
+        if "*" in shape:
+            self.refuse(node, key, "expected keys with values")
+            return {}
         fields = self.fields(node, key, tuple(shape))
         values = {
             name: self._value(value, shape[name], path(key, name), path(field, name)) for name, value in fields.items()

@@ -12,7 +12,16 @@ from tinkbox.engine.machines.boot_plan import parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.machines.replacement import claims, name_in_the_way, needed, workflow_in_the_way
+from tinkbox.engine.machines.replacement import (
+    claims,
+    id_in_the_way,
+    name_in_the_way,
+    name_taken,
+    namesakes,
+    needed,
+    new_names,
+    workflow_in_the_way,
+)
 from tinkbox.engine.machines.sessions import Near, Sessions
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
@@ -140,12 +149,13 @@ class Machines:
         Boot tickets that were not exchanged yet count for nothing then; a session ends when a MAC or an address changes.
         The labels that a document declares become the machine's; one that declares none leaves them as they are.
         A machine that waited to be accepted has to boot again: nobody but it says that it is the one that is pushed.
-        Raises Conflict when another machine has one of their MACs, addresses or agent ids, and where these would change of one
-        that an unfinished workflow needs.
+        Raises Conflict when another machine has one of their MACs, addresses, agent ids, or names in their namespaces, for a
+        document with the id of another machine, and where MACs or addresses would change of one that an unfinished workflow needs.
         """
         macs = [each.mac for hardware in machines for each in hardware.interfaces]
 
         def use_case(tables: Tables) -> None:
+            _refuse_others(tables, machines)
             _refuse_needed(tables, machines)
             self.take_in(tables, machines)
 
@@ -194,8 +204,6 @@ class Machines:
                 )
             for name in ids.intersection(each.lower() for each in names_of(hardware)) - {hardware.id}:
                 raise Conflict(f"conflicting hardware {_claimed(hardware, name, name)}: machine {name} has it already")
-            if hardware.id in before:
-                _refuse_renamed(tables, before[hardware.id], hardware)
             tables.hardware.upsert(hardware, now)
             labels = declared_labels(hardware.document)
             if labels is not None:
@@ -396,7 +404,8 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
         for mac in (each.mac for each in stored.interfaces if hardware.interface(each.mac)):
             name = called(stored)
             raise Conflict(f"{mac} belongs to machine {name} already: `tinkbox hardware get {name}` shows it")
-        _refuse_renamed(tables, stored, hardware)
+        if not named:
+            _refuse_renamed(tables, stored, hardware)
     if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
 
@@ -431,9 +440,23 @@ def _refuse_needed(tables: Tables, machines: Sequence[Hardware]) -> None:
             raise Conflict(needed(stored, workflow, partial(typed, tables.hardware)))
 
 
+def _refuse_others(tables: Tables, machines: Sequence[Hardware]) -> None:
+    """Raise Conflict, which says what to do, for a document of another machine than the one of its id, or with the name of another."""
+    stored = {record.hardware.id: record.hardware for record in tables.hardware.some(each.id for each in machines)}
+    for wanted in (each for each in machines if each.id in stored):
+        _refuse_renamed(tables, stored[wanted.id], wanted)
+        if why := id_in_the_way(stored[wanted.id], wanted):
+            raise Conflict(why)
+    names = new_names(machines, stored)
+    beside = set(tables.hardware.so_called(names)) - {each.id for each in machines} if names else ()
+    others = [record.hardware for record in tables.hardware.some(beside)]
+    for _, holder in namesakes(machines, stored, others):
+        raise Conflict(name_taken(holder))
+
+
 def _refuse_renamed(tables: Tables, stored: Hardware, hardware: Hardware) -> None:
     """Raise Conflict, which says what to do, for a document that is not of the machine which has its id."""
-    if why := name_in_the_way(stored, hardware, partial(typed, tables.hardware)):
+    if why := name_in_the_way(stored, hardware, partial(typed, tables.hardware), tables.hardware.named):
         raise Conflict(why)
 
 

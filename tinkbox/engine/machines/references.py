@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from tinkbox.engine.lookup import MOST_TOLD
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, called, mac_of, names_of, namespace_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, mac_of, names_of, namespace_of, told_namespace
 
 
 class References:
@@ -84,8 +84,7 @@ def _nearest(machines: Sequence[Hardware], namespace: str) -> Sequence[Hardware]
 
 def told_apart(machine: Hardware) -> str:
     """What tells a machine from others that are called as it is: `k1 of namespace a (02:00:00:00:00:01)`."""
-    space = f"of namespace {namespace_of(machine)}" if machine.name else "of no namespace"
-    return f"{called(machine)} {space} ({mac_of(machine) or machine.id})"
+    return f"{called(machine)} of {told_namespace(machine)} ({mac_of(machine) or machine.id})"
 
 
 def runs_elsewhere(referred: Hardware, workers: Collection[Hardware]) -> str:

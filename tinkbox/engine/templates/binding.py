@@ -7,15 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tinkbox.model.actions.volumes import parse_volume
-from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, is_mac
+from tinkbox.model.hardware import is_mac
 from tinkbox.model.images.references import StandIns
 from tinkbox.model.services import APPLIANCE, HostFolder, PlannedService, Resources, Service
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import Definition, merged_environment, merged_volumes
 from tinkbox.model.workflow import ActionStatus, PlannedAction, State
-from tinkbox.store.database import Tables
 from tinkbox.wire.routing.labels import Labels, read_labels
 from tinkbox.wire.routing.rules import Request
 
@@ -48,16 +46,6 @@ class Names:
     images: StandIns = field(default_factory=StandIns)
 
 
-def first_known(tables: Tables, devices: Devices) -> Hardware | None:
-    """The first device of a map that is known hardware: the machine whose document the template sees."""
-    for address in addresses(devices):
-        hardware_id = tables.hardware.by_address(address)
-        if hardware_id is not None:
-            (record,) = tables.hardware.some([hardware_id])
-            return record.hardware
-    return None
-
-
 def bind(
     hardware_at: HardwareAt, definition: Definition, names: Names, worker_named: WorkerNamed = no_name
 ) -> tuple[ActionStatus, ...]:
@@ -70,8 +58,7 @@ def bind(
     for number, task in enumerate(definition.tasks):
         worker = hardware_at(task.worker)
         if worker is None:
-            text = f"hardware mentioned with reference {task.worker} not found: {_way_out(task.worker, worker_named)}"
-            problems.append(Problem(key=f"tasks[{number}].worker", text=text))
+            problems.append(Problem(key=f"tasks[{number}].worker", text=not_found(task.worker, worker_named)))
             continue
         for action in task.actions:
             merged = replace(
@@ -119,6 +106,11 @@ def bind_services(
     if problems:
         raise Invalid("the workflow cannot be bound to the hosts of its services", problems)
     return tuple(planned)
+
+
+def not_found(worker: str, worker_named: WorkerNamed) -> str:
+    """What to say of a worker that is no known hardware."""
+    return f"hardware mentioned with reference {worker} not found: {_way_out(worker, worker_named)}"
 
 
 def _way_out(worker: str, worker_named: WorkerNamed) -> str:

@@ -21,6 +21,7 @@ from tinkbox.sprig.text.regexes import bounded_work
 MAX_YAML = 256 * 1024  # characters
 MAX_SECONDS = 2  # of processor time for one rendering, and twice what its keys and passwords should take
 LIMITS = Limits(output_bytes=MAX_TEXT)
+_OF_REFERENCES = "at <.references."  # in what is said of a failure: there are none in any data
 TOO_MUCH_MEMORY = "rendering takes too much memory"
 
 
@@ -201,4 +202,6 @@ def _refused(*_: object) -> Any:
 
 
 def _invalid(error: TemplateError) -> Invalid:
-    return Invalid("the template cannot be rendered", [Problem(line=error.line, key=error.missing, text=error.problem)])
+    hint = "; templates have no .references here" if _OF_REFERENCES in error.problem else ""
+    text = f"{error.problem}{hint}"
+    return Invalid("the template cannot be rendered", [Problem(line=error.line, key=error.missing, text=text)])

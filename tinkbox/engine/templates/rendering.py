@@ -29,10 +29,9 @@ from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
-from tinkbox.model.documents.machine_views import decoded, object_view, struct_view
+from tinkbox.model.documents.machine_views import decoded, object_view, of_cluster, struct_view
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
-from tinkbox.model.labels import Labels
 from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
 from tinkbox.thread_turns import Turn, in_thread
@@ -49,35 +48,35 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """A template filled with data: the text, and what it means."""
+    """A template filled with data: the text, and what it means; `notes` are what there is to say of how it was filled."""
 
     text: str
     definition: Definition
+    notes: tuple[Problem, ...] = ()
 
 
 def rendering_data(devices: Devices, machine: Hardware | None, workflow_id: str = NO_WORKFLOW) -> dict[str, Any]:
     """What a template can say: the device map, the machine it is for, and the workflow it becomes.
 
-    Raises Invalid for a device that has the name of something else.
+    Raises Invalid as `check_devices`.
     """
-    taken = [name for name in RESERVED if name in devices]
-    if taken:
-        raise Invalid(f"{taken[0]} cannot be the name of a device: in a template it is something else")
+    check_devices(devices)
     document = machine.document if machine else {}
     view = object_view(document)
     return {
         **devices,
         "Hardware": struct_view(document),
-        "hardware": _labelled(view, machine.labels) if machine else view,
+        "hardware": of_cluster(view, machine) if machine else view,
         "references": {},
         **dict.fromkeys(WORKFLOW_IDS, workflow_id),
     }
 
 
-def _labelled(view: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
-    """The labels of a machine may have changed since its document was pushed."""
-    metadata = {name: value for name, value in (view.get("metadata") or {}).items() if name != "labels"}
-    return {**view, "metadata": {**metadata, **({"labels": dict(labels)} if labels else {})}}
+def check_devices(devices: Devices) -> None:
+    """Raise Invalid for a device that has the name of something else."""
+    taken = [name for name in RESERVED if name in devices]
+    if taken:
+        raise Invalid(f"{taken[0]} cannot be the name of a device: in a template it is something else")
 
 
 async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> tuple[Problem, ...]:
@@ -126,7 +125,9 @@ async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apar
         # What is neither a machine's name nor a workflow's id may be anything, also several lines: then only other lines
         # can be judged.
         reasons = rendered.reasons
-        certain = [each for each in reasons if not open_lines or (each.key and each.line not in open_lines)]
+        certain = [
+            each for each in reasons if not open_lines or (each.key and each.line and each.line not in open_lines)
+        ]
         if certain:
             raise invalid_template(certain, ignored=rendered.ignored)
         return rendered.ignored
@@ -224,7 +225,15 @@ def _result(text: str, rendered: str) -> Rendered | Invalid:
     except Invalid as error:
         if rendered.count("\n") == text.count("\n"):
             return error
-        return Invalid(f"{error}; lines are counted in the rendered text", error.problems, ignored=error.ignored)
+        return Invalid(
+            str(error), list(map(_in_rendered, error.problems)), ignored=list(map(_in_rendered, error.ignored))
+        )
+
+
+def _in_rendered(problem: Problem) -> Problem:
+    """A problem whose line is one of the rendered text."""
+    text = f"line {problem.line} of the rendered text: {problem.text}" if problem.line else problem.text
+    return Problem(key=problem.key, text=text)
 
 
 def _missing(text: str, dialect: Dialect, data: Data, way_out: str) -> list[Problem]:
@@ -253,7 +262,7 @@ def _without_value(name: str, line: int | None, given: str, way_out: str) -> Pro
 
 
 def _because(dialect: Dialect, mark: Mark | None) -> str:
-    return f", read as {dialect}" + (f" because of {mark}" if mark else "")
+    return f", read as {dialect}" + (f" because of {mark} of its text" if mark else "")
 
 
 def _bound(text: str, what: str) -> None:

@@ -8,17 +8,17 @@ filled when these are: it has their values, and what comes of a value is never r
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Any, Final
 
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.surroundings import now, surroundings
+from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.loose_values import list_of, mapping_of, those_given
 from tinkbox.model.documents.machine_views import decoded
 from tinkbox.model.errors import Invalid, Problem
@@ -26,7 +26,8 @@ from tinkbox.model.text import quoted
 from tinkbox.thread_turns import Turn, in_thread
 
 MAX_TEXTS: Final = 1_000  # with placeholders, in one document
-_BETWEEN: Final = "\x1f"  # between texts that are filled together; what has one itself is refused
+_MARK: Final = "\x1f"  # what has one itself is refused
+_BETWEEN: Final = f"{_MARK}\n{_MARK}"  # between texts that are filled together, each on lines of its own
 MAX_ROUNDS: Final = 11  # a text that leads to ten others, one after the other, is filled behind these
 # What a text mentions of its own document, by the name of that.
 _MENTIONS: Final = {each: re.compile(rf"\.{each}\b((?:\.\w+)*)") for each in ("task", "workflow")}
@@ -34,6 +35,12 @@ _MARKS: Final = re.compile(r"\{(?=[{%#])")
 Document = Mapping[str, Any]
 _Path = tuple[str | int, ...]
 _Text = tuple[_Path, str]  # a text with placeholders, and where it stands in the spec
+At = Callable[[str], str]  # what people are told of where a field stands: its document may be one of a file
+
+
+def in_itself(key: str) -> str:
+    """`At` of a document that is in no file."""
+    return key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,29 +50,48 @@ class Entry:
     task: Document
     worker: str
     hardware: Document
+    at: At = in_itself  # of the Task
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What people call a document, and where its fields stand."""
+
+    what: str
+    at: At
+
+    def problem(self, path: _Path, text: str) -> Problem:
+        """A problem with a text of the spec."""
+        key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        return Problem(text=f"{self.what}, {self.at(f'spec{key}')}: {text}")
 
 
 async def composed(
-    workflow: Document, entries: Sequence[Entry], turn: Turn = nullcontext, *, apart: bool = False
+    workflow: Document,
+    entries: Sequence[Entry],
+    turn: Turn = nullcontext,
+    at: At = in_itself,
+    *,
+    apart: bool = False,
 ) -> str:
     """The text of a template that says what a Workflow does; raises Invalid with what is wrong in it, or in a Task.
 
-    `apart` is as in `render_each`.
+    `at` is of the Workflow; `apart` is as in `render_each`.
     """
     first = entries[0].hardware if entries else {}
     data = {"hardware": first, "references": {}}
-    filled = await _filled(workflow, "workflow", data, "the Workflow", turn, apart)
+    filled = await _filled(workflow, "workflow", data, _Named("the Workflow", at), turn, apart)
     spec = mapping_of(filled.get("spec"))
     extras = [mapping_of(each.get("extra")) for each in list_of(spec.get("tasks"))]
     tasks: list[dict[str, Any]] = []
     for number, (entry, extra) in enumerate(zip(entries, extras, strict=True)):
         data = {
             "hardware": entry.hardware,
-            "workflow": decoded(filled),
+            "workflow": decoded(_placed(filled)),
             "references": {},
         }
         name = str(mapping_of(entry.task.get("metadata")).get("name"))
-        task = await _filled(entry.task, "task", data, f"Task {name}", turn, apart)
+        task = await _filled(entry.task, "task", data, _Named(f"Task {name}", entry.at), turn, apart)
         names = [each["name"] for each in tasks]
         called = name if name not in names else f"{name}-{number + 1}"
         tasks.append(_task(called, entry.worker, mapping_of(task.get("spec")), mapping_of(spec.get("globals")), extra))
@@ -73,6 +99,12 @@ async def composed(
     told = {"version": "0.1", "name": name, "global_timeout": spec.get("timeoutSeconds") or 0, "tasks": tasks}
     # What was filled in stays as it is: it is no template.
     return _MARKS.sub(r"\\u007b", json.dumps(told, ensure_ascii=False, indent=1))
+
+
+def _placed(document: Document) -> Document:
+    """The document with a namespace, as any has it in a cluster."""
+    metadata = mapping_of(document.get("metadata"))
+    return {**document, "metadata": {**metadata, "namespace": metadata.get("namespace") or DEFAULT_NAMESPACE}}
 
 
 def _task(name: str, worker: str, spec: Document, shared: Document, extra: Document) -> dict[str, Any]:
@@ -108,22 +140,22 @@ def _action(action: Document) -> dict[str, Any]:
     return {**those_given(told), **wanted, **({"reboot": True} if action.get("background") else {})}
 
 
-async def _filled(document: Document, called: str, data: Document, what: str, turn: Turn, apart: bool) -> Document:
+async def _filled(document: Document, called: str, data: Document, named: _Named, turn: Turn, apart: bool) -> Document:
     """The document with the texts of its spec filled; in them it is `called` so."""
     found = [(path, text) for path, text in _texts(document.get("spec"), ()) if "{{" in text]
     if not found:
         return document
     if len(found) > MAX_TEXTS:
-        raise Invalid(f"{what} has more than {MAX_TEXTS} texts with placeholders")
-    if problems := await in_thread(turn, _wrong, found, what):
-        raise Invalid(f"{what} cannot be read", problems)
+        raise Invalid(f"{named.what} has more than {MAX_TEXTS} texts with placeholders")
+    if problems := await in_thread(turn, _wrong, found, named):
+        raise Invalid(f"{named.what} cannot be read", problems)
     spec = json.loads(json.dumps(document["spec"]))
     for number in range(MAX_ROUNDS):
         ready = _ready(found, called) if number < MAX_ROUNDS - 1 else found
-        known = {**data, called: decoded({**document, "spec": spec})}
-        values = await _values([text for _, text in ready], known, what, turn, apart)
+        known = {**data, called: decoded(_placed({**document, "spec": spec}))}
+        values = await _values(ready, known, named, turn, apart)
         later = [each for each in found if each not in ready]
-        _refuse_unfilled(ready, values, later or found, called, what)
+        _refuse_unfilled(ready, values, later or found, called, named)
         for (path, _), value in zip(ready, values, strict=True):
             holder = spec
             for step in path[:-1]:
@@ -135,19 +167,27 @@ async def _filled(document: Document, called: str, data: Document, what: str, tu
     return {**document, "spec": spec}
 
 
-async def _values(texts: Sequence[str], data: Document, what: str, turn: Turn, apart: bool) -> list[str]:
+async def _values(found: Sequence[_Text], data: Document, named: _Named, turn: Turn, apart: bool) -> list[str]:
     """What becomes of texts, filled together."""
-    whole = _BETWEEN.join(texts)
+    whole = _BETWEEN.join(text for _, text in found)
     if apart:
         (rendered,) = await render_confined(whole, [data], turn, Dialect.GO)
-        if isinstance(rendered, Problem):
-            raise Invalid(f"{what}: {rendered.text}", [Problem(text=f"{what}: {rendered.text}")])
     else:
-        rendered = await in_thread(turn, partial(_render, whole, data, what))
-    values = rendered.split(_BETWEEN)
-    if len(values) != len(texts):
-        raise Invalid(f"{what}: a value has a control character that may not be in it")
-    return values
+        rendered = await in_thread(turn, _render, whole, data)
+    if isinstance(rendered, Problem):
+        raise Invalid(f"{named.what} cannot be filled", [_told(rendered, found, named)])
+    if rendered.count(_MARK) != whole.count(_MARK):
+        raise Invalid(f"{named.what}: a value has a control character that may not be in it")
+    return rendered.split(_BETWEEN)
+
+
+def _told(problem: Problem, found: Sequence[_Text], named: _Named) -> Problem:
+    """Why texts cannot be filled together, with the place of the one that it is about, where that is known."""
+    told = f"{problem.key}: {problem.text}" if problem.key else problem.text
+    lines = accumulate(text.count("\n") + 1 for _, text in found)
+    last = problem.line or 0
+    path = next((path for (path, _), line in zip(found, lines, strict=True) if 0 < last <= line), None)
+    return Problem(text=f"{named.what}: {told}") if path is None else named.problem(path, told)
 
 
 def _mentioned(text: str, called: str) -> list[tuple[str, ...]]:
@@ -172,43 +212,39 @@ def _ready(found: Sequence[_Text], called: str) -> Sequence[_Text]:
 
 
 def _refuse_unfilled(
-    filled: Sequence[_Text], values: Sequence[str], waiting: Sequence[_Text], called: str, what: str
+    filled: Sequence[_Text], values: Sequence[str], waiting: Sequence[_Text], called: str, named: _Named
 ) -> None:
     """Raise Invalid for a value that has the text of another placeholder: no action can mean that."""
     problems = [
-        Problem(
-            text=f"{what}, spec.{'.'.join(map(str, path))}: it leads to {quoted(left)}, which is not filled by then"
-        )
+        named.problem(path, f"it leads to {quoted(left)}, which is not filled by then")
         for (path, text), value in zip(filled, values, strict=True)
         if _mentioned(text, called)
         for left in [next((one for _, one in waiting if one in value), "")]
         if left
     ]
     if problems:
-        raise Invalid(f"{what} cannot be filled", problems)
+        raise Invalid(f"{named.what} cannot be filled", problems)
 
 
-def _wrong(found: Sequence[tuple[_Path, str]], what: str) -> list[Problem]:
+def _wrong(found: Sequence[_Text], named: _Named) -> list[Problem]:
     """What is wrong with each text by itself: together, one could begin what another ends."""
     problems = []
     around = surroundings(now())
     for path, text in found:
         try:
-            if _BETWEEN in text:
+            if _MARK in text:
                 raise Invalid("", [Problem(text="a control character may not be in it")])
             GoTemplate(text, around)
         except Invalid as refusal:
-            where = ".".join(map(str, path))
-            problems += [Problem(text=f"{what}, spec.{where}: {each.text}") for each in refusal.problems]
+            problems += [named.problem(path, each.text) for each in refusal.problems]
     return problems
 
 
-def _render(text: str, data: Document, what: str) -> str:
+def _render(text: str, data: Document) -> str | Problem:
     try:
         return GoTemplate(text, surroundings(now())).render(data)
     except Invalid as refusal:
-        told = [f"{each.key}: {each.text}" if each.key else each.text for each in refusal.problems] or [str(refusal)]
-        raise Invalid(f"{what} cannot be filled", [Problem(text=f"{what}: {each}") for each in told]) from None
+        return refusal.problems[0]
 
 
 def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:

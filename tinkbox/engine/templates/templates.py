@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -18,8 +18,10 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.devices import Devices
 from tinkbox.model.documents.hardware import parse_uuid
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
-from tinkbox.model.errors import Conflict, Invalid, Problem
+from tinkbox.model.documents.rule_sets import template_wanted
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
@@ -30,6 +32,7 @@ from tinkbox.store.templates import ListedTemplate, Template
 from tinkbox.thread_turns import in_thread
 
 T = TypeVar("T")
+Placing = Callable[[Sequence[Problem]], Sequence[Problem]]
 # None that a command line takes for a flag, or a path for a folder; earlier releases took these, and they may be stored.
 _OWN_NAME = re.compile(
     r"""^\ufeff?name:[ \t]+(?P<quote>["']?)(?P<name>[^"'\s#]+)(?P=quote)[ \t]*(?:#.*)?\r?$""", re.MULTILINE
@@ -37,21 +40,31 @@ _OWN_NAME = re.compile(
 _NAME = re.compile(r"(?!-|\.{1,2}\Z)[a-zA-Z0-9_.-]{1,199}\Z")
 
 
+def as_it_is(told: Sequence[Problem]) -> Sequence[Problem]:
+    """The `Placing` of a text that is a file by itself."""
+    return told
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTemplate:
-    """A template that is to be stored; `namespace` is that of its document, empty: it is made by hand."""
+    """A template that is to be stored; `namespace` is that of its document, empty: it is made by hand.
+
+    `placed` makes of what is told of the text what is told of the file that it stands in.
+    """
 
     name: str
     data: str
     namespace: str = ""
     labels: Labels = field(default_factory=lambda: NO_LABELS)
+    placed: Placing = as_it_is
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
     """A template that was to be stored, and whether it is new; one that was there has its own labels.
 
-    Of a text that was given `ignored` is what is not taken as it stands in it (`Definition`), whether or not it is new.
+    Of a text that was given `ignored` is what is not taken as it stands in it (`Definition`), whether or not it is new.  `notes` are
+    what else there is to say.
     """
 
     id: str
@@ -59,6 +72,15 @@ class StoredTemplate:
     labels: Labels
     is_new: bool
     ignored: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTemplate:
+    """A template that was deleted, and what there is to say of that."""
+
+    id: str
+    notes: tuple[Problem, ...] = ()
 
 
 class Templates:
@@ -111,7 +133,7 @@ class Templates:
         for title, one in zip(titles([(each.namespace, each.name) for each in given]), given, strict=True):
             try:
                 check_template_name(one.name)
-                ignored.append(await self._check(one.data, who, strict=strict))
+                ignored.append(await self._check(one.data, who, one.placed, strict=strict))
             except Invalid as refusal:
                 refused.append((title, refusal))
         refuse_each(refused)
@@ -180,16 +202,18 @@ class Templates:
         name: str | None = None,
         data: str | None = None,
         who: str = OPERATOR,
+        placed: Placing = as_it_is,
         *,
         strict: bool = False,
     ) -> StoredTemplate:
         """Change name, text or both; existing workflows stay as they are.  `strict` refuses what would be ignored.
 
+        `placed` is as in `NewTemplate`.
         Raises Conflict for a new name where a document could not tell it from one of that name.
         """
         if name is not None:
             check_template_name(name)
-        ignored = await self._check(data, who, strict=strict) if data is not None else ()
+        ignored = await self._check(data, who, placed, strict=strict) if data is not None else ()
         now = self._clock()
 
         def use_case(tables: Tables) -> StoredTemplate:
@@ -202,8 +226,10 @@ class Templates:
             )
             if new.name != old.name:
                 _refuse_taken(new, _sharing_document(tables, new))
+            needing = _rule_sets_with(tables, old)
             tables.templates.put(new)
-            return StoredTemplate(new.id, new.name, new.labels, is_new=False, ignored=ignored)
+            notes = tuple(_told_of_rule_sets(tables, old, needing))
+            return StoredTemplate(new.id, new.name, new.labels, is_new=False, ignored=ignored, notes=notes)
 
         stored = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
@@ -221,24 +247,28 @@ class Templates:
         with self._renderings.place(who) as turn:
             return await in_thread(turn, read, text)
 
-    async def delete(self, key: str) -> str:
-        """Existing workflows stay as they are.  Returns the id."""
+    async def delete(self, key: str) -> DeletedTemplate:
+        """Existing workflows stay as they are.  The rule sets that need it are told; raises NotFound or Conflict."""
 
-        def use_case(tables: Tables) -> str:
+        def use_case(tables: Tables) -> DeletedTemplate:
             template = _stored(tables, key)
+            needing = _rule_sets_with(tables, template)
             tables.templates.delete(template.id)
-            return template.id
+            return DeletedTemplate(template.id, tuple(_told_of_rule_sets(tables, template, needing)))
 
-        template_id = await self._store.write(use_case)
+        deleted = await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
-        return template_id
+        return deleted
 
-    async def _check(self, data: str, who: str, *, strict: bool) -> tuple[Problem, ...]:
-        with self._renderings.place(who) as turn:
-            ignored = await check(data, turn)
-        if strict:
-            refuse_ignored(ignored)
-        return ignored
+    async def _check(self, data: str, who: str, placed: Placing, *, strict: bool) -> tuple[Problem, ...]:
+        try:
+            with self._renderings.place(who) as turn:
+                ignored = await check(data, turn)
+            if strict:
+                refuse_ignored(ignored)
+        except Invalid as refusal:
+            raise placed_refusal(refusal, placed) from None
+        return tuple(placed(ignored))
 
 
 def find_template(tables: Tables, key: str, namespace: str | None = None) -> Template | BuiltIn:
@@ -270,6 +300,39 @@ def _only(found: Sequence[Template], key: str) -> Template:
 def told_namespace(namespace: str) -> str:
     """What people are told of where a template is."""
     return f"namespace {namespace}" if namespace else "no namespace"
+
+
+def _rule_sets_with(tables: Tables, template: Template) -> list[KeptDocument]:
+    """The rule sets that mean a stored template."""
+    return [
+        each
+        for each in tables.kept_documents.all((KeptKind.RULE_SET,))
+        if (found := _wanted_by(tables, each)) is not None and found.id == template.id
+    ]
+
+
+def _wanted_by(tables: Tables, document: KeptDocument) -> Template | BuiltIn | None:
+    """The template that a rule set means; None: it means none, or one that is not there or not clear."""
+    namespace, reference = template_wanted(document)
+    try:
+        return find_template(tables, reference, namespace) if reference else None
+    except (NotFound, Conflict):
+        return None
+
+
+def _told_of_rule_sets(tables: Tables, template: Template, needing: Iterable[KeptDocument]) -> Iterator[Problem]:
+    """What there is to say of rule sets that meant a template before it was changed."""
+    for each in needing:
+        found = _wanted_by(tables, each)
+        if found is None:
+            _, reference = template_wanted(each)
+            yield Problem(
+                text=f"rule set {each.name} needs template {reference}, which is gone: machines for which one of its rules holds "
+                "wait until it is there"
+            )
+        elif found.id != template.id:
+            where = told_namespace(found.namespace) if isinstance(found, Template) else "the program"
+            yield Problem(text=f"rule set {each.name} means template {found.name} of {where} from now on")
 
 
 def find_listed_template(tables: Tables, key: str) -> OfTemplate:
@@ -305,6 +368,11 @@ def titles(keys: Sequence[tuple[str, str]]) -> list[str]:
 def of_template(title: str, problem: Problem) -> Problem:
     """What there is to say of a template's text, with its title where there are several."""
     return Problem(text=f"template {title}, {problem}") if title else problem
+
+
+def placed_refusal(refusal: Invalid, placed: Placing) -> Invalid:
+    """The refusal of a text as that of the file that it stands in."""
+    return Invalid(str(refusal), placed(refusal.problems), refusal.more, placed(refusal.ignored))
 
 
 def refuse_each(refused: Sequence[tuple[str, Invalid]]) -> None:

@@ -8,11 +8,11 @@ from typing import Final
 
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.dialects import Dialect, device_names, placeholders
+from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
     RESERVED,
-    Data,
     Rendered,
     check,
     render_each,
@@ -21,7 +21,7 @@ from tinkbox.engine.templates.rendering import (
 from tinkbox.engine.templates.rendering_process import MAX_BATCH
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import in_slices
-from tinkbox.model.devices import Devices, addresses
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware, MacAddress, names_of, worker_of
 from tinkbox.model.images.standing import WantedImage
@@ -69,26 +69,31 @@ async def validate(
     async with turn():
         known = await _Known.of(machines)
     called = await in_thread(turn, device_names, text)
-    asked: Sequence[Hardware | None] = machines
-    if devices is not None:
-        asked = [await in_thread(turn, known.first, devices)]
-    if not asked:
+    if devices is None and not machines:
         verdicts.remarks = await _judge_alone(text, _devices(called, names, DUMMY), names, turn, verdicts.remarks)
 
-    def with_devices(machine: Hardware | None) -> tuple[Hardware | None, Devices, Data]:
-        given = devices or {}
-        if devices is None and machine is not None:
-            given = _devices(called, names, worker_of(machine))
-        return machine, given, rendering_data(given, machine)
+    lookup = Lookup(at=known.machine_at, worker_named=known.worker_named, appliance=(names.name, names.address))
 
-    for begin in range(0, len(asked), AT_ONCE):
+    def for_machine(machine: Hardware) -> Wanted:
+        return Wanted(devices=_devices(called, names, worker_of(machine)), machine=machine)
+
+    async def wanted_from(begin: int) -> Sequence[Wanted]:
+        if devices is not None:
+            return [Wanted(devices=devices)]
         async with turn():
-            piece = await in_slices(with_devices, asked[begin : begin + AT_ONCE])
-        rendered = await render_each(text, [data for _, _, data in piece], turn, apart=True, way_out=GIVEN_BY)
-        for (machine, given, _), each in zip(piece, rendered, strict=True):
+            return await in_slices(for_machine, machines[begin : begin + AT_ONCE])
+
+    for begin in range(0, len(machines) if devices is None else 1, AT_ONCE):
+        wanted = await wanted_from(begin)
+        filled = await fill_each(text, wanted, lookup, turn, apart=True, way_out=GIVEN_BY)
+        for one, (machine, each) in zip(wanted, filled, strict=True):
             problems, images = await in_thread(turn, _judged, each, known.at, names, known.worker_named)
             ignored = each.definition.ignored if isinstance(each, Rendered) else ()
-            verdicts.append(Verdict(machine=machine, devices=given, problems=problems, images=images, ignored=ignored))
+            verdicts.append(
+                Verdict(machine=machine, devices=one.devices, problems=problems, images=images, ignored=ignored)
+            )
+            if isinstance(each, Rendered) and each.notes:
+                verdicts.remarks += Remarks(notes=each.notes)
     return verdicts
 
 
@@ -162,13 +167,12 @@ class _Known:
 
     def at(self, address: str) -> str | None:
         """The id of the machine that has a MAC, however it is spelled, an IPv4 address, an agent id or an id."""
-        found = self._at.get(_spelled(address))
+        found = self.machine_at(address)
         return found.id if found else None
 
-    def first(self, devices: Devices) -> Hardware | None:
-        """The first of the devices that is a known machine."""
-        found = (self._at.get(_spelled(address)) for address in addresses(devices))
-        return next((each for each in found if each is not None), None)
+    def machine_at(self, address: str) -> Hardware | None:
+        """The machine that `at` tells the id of."""
+        return self._at.get(_spelled(address))
 
     def worker_named(self, name: str) -> str:
         """What templates call the only machine that has this name; empty where none has, or several have."""

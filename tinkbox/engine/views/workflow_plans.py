@@ -132,7 +132,8 @@ class WorkflowPlans:
             plan = replace(
                 plan, machines=machines, devices=devices, unused=unmentioned(template.data, list(parameters))
             )
-            prepared = await self._workflows.prepare(template_key, devices, who=who)
+            said = machines[0].hardware if machines else None
+            prepared = await self._workflows.prepare(template_key, devices, machine=said, who=who)
             plan = _named(plan, prepared)
             workflow = self._workflows.bound(hardware_at(self._known), prepared)
         except Refusal as refusal:
@@ -147,6 +148,7 @@ class WorkflowPlans:
             plan,
             obstacles=[*_in_the_way(working, osie, self._known.key), *missing, *waits],
             notes=[
+                *map(str, prepared.notes),
                 *self._shortages.elsewhere(new),
                 *self._shortages.metadata(new, self._hardware_of),
                 *self._shortages.names(new),

@@ -12,9 +12,10 @@ from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
-from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services, first_known
+from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered, render, rendering_data
+from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
+from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turns
@@ -111,6 +112,11 @@ class Prepared:
         """What of the template is not taken as it stands."""
         return self.rendered.definition.ignored
 
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What there is to say of how the template was filled."""
+        return self.rendered.notes
+
 
 class Workflows:
     """Create, show, cancel, retry and delete workflows.
@@ -163,7 +169,7 @@ class Workflows:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
         What is rendered now is what will run, whatever becomes of template, hardware and the tags of images.  `machine` is the one
-        whose document the template sees, else the first known one of `devices`; `name` beats the template's.
+        whose document the template sees, else the one that runs it (`fill_each`); `name` beats the template's.
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
         both are, or neither is; it may know the workflow by `as_id`, where its id is given.  A template itself may stand for its
         key.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.  `declared` is the document that it is
@@ -227,15 +233,17 @@ class Workflows:
                 return template_key
             return find_template(tables, template_key, declared.namespace if declared else None)
 
-        def question(tables: Tables) -> tuple[Template | BuiltIn, Hardware | None]:
-            return found_template(tables), machine or first_known(tables, devices)
-
-        template, seen = await self._store.read(question)
+        template = await self._store.read(found_template)
         workflow_id = as_id or self._new_id()
+        wanted = Wanted(devices=devices, machine=machine, workflow_id=workflow_id)
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            data = rendering_data(devices, seen, workflow_id)
-            rendered = await render(template.data, data, turn, way_out, self._clock)
+            lookup = self.lookup(self._machine_at)
+            ((_, rendered),) = await fill_each(
+                template.data, [wanted], lookup, turn, way_out=way_out, clock=self._clock
+            )
+        if isinstance(rendered, Invalid):
+            raise rendered
         if strict:
             refuse_ignored(rendered.definition.ignored)
         return Prepared(
@@ -251,6 +259,15 @@ class Workflows:
             declared=declared,
             require_images=require_images,
         )
+
+    def lookup(self, at: Callable[[str], Hardware | None]) -> Lookup:
+        """What templates are filled by, with these machines."""
+        appliance = (self._names.name, self._names.address)
+        return Lookup(at=at, worker_named=self._machines.known.worker_named, appliance=appliance)
+
+    def _machine_at(self, address: str) -> Hardware | None:
+        record = self._machines.known.get(self._machines.known.at(address))
+        return record.hardware if record is not None else None
 
     def rendering(self, who: str) -> AbstractContextManager[Turn]:
         """A place among those that render for a person, whose work is done in the turns that it gives."""

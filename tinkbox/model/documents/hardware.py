@@ -5,17 +5,15 @@ looks at.  Field names follow Tinkerbell (`network.interfaces[].dhcp.mac`, `spec
 """
 
 import json
-import re
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from tinkbox.model.documents.hardware_interfaces import interface_2020, interface_of_object, interfaces_of
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1, is_v1alpha2, notes_on_v1alpha2, told_of_v1alpha2
 from tinkbox.model.documents.hardware_values import Findings, Reader
-from tinkbox.model.documents.json_text import read_document, read_stream
+from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.documents.kubernetes import DISABLED_ANNOTATION, identity
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware
@@ -26,9 +24,6 @@ from tinkbox.model.names import check_name, check_namespace
 MAX_INTERFACES = 128
 # Of a machine that was renamed: its id, which its workflows and its sightings know.
 ID_ANNOTATION = "tinkbox.internal/id"
-_ONE_ASKED: Final = "and one hardware document in JSON is asked for: `tinkbox apply -f FILE`"
-# How documents of 2020 begin in YAML; in JSON none begins so.
-_YAML_2020: Final = re.compile(r"\ufeff?(?:\s|#[^\n]*+\n)*+(?:---\s|- |(?:id|network|metadata):\s)")
 _DISABLED: Final = (
     f"{DISABLED_ANNOTATION} is read by `tinkbox apply` alone: here the machine stays in service, and `tinkbox hardware retire` "
     "takes it out"
@@ -53,25 +48,12 @@ def parse_hardware(text: str | bytes) -> Hardware:
     try:
         document = read_document(content)
     except ValueError as error:
-        other = _other_than_one(content)
-        raise Invalid(f"invalid json: {other or error}") from None
-    if isinstance(document, list):
-        raise Invalid(f"invalid json: this is a list, {_ONE_ASKED} takes lists")
+        raise Invalid(f"invalid json: {error}") from None
     if not isinstance(document, dict):
         raise Invalid("invalid json: a hardware document is an object with an id and a network")
     if document.get("kind") == "Hardware":
         _check_text(document)
     return given_hardware(document)
-
-
-def _other_than_one(text: str) -> str:
-    """What a text is that is no single document of JSON, and the way out; empty: just wrong."""
-    if _YAML_2020.match(text):
-        return f"this is YAML, {_ONE_ASKED} takes YAML"
-    with suppress(ValueError):
-        if (count := len(read_stream(text))) > 1:
-            return f"these are {count} documents, {_ONE_ASKED} takes several"
-    return ""
 
 
 def _check_text(document: Mapping[str, Any]) -> None:

@@ -47,6 +47,14 @@ class Pattern:
         """Whether it asks for anything: what asks for nothing matches nothing, as in Quamina."""
         return any(isinstance(each, _Leaf) or each.is_asking for each in self.fields.values())
 
+    def leaves(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """Where it asks for something, by the names of fields, and whether that is a value; else it asks that there is none."""
+        for name, each in self.fields.items():
+            if isinstance(each, _Leaf):
+                yield (*path, name), not each.absent
+            else:
+                yield from each.leaves((*path, name))
+
 
 def parse_pattern(text: str) -> Pattern:
     """Read one pattern of JSON; raises Invalid that says what is wrong, and where."""

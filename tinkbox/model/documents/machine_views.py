@@ -15,6 +15,7 @@ from tinkbox.gotemplate.types.typed_values import NilStrings, Strings
 from tinkbox.model.documents.hardware_v1alpha2 import as_v1alpha1
 from tinkbox.model.documents.kubernetes import GROUP, INTERFACE, METADATA, VERSION
 from tinkbox.model.documents.loose_values import list_of, mapping_of
+from tinkbox.model.hardware import Hardware, namespace_of
 
 # Go's spelling where it is not the JSON name with capitals.
 _GO_NAMES: Mapping[str, str] = {
@@ -92,6 +93,18 @@ def object_view(document: Mapping[str, Any]) -> dict[str, Any]:
             "userData": instance.get("userdata", ""),
         },
     }
+
+
+def of_cluster(view: Mapping[str, Any], machine: Hardware) -> dict[str, Any]:
+    """A machine's object with what each has in a cluster whatever its document says: name, namespace, uid, and today's labels."""
+    metadata = {name: value for name, value in mapping_of(view.get("metadata")).items() if name != "labels"}
+    own = {
+        "name": metadata.get("name") or machine.id,
+        "namespace": namespace_of(machine),
+        "uid": metadata.get("uid") or machine.id,
+    }
+    labels = {"labels": dict(machine.labels)} if machine.labels else {}
+    return {**view, "metadata": {**metadata, **own, **labels}}
 
 
 def struct_view(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tinkbox.model.documents.agent_attributes import why_never_told
 from tinkbox.model.documents.json_patterns import Pattern, parse_pattern, pattern_of
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
@@ -26,12 +27,13 @@ PREFIX: Final = "enrollment-"
 class RuleSet:
     """Accepts machines, and makes a workflow of a template for each.
 
-    `title` is what people call it.  `agent_value` is the name of the template's device that is the machine, and `values` are
+    `title` is what people call it, `key` is where the rules stand in its document.  `agent_value` is the name of the template's device that is the machine, and `values` are
     the others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
     machines are registered alone.  A disabled one leaves machines to a person.
     """
 
     title: str
+    key: str
     patterns: Sequence[Pattern]
     template: str = ""
     agent_value: str = ""
@@ -67,6 +69,16 @@ def best_rule_set(rule_sets: Sequence[RuleSet], attributes: Mapping[str, Any]) -
     return best if most else None
 
 
+def never_told(rule_set: RuleSet) -> Iterator[Problem]:
+    """Of each rule a field that no machine is known to have, with the key of the rule."""
+    for place, pattern in enumerate(rule_set.patterns):
+        for path, is_value in sorted(pattern.leaves(), key=lambda leaf: not leaf[1]):
+            if why := why_never_told(path):
+                then = "it holds of no machine" if is_value else "what it wants to be absent always is"
+                yield Problem(key=f"{rule_set.key}[{place}]", text=f"{then}: {why}")
+                break
+
+
 def read_rule_sets(document: KeptDocument) -> Read:
     """What a document declares; of what is no rule set nothing."""
     notes: list[Problem] = []
@@ -80,10 +92,18 @@ def read_rule_sets(document: KeptDocument) -> Read:
     return Read(found, notes)
 
 
+def template_wanted(document: KeptDocument) -> tuple[str, str]:
+    """From which namespace a WorkflowRuleSet means a template, and by which reference; empty: it means none."""
+    workflow = mapping_of(document.spec.get("workflow"))
+    reference = mapping_of(workflow.get("template")).get("ref")
+    return str(workflow.get("namespace") or DEFAULT_NAMESPACE), str(reference or "")
+
+
 def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleSet:
     workflow = mapping_of(document.spec.get("workflow"))
     template = mapping_of(workflow.get("template"))
-    if not template.get("ref"):
+    namespace, reference = template_wanted(document)
+    if not reference:
         notes.append(
             Problem(
                 key="spec.workflow.template.ref",
@@ -104,11 +124,12 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleS
     ]
     return RuleSet(
         title=f"rule set {document.name}",
+        key="spec.rules",
         patterns=_patterns(document.spec.get("rules"), "spec.rules", notes),
-        template=str(template.get("ref") or ""),
+        template=reference,
         agent_value=str(own or ""),
         values=values,
-        namespace=str(workflow.get("namespace") or DEFAULT_NAMESPACE),
+        namespace=namespace,
         is_disabled=bool(workflow.get("disabled")),
     )
 
@@ -125,6 +146,7 @@ def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet
             )
         yield RuleSet(
             title=f"policy {document.name}, workflowAutoCreation[{place}]",
+            key=f"{key}.rules",
             patterns=_patterns(mapping_of(each).get("rules"), f"{key}.rules", notes),
             namespace=str(config.get("namespace") or DEFAULT_NAMESPACE),
             is_disabled=bool(config.get("disabled")),

@@ -31,6 +31,7 @@ from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.workflows import workflows
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.model.documents.hardware import hardware_from_document, parse_hardware
+from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.errors import Conflict, Invalid, TooLarge
 from tinkbox.model.hardware import namespace_of
 from tinkbox.model.labels import LabelChange
@@ -286,7 +287,7 @@ async def test_every_problem_is_told_with_file_and_line_and_nothing_is_stored(bo
     broken = machine(1).replace("mac: 08", "mac: zz").replace("netboot:", "netbot:")
     bad_template = template(text=HELLO.replace("image: hello-world", "imag: hello-world"))
     found = await problems(
-        box, machine(2), broken, "kind: Foo\napiVersion: tinkerbell.org/v1alpha1\n", bad_template, flow(1)
+        box, machine(2), broken, "kind: Templat\napiVersion: tinkerbell.org/v1alpha1\n", bad_template, flow(1)
     )
     assert [each.split(": ")[0] for each in found] == [
         "1.yaml:8, spec.interfaces[0].dhcp.mac",
@@ -475,6 +476,82 @@ async def test_a_workflow_that_waits_is_left_out_and_the_rest_is_applied(box: Ap
     )
     (found,) = await problems(box, waiting)
     assert "is left out" in found
+
+
+DISABLED = [
+    (f"{flow(1)}  disabled: true\n", "0.yaml:8, spec.disabled", "disabled"),
+    (
+        flow(1).replace("{name: install-1", "{name: install-1, annotations: {tinkerbell.org/disabled: ''}"),
+        "0.yaml:3, metadata.annotations",
+        "the annotation tinkerbell.org/disabled",
+    ),
+]
+
+
+@pytest.mark.parametrize(("waiting", "place", "what"), DISABLED)
+@pytest.mark.parametrize("beside", [[], [machine(2)]])
+async def test_a_workflow_that_is_not_over_cannot_be_disabled(
+    box: Appliance, waiting: str, place: str, what: str, beside: list[str]
+) -> None:
+    """It is refused, with or without other documents, until the workflow is over."""
+    await apply(box, template(), machine(1), flow(1))
+    short = (await box.workflows.get("install-1")).id[:8]
+    for wish in (STORED, DRY, Wish(strict=True)):
+        (found,) = await problems(box, waiting, *beside, wish=wish)
+        assert found == (
+            f"{place}: workflow {short} of this name is there and not over, and it cannot be held back: `tinkbox workflow cancel "
+            f"{short}` if it is not to run, or give its document without {what}"
+        )
+    await box.workflows.cancel("install-1", "ann")
+    assert await apply(box, waiting, machine(3)) == {"hardware/node3": "created"}
+
+
+async def test_only_the_workflow_that_a_document_means_keeps_it_from_being_disabled(box: Appliance) -> None:
+    await apply(box, template(), machine(1), machine(2), flow(1))
+    elsewhere = flow(1).replace("{name: install-1", "{name: install-1, namespace: lab")
+    assert await apply(box, f"{elsewhere}  disabled: true\n", machine(1)) == {"hardware/node1": "unchanged"}
+    await box.workflows.create("hello", {"device_1": mac(2)}, name="by-hand")
+    assert await apply(box, f"{flow(1, 'by-hand')}  disabled: true\n", machine(1)) == {"hardware/node1": "unchanged"}
+    (found,) = await problems(box, f"{flow(2, 'by-hand')}  disabled: true\n", machine(1))
+    assert "is there and not over" in found
+
+
+def of(time: str, document: str) -> str:
+    return document.replace("metadata: {", f"metadata: {{creationTimestamp: {time}, ")
+
+
+async def test_new_workflows_are_made_in_the_order_of_their_creation_elsewhere(box: Appliance) -> None:
+    """As `kubectl get -o yaml` prints them, by their names; those without a time come last, as they stand."""
+    times = {
+        "a": "null",
+        "b": "2026-05-04T12:30:00Z",
+        "c": '"2026-05-04T14:00:00+02:00"',  # 12:00 UTC
+        "d": "2026-05-04T12:30:00.000001Z",
+        "e": "2026-05-04T12:30:00Z",
+        "0": '""',
+    }
+    documents = [of(time, flow(1, name)) for name, time in times.items()]
+    made = await apply(box, template(), machine(1), "---\n".join(documents))
+    assert list(made)[2:] == [f"workflow/{each}" for each in "cbeda0"]
+    there = await box.store.read(lambda tables: tables.declarations.unfinished())
+    assert [each.name for each in there] == list("cbeda0")
+
+
+async def test_a_creation_time_is_no_change(box: Appliance) -> None:
+    time, later = "2026-05-04T12:30:00Z", "2026-05-04T12:40:00Z"
+    box.registry = IMAGES
+    site_of_then = [of(time, each) for each in (template(), machine(1), flow(1))]
+    applied = await box.applying.apply(files(*site_of_then), Wish(strict=True), "ann")
+    assert (set(outcomes(applied).values()), applied.notes) == ({"created"}, [])
+    for again in (site_of_then, [of(later, each) for each in (template(), machine(1), flow(1))], [flow(1)]):
+        assert set((await apply(box, *again)).values()) == {"unchanged"}
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-05-04", "2026-05-04T12:30:00", "17", "{}"])
+async def test_a_creation_time_that_is_none_is_refused(box: Appliance, time: str) -> None:
+    (found,) = await problems(box, of(time, flow(1)), template(), machine(1))
+    assert found.startswith("0.yaml:3, metadata.creationTimestamp: '")
+    assert found.endswith("is no time: leave it out, or write it as 2026-05-04T12:30:00Z")
 
 
 async def test_what_another_machine_has_is_refused_by_its_name(box: Appliance) -> None:
@@ -673,6 +750,11 @@ async def test_nothing_is_pruned_that_a_document_names_which_is_left_out(box: Ap
     older = json.dumps({"id": hardware(5)["id"], "network_ports": []})
     await apply(box, json.dumps({**hardware(5), "labels": {"rack": "r1"}}))
     left_out = [each.replace("tinkerbell.org", group) for each in before[1:]]
+    assert await apply(box, machine(1), *left_out, older, wish=pruning("rack=r1")) == {"hardware/node1": "unchanged"}
+    renamed = machine(7).replace(
+        "{name: node7", f"{{name: node7, annotations: {{tinkbox.internal/id: {identity('', 'node2')}}}"
+    )
+    left_out[0] = renamed.replace("tinkerbell.org", group)
     assert await apply(box, machine(1), *left_out, older, wish=pruning("rack=r1")) == {"hardware/node1": "unchanged"}
     elsewhere = [each.replace("{name: ", "{namespace: lab, name: ") for each in left_out[1:]]
     pruned = await apply(box, machine(1), *elsewhere, wish=pruning("rack=r1"))
@@ -879,9 +961,9 @@ async def test_a_document_of_a_renamed_machines_old_name_is_refused(box: Applian
 
 async def test_two_names_of_one_machine_are_told_from_a_second_declaration(box: Appliance) -> None:
     await apply(box, machine(1))
-    identity = box.machines.known.find("node1").hardware.id
+    its_id = box.machines.known.find("node1").hardware.id
     renamed = machine(7, card=1).replace(
-        "{name: node7", f"{{name: node7, annotations: {{tinkbox.internal/id: {identity}}}"
+        "{name: node7", f"{{name: node7, annotations: {{tinkbox.internal/id: {its_id}}}"
     )
     again = renamed.replace("{name: node7", "{name: node8")
     for texts in ((renamed, machine(1)), (machine(1), renamed)):
@@ -897,6 +979,18 @@ async def test_two_names_of_one_machine_are_told_from_a_second_declaration(box: 
     assert "hardware node8 has the id of node7 at 0.yaml:1: it is one machine that was renamed" in found
     (found,) = await problems(box, of_2020(1), of_2020(1).replace("machine-1", "node9"))
     assert "has the id of" in found
+    moved = machine(1).replace(
+        "{name: node1", f"{{name: node1, namespace: a, annotations: {{tinkbox.internal/id: {its_id}}}"
+    )
+    for texts in ((moved, machine(1)), (machine(1), moved)):
+        (found,) = await problems(box, *texts)
+        former = texts.index(machine(1))
+        assert found == (
+            f"{1 - former}.yaml:3, metadata.name: machine node1 was in namespace default before, as {former}.yaml:1 still has it: "
+            f"delete {former}.yaml"
+        )
+    (found,) = await problems(box, moved, moved.replace("namespace: a", "namespace: b"))
+    assert "it is one machine that was moved. Delete the document of the namespace that it is in no more" in found
 
 
 async def test_a_mac_of_no_card_is_told_at_its_line(box: Appliance) -> None:

@@ -316,3 +316,31 @@ async def test_one_that_vanishes_between_look_and_making_is_made_again(
 
     monkeypatch.setattr(box.workflows, "prepare", meanwhile)
     assert made(await create(box, flow(1), flow(2))) == [("install-1", True), ("install-2", True)]
+
+
+async def test_one_that_is_not_over_cannot_be_disabled(box: Appliance) -> None:
+    disabled = f"{flow(1)}  disabled: true\n"
+    await site(box, 2)
+    with pytest.raises(Invalid, match="nothing is left to make") as none_left:
+        await create(box, disabled)
+    assert [each.text.partition(":")[0] for each in none_left.value.problems] == ["Workflow install-1 is left out"]
+    await create(box, flow(1))
+    short = (await box.workflows.get("install-1")).id[:8]
+    for texts in ([disabled], [disabled, flow(2)]):
+        with pytest.raises(Invalid) as refusal:
+            await create(box, *texts)
+        (found,) = map(str, refusal.value.problems)
+        assert found == (
+            f"line 8, spec.disabled: workflow {short} of this name is there and not over, and it cannot be held back: `tinkbox "
+            f"workflow cancel {short}` if it is not to run, or give its document without disabled"
+        )
+    await box.workflows.cancel("install-1", "ann")
+    assert made(await create(box, disabled, flow(2))) == [("install-2", True)]
+
+
+async def test_they_are_made_in_the_order_of_their_creation_elsewhere(box: Appliance) -> None:
+    await site(box)
+    wipe = flow(1, "wipe").replace("{name", "{creationTimestamp: 2026-05-04T12:30:00Z, name")
+    assert made(await create(box, flow(1), wipe)) == [("install-1", True), ("wipe", True)], "as they stand in the file"
+    there = await box.store.read(lambda tables: tables.declarations.unfinished())
+    assert [each.name for each in there] == ["wipe", "install-1"]

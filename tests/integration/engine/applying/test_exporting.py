@@ -72,6 +72,53 @@ async def test_a_workflow_of_a_rollout_is_exported_without_its_label_and_keeps_i
     assert await box.workflows.labels(workflow.id) == {"a": "c", "rollout": made.short}
 
 
+@pytest.mark.parametrize("as_files", [False, True])
+async def test_a_restored_machine_does_its_workflows_in_the_order_in_which_it_was_to_do_them(
+    box: Appliance, *, as_files: bool
+) -> None:
+    """In a stream and in files, which are read by their names; of times that are the same as well."""
+    names = ["z-wipe", "m-check", "a-install"]
+    await box.applying.apply(files(template(), machine(1), *(flow(1, each) for each in names)), Wish(), "ann")
+    found, _ = await exported(box, Asked(Kind.WORKFLOW))
+    assert [each.name for each in found] == names
+    times = [each.manifest["metadata"]["creationTimestamp"] for each in found]
+    assert times == [f"2026-11-21T03:00:00.00000{number}Z" for number in range(3)]
+    for each in names:
+        await box.workflows.cancel(each, "ann")
+        await box.workflows.delete(each)
+    texts = [yaml_documents(each.manifest for each in found)]
+    if as_files:
+        texts = [yaml_documents([each.manifest]) for each in sorted(found, key=lambda each: each.name)]
+    again = await box.applying.apply(files(*texts), Wish(), "ann")
+    assert outcomes(again) == {f"workflow/{each}": "created" for each in names}
+    assert await queue(box) == names
+    # The text of an export that was sorted meanwhile is made in its order as well.
+    for each in names:
+        await box.workflows.cancel(each, "ann")
+        await box.workflows.delete(each)
+    listed = "---\n".join(sorted(texts))
+    await box.creation.create(listed, Creating(who="ann"))
+    assert await queue(box) == names
+
+
+async def queue(box: Appliance) -> list[str]:
+    """The names of a machine's workflows, in the order in which it does them."""
+    return [each.name for each in await box.store.read(lambda tables: tables.declarations.unfinished())]
+
+
+async def test_a_workflow_that_was_retried_is_exported_behind_those_that_are_done_before_it(box: Appliance) -> None:
+    await box.applying.apply(files(template(), machine(1), flow(1, "wipe"), flow(1, "install")), Wish(), "ann")
+    for each in ("wipe", "install"):
+        await box.workflows.cancel(each, "ann")
+    await box.workflows.retry("install", who="ann")
+    await box.workflows.cancel("install", "ann")
+    await box.workflows.retry("wipe", who="ann")
+    found, _ = await exported(box, parse_asked("workflow/wipe"), parse_asked("workflow/install"))
+    assert [each.name for each in found] == ["install", "wipe"]
+    times = [each.manifest["metadata"]["creationTimestamp"] for each in found]
+    assert times == sorted(set(times))
+
+
 async def test_documents_come_by_kind_and_by_name_as_people_sort(box: Appliance) -> None:
     await box.applying.apply(files(machine(10), machine(9), template("b"), template("a")), Wish(), "ann")
     assert named((await exported(box))[0]) == ["hardware/node9", "hardware/node10", "template/a", "template/b"]
@@ -79,13 +126,57 @@ async def test_documents_come_by_kind_and_by_name_as_people_sort(box: Appliance)
 
 async def test_what_kubernetes_adds_is_left_out(box: Appliance) -> None:
     added = "uid: x, resourceVersion: '7', creationTimestamp: null, namespace: default, annotations: {a: b}"
-    given = machine(1).replace("name: node1,", f"name: node1, {added},") + "status: {state: x}\n"
+    given = machine(1).replace("name: node1,", f"name: node1, {added},") + "status: {}\n"
     await box.applying.apply(files(given), Wish(), "ann")
     ((only,), _) = await exported(box)
     assert only.manifest["metadata"] == {"name": "node1", "labels": {"rack": "r1"}, "annotations": {"a": "b"}}
     assert "status" not in only.manifest
     plain = machine(1).replace("name: node1,", "name: node1, annotations: {a: b},")
     assert outcomes(await box.applying.apply(files(plain), Wish(), "ann")) == {"hardware/node1": "unchanged"}
+
+
+V1ALPHA2 = f"""\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Hardware
+metadata: {{name: node1}}
+spec:
+  networkInterfaces:
+    "{mac(1)}": {{dhcp: {{ipv4: {{hostname: node1}}}}, ipam: {{ipv4: {{address: 172.30.0.21, prefix: "24"}}}}}}
+"""
+
+
+@pytest.mark.parametrize("given", [machine(1), V1ALPHA2], ids=["v1alpha1", "v1alpha2"])
+async def test_templates_see_the_status_of_an_exported_machine_elsewhere(tmp_path: Path, given: str) -> None:
+    seen = template(text=HELLO.replace("image: hello-world", "image: tools/{{ .hardware.status.state }}:v1"))
+    async with appliance(tmp_path / "one") as box:
+        listed = "---\n".join((f"{given}status: {{state: provisioned}}\n", seen, flow(1)))
+        await box.applying.apply(files(listed), Wish(), "ann")
+        found, notes = await exported(box)
+        assert (found[0].manifest["status"], notes) == ({"state": "provisioned"}, [])
+        another = f"{given}status: {{state: other}}\n"
+        assert outcomes(await box.applying.apply(files(another), Wish(), "ann")) == {"hardware/node1": "configured"}
+    async with appliance(tmp_path / "two") as box:
+        assert set((await reapplied(box, found, Wish())).values()) == {"created"}
+        first, *_ = (await box.workflows.get("install-1")).actions
+        assert first.action.spec.image == "tools/provisioned:v1"
+
+
+@pytest.mark.parametrize("written", ["", ", namespace: default"])
+async def test_a_restored_machine_of_the_default_namespace_fills_templates_as_before(
+    box: Appliance, tmp_path: Path, written: str
+) -> None:
+    """Its namespace is in no document."""
+    image = "{{ .hardware.metadata.namespace }}/{{ .hardware.metadata.name }}"
+    text = HELLO.replace("hello-world", image)
+    document = machine(1).replace("{name: node1", f"{{name: node1{written}")
+    await box.applying.apply(files(template(text=text), document, flow(1)), Wish(), "ann")
+    before = yaml_documents(each.manifest for each in (await exported(box))[0])
+    assert "namespace: default" not in before
+    async with appliance(tmp_path / "other") as other:
+        await other.applying.apply(files(before), Wish(), "ann")
+        for each in (box, other):
+            workflow = await each.workflows.get("install-1")
+            assert workflow.actions[0].action.spec.image == "default/node1"
 
 
 async def test_a_template_with_a_name_that_apply_refuses_is_told(box: Appliance) -> None:
@@ -373,8 +464,9 @@ async def test_a_workflow_that_would_mean_another_machine_elsewhere_is_left_out_
     found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
     assert named(found) == []
     assert told == (
-        "2 workflows left out, whose documents would mean another machine than theirs, which has another name or namespace by now, "
-        "or is gone: a, install-1"
+        "2 workflows left out, whose documents would mean other machines than theirs: "
+        f"a (node1 of namespace zz ({mac(2)}) in place of its node1 of namespace default ({mac(1)})), "
+        f"install-1 (node1 of namespace zz ({mac(2)}) in place of its node1 of namespace default ({mac(1)}))"
     )
     assert await apply_again(box, *texts) == {"unchanged"}
     await box.machine_changes.change(str(mac(1)), MachineChange(name="m2"))
@@ -395,7 +487,62 @@ async def test_a_workflow_whose_machine_is_gone_is_told_and_left_out_where_anoth
     )
     await box.applying.apply(files(without_hostname(1, "zz")), Wish(), "ann")
     found, (told,) = await exported(box, asked)
-    assert (found, told.partition(", ")[0]) == ([], "1 workflow left out")
+    mine, theirs = f"node1 of namespace zz ({mac(1)})", "its node1, which was deleted"
+    assert (found, told.partition(": ")[2]) == ([], f"install-1 ({mine} in place of {theirs})")
+
+
+@pytest.mark.parametrize(
+    "workflow",
+    [
+        flow(1, "w", device=2).replace("hardwareRef: node1", "hardwareRef: r1"),
+        STRUCTURED.replace("NAMESPACE", "default")
+        .replace(
+            "hardware: {hardwareRef: {name: node1}", f'agentID: "{mac(2)}"\n      hardware: {{hardwareRef: {{name: r1}}'
+        )
+        .replace("name: install-1", "name: w"),
+        STRUCTURED.replace("NAMESPACE", "default").replace("node1", "r1").replace("name: install-1", "name: w"),
+    ],
+    ids=["v1alpha1", "v1alpha2 elsewhere", "v1alpha2"],
+)
+async def test_what_was_registered_anew_under_the_first_name_of_a_deleted_machine_is_another_one(
+    box: Appliance, workflow: str
+) -> None:
+    """It has the id of the deleted one; `apply` does not take a document that names it for that of the workflow."""
+    await box.applying.apply(files(template(), without_hostname(1), without_hostname(2)), Wish(), "ann")
+    await box.machine_changes.change("node1", MachineChange(name="r1"))
+    await box.applying.apply(files(workflow), Wish(), "ann")
+    await box.workflows.cancel("w", "ann")
+    former = box.machines.known.find("r1").hardware.id
+    await box.departures.delete("r1", "ann")
+    asked = parse_asked("workflow/w")
+    await box.applying.apply(files(without_hostname(21).replace("node21", "node1")), Wish(), "ann")
+    assert box.machines.known.find("node1").hardware.id == former
+    found, (told,) = await exported(box, asked)
+    assert "r1" in str(found[0].manifest["spec"])
+    assert told.startswith("1 workflow without a machine that hardwareRef names")
+    await box.applying.apply(files(without_hostname(11).replace("node11", "r1")), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    assert (found, told.partition(" (")[0]) == (
+        [],
+        "1 workflow left out, whose documents would mean other machines than theirs: w",
+    )
+    other = workflow.replace("name: r1", "name: node1").replace("Ref: r1", "Ref: node1")
+    *_, again = (await box.applying.apply(files(other), Wish(rehearsal=True), "ann")).results
+    assert str(again.outcome) == "refused"
+
+
+async def test_a_machine_that_was_registered_anew_under_the_name_that_the_document_has_is_told(box: Appliance) -> None:
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    await box.workflows.cancel("install-1", "ann")
+    await box.departures.delete("node1", "ann")
+    await box.applying.apply(files(machine(1)), Wish(), "ann")
+    found, (told,) = await exported(box, parse_asked("workflow/install-1"))
+    assert named(found) == ["workflow/install-1"]
+    assert told == (
+        "1 workflow with a machine that was deleted and registered anew under its name after them, so that `tinkbox apply` "
+        "elsewhere fills their template as it is now: install-1"
+    )
+    assert await apply_again(box, site(1)) == {"unchanged"}
 
 
 async def apply_again(box: Appliance, *texts: str) -> set[str]:
@@ -462,6 +609,43 @@ async def test_a_template_that_was_changed_or_made_anew_after_its_workflow_is_to
     await box.templates.delete("hello")
     await box.applying.apply(files(template()), Wish(), "ann")
     assert (await exported(box, parse_asked("workflow/install-1")))[1] == [told]
+
+
+async def test_a_template_that_was_renamed_is_told_by_its_new_name(box: Appliance) -> None:
+    await box.applying.apply(files(site(1)), Wish(), "ann")
+    await box.templates.update("hello", "hi")
+    found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert named(found) == ["workflow/install-1"]
+    assert told == (
+        "1 workflow with a template that has another name by now, so that `tinkbox apply` refuses their documents where they are "
+        "not known, and with them every document that is applied together with them: install-1 (hello is called hi by now). Give "
+        "them its new name as templateRef there"
+    )
+
+
+async def test_workflows_of_machines_that_are_left_out_as_out_of_service_are_told(tmp_path: Path) -> None:
+    """By a hardwareRef alone, and by an address alone."""
+    async with appliance(tmp_path / "one") as box:
+        await box.applying.apply(files(site(3), flow(1, "elsewhere", device=3)), Wish(), "ann")
+        for number in (1, 2):
+            await box.workflows.cancel(f"install-{number}", "ann")
+            await box.departures.retire(f"node{number}", "ann")
+        asked = *ALL, parse_asked("workflow/install-2")
+        found, notes = await exported(box, *asked)
+        assert notes[-1] == (
+            "2 workflows of machines that are left out as out of service, so that `tinkbox apply` refuses their documents where "
+            "these are not known, and with them every document that is applied together with them: elsewhere (node1), install-2 "
+            "(node2). `tinkbox hardware return MACHINE` has a machine in documents again"
+        )
+        assert not [each for each in (await exported(box, *asked[1:]))[1] if "out of service" in each]
+        for number in (1, 2):
+            await box.departures.give_back(f"node{number}", "ann")
+        back, notes = await exported(box, *asked)
+        assert notes == ["2 machines with notes: notes are in no document"]
+    async with appliance(tmp_path / "two") as box:
+        with pytest.raises(Invalid, match="2 problems"):
+            await reapplied(box, found)
+        assert set((await reapplied(box, back)).values()) == {"created"}
 
 
 async def test_a_task_that_is_gone_is_told(box: Appliance) -> None:

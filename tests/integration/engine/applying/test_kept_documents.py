@@ -289,6 +289,38 @@ async def test_a_rule_that_asks_for_nothing_is_told(box: Appliance) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ('{"chassis": {"serial": ["12345"]}}', "it holds of no machine: nothing is known of chassis here"),
+        ('{"cpu": {"totalCores": [8]}}', "it holds of no machine: nothing is known of cpu.totalCores here"),
+        ('{"produkt": {"vendr": ["x"]}}', "it holds of no machine: there is no produkt; did you mean product?"),
+        (
+            '{"gpuDevices": {"vendor": [{"exists": false}]}, "bios": {"version": ["1"]}}',
+            "what it wants to be absent always is: nothing is known of gpuDevices here",
+        ),
+    ],
+)
+async def test_a_rule_about_what_no_machine_is_known_to_have_is_told_and_refused_where_that_is_wanted(
+    box: Appliance, rule: str, told: str
+) -> None:
+    rules = RULES.replace("  rules:\n", f"  rules:\n    - '{rule}'\n")
+    place = "0.yaml:6, spec.rules[0]"
+    assert f"{place}: {told}" in await notes(box, rules)
+    with pytest.raises(Invalid) as refused:
+        await apply(box, rules, wish=Wish(strict=True))
+    assert list(map(str, refused.value.problems)) == [f"{place}: {told}"]
+    await apply(box, RULES, wish=Wish(strict=True))
+
+
+async def test_a_rule_of_a_policy_about_what_no_machine_is_known_to_have_is_told(box: Appliance) -> None:
+    document = yaml.safe_load(POLICY)
+    document["spec"]["rules"]["workflowAutoCreation"][0]["rules"] = [{"product": {"nam": ["R650"]}}]
+    told = "\n".join(await notes(box, yaml.safe_dump(document)))
+    place = "spec.rules.workflowAutoCreation[0].rules[0]"
+    assert f"{place}: it holds of no machine: there is no product.nam; did you mean name?" in told
+
+
+@pytest.mark.parametrize(
     ("written", "field"), [("agentValue: 'a\"}}'", "agentValue"), ("kvs: {a b: x}", "kvs"), ("kvs: {1st: x}", "kvs")]
 )
 async def test_a_name_that_no_placeholder_can_have_is_told(box: Appliance, written: str, field: str) -> None:

@@ -63,11 +63,43 @@ async def test_its_tasks_are_filled_and_run(box: Appliance) -> None:
     assert box.machines.known.find("node1").hardware.interfaces[0].allow_pxe
 
 
+OF_V1ALPHA2 = f"""\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Hardware
+metadata: {{name: node1}}
+spec: {{networkInterfaces: {{"{mac(1)}": {{}}}}}}
+"""
+
+
+@pytest.mark.parametrize("document", [machine(1), OF_V1ALPHA2])
+async def test_documents_that_name_no_namespace_are_seen_in_the_default_one(box: Appliance, document: str) -> None:
+    named = "{{ .workflow.metadata.namespace }}/{{ .task.metadata.namespace }}/{{ .hardware.metadata.namespace }}"
+    await apply(box, flow(), TASK.replace("{{ .workflow.spec.vars.word }}", named), document)
+    workflow = await box.workflows.get("install-1")
+    assert workflow.actions[0].action.spec.command[0] == "default/default/default"
+
+
 async def test_the_second_time_nothing_is_made(box: Appliance) -> None:
     await apply(box, flow(), TASK, machine(1))
     assert set((await apply(box, flow(), TASK, machine(1))).values()) == {"unchanged"}
     assert await apply(box, flow()) == {"workflow/install-1": "unchanged"}
     assert len(await box.workflows.all()) == 1
+
+
+async def test_one_that_is_not_over_cannot_be_disabled(box: Appliance) -> None:
+    await apply(box, flow(), TASK, machine(1))
+    (found,) = await problems(box, flow().replace("spec:\n", "spec:\n  disabled: true\n"))
+    assert found.startswith("0.yaml:5, spec.disabled: workflow ")
+    assert "`tinkbox workflow cancel " in found
+
+
+async def test_they_are_made_in_the_order_of_their_creation_elsewhere_and_a_time_is_no_change(box: Appliance) -> None:
+    times = {"install-1": "2026-05-04T12:30:01Z", "wipe-1": "2026-05-04T12:30:00Z"}
+    documents = [flow(name=each).replace("{name", f"{{creationTimestamp: {at}, name") for each, at in times.items()]
+    made = await apply(box, TASK, machine(1), *documents)
+    assert list(made)[2:] == ["workflow/wipe-1", "workflow/install-1"]
+    again = await apply(box, *(flow(name=each) for each in times))
+    assert set(again.values()) == {"unchanged"}
 
 
 async def test_another_spec_is_refused_and_labels_change(box: Appliance) -> None:
@@ -107,9 +139,22 @@ async def test_what_it_refers_to_has_to_be_there(box: Appliance) -> None:
     assert "hardware node2 is neither known" in told
 
 
+def line_of(document: str, text: str) -> int:
+    return document[: document.index(text)].count("\n") + 1
+
+
 async def test_what_cannot_be_filled_is_told(box: Appliance) -> None:
     (told,) = await problems(box, flow(), machine(1), TASK.replace(".task.spec.vars.other", "nosuch ."))
-    assert told.startswith("0.yaml:8, spec.tasks: Task wipe, spec.actions.0.args.1: ")
+    assert told.startswith(f"0.yaml:8, spec.tasks: Task wipe, 2.yaml:{line_of(TASK, '.task.spec.vars.other')}, ")
+    assert 'spec.actions[0].args[1]: function "nosuch" not defined' in told
+    (told,) = await problems(box, flow(), machine(1), TASK.replace(".task.spec.vars.other", ".task.spec.vars.none"))
+    assert f"Task wipe, 2.yaml:{line_of(TASK, '.task.spec.vars.other')}, spec.actions[0].args[1]: at <" in told
+    wrong = flow().replace('{word: "1"}', "{word: x,\n    b: '{{ nosuch }}'}")
+    (told,) = await problems(box, wrong, machine(1), TASK)
+    assert f"the Workflow, 0.yaml:{line_of(wrong, 'nosuch')}, spec.vars.b: function" in told
+    await apply(box, TASK.replace(".task.spec.vars.other", "nosuch ."))
+    (told,) = await problems(box, flow(), machine(1))
+    assert told.startswith("0.yaml:8, spec.tasks: Task wipe, spec.actions[0].args[1]: ")
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,12 @@ async def test_machines_of_one_name_are_told_apart_by_their_namespaces_where_the
         parsed = parse_hardware(json.dumps(document))
         await box.machines.push(parsed)
         twins.append(f"{parsed.id} ({mac(number)}, namespace {namespace or 'default'})")
+    of_2020 = hardware(3)
+    of_2020["network"]["interfaces"][0]["dhcp"]["hostname"] = "twin"
+    await box.machines.push(parse_hardware(json.dumps(of_2020)))
+    with pytest.raises(Conflict, match=f"{of_2020['id']} \\({mac(3)}, no namespace\\)"):
+        await box.machines.delete("twin")
+    await box.machines.delete(of_2020["id"])
     for change in (box.machines.delete, box.workflows.retry):
         with pytest.raises(Conflict) as refusal:
             await change("twin")

@@ -117,7 +117,7 @@ async def test_a_deleted_template_leaves_its_workflows_whole(box: Appliance) -> 
     await box.machine(1)
     template = await box.templates.create("hello", HELLO)
     workflow = await box.workflows.create("hello", {"device_1": "08:00:27:00:00:01"})
-    assert await box.templates.delete("hello") == template
+    assert (await box.templates.delete("hello")).id == template
     with pytest.raises(NotFound):
         await box.templates.delete("hello")
     assert (await box.workflows.get(workflow)).actions[0].action.spec.name == "hello_world"

@@ -255,6 +255,14 @@ def test_a_file_or_a_stored_template_is_validated(tinkbox: Tinkbox, templates: F
     ]
 
 
+def test_who_needs_a_template_that_is_deleted_is_told(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
+    note = {"line": None, "key": "", "text": "rule set all needs template hello, which is gone"}
+    templates.answers[f"DELETE /v1/templates/{TEMPLATE_ID}"] = {"id": TEMPLATE_ID, "notes": [note]}
+    deleted = tinkbox("template", "delete", TEMPLATE_ID)
+    assert (deleted.status, deleted.out) == (0, f"Deleted Template:  {TEMPLATE_ID}\n")
+    assert deleted.err == "tinkbox: rule set all needs template hello, which is gone\n"
+
+
 def test_the_templates_of_a_file_are_all_created(tinkbox: Tinkbox, templates: FakeAppliance) -> None:
     templates.answers["POST /v1/templates"] = {
         "id": "1",

@@ -224,13 +224,19 @@ def test_merge_keys_are_as_yaml_v3_has_them() -> None:
 @pytest.mark.parametrize(
     ("seconds", "read", "told"),
     [("60.0", 60, ""), ("0x3C", 60, ""), ("1_000", 1000, ""), ("0o17", 15, ""), ("0b11", 3, ""), ("6e1", 60, ""), ("'60'", 60, ""),
-     ("017", 15, "017 is read as 15 seconds"), ("1.5", 1, "1.5 is read as 1 second"), ("08", 8, ""), ("-5", 3600, "-5 is no limit"),
+     ("017", 15, "017 is read as 15 seconds"), ("1.5", 1, "1.5 is read as 1 second"), ("08", 8, ""), ("-5", 3600, "-5 is one hour, as 0 is"),
      ("9999999999", 999_999_999, "9999999999 is read as 999999999 seconds"), ("1e300", 999_999_999, "1e300 is read as"), ("0", 3600, "")],
 )  # fmt: skip
 def test_seconds_are_numbers_as_go_decodes_them(seconds: str, read: int, told: str) -> None:
     definition = read_definition(SMALL.replace("image: x", f"image: x, timeout: {seconds}"))
     assert definition.tasks[0].actions[0].timeout == read
     assert [told in str(each) for each in definition.ignored] == [True] * bool(told)
+
+
+def test_a_negative_time_limit_is_told_as_what_it_is() -> None:
+    definition = read_definition(f"{SMALL.replace('image: x', 'image: x, timeout: -1')}global_timeout: -5\n")
+    assert (definition.global_timeout, definition.tasks[0].actions[0].timeout) == (0, 3600)
+    assert sorted(each.text for each in definition.ignored) == ["-1 is one hour, as 0 is", "-5 is no limit"]
 
 
 @pytest.mark.parametrize("seconds", ["true", "1m", "soon", "0x", "_1", ".inf", "12:30", "2026-01-01", "[1]", "'0x'"])

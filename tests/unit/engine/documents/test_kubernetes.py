@@ -99,7 +99,9 @@ def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
         "line 27: Template ubuntu is left for `tinkbox template create`",
         "line 46: Secret x of v1 is not Tinkerbell's, and is left out",
         "line 50: what stands here means nothing here, and is left out",
+        "`tinkbox apply -f FILE` takes all kinds of documents at once",
     ]
+    assert len(take(WORKFLOW + extra, "Workflow").notes) == 2
     assert [each.spec["data"] for each in take(EVERYTHING, "Template").objects] == ['version: "0.1"\nname: ubuntu\n']
 
 
@@ -188,7 +190,10 @@ def test_all_problems_of_all_documents_are_listed_at_once() -> None:
 
 
 def test_a_file_without_the_kind_says_what_it_has() -> None:
-    assert problems_of(TEMPLATE) == ["line 1: Template ubuntu is left for `tinkbox template create`"]
+    assert problems_of(TEMPLATE) == [
+        "line 1: Template ubuntu is left for `tinkbox template create`",
+        "`tinkbox apply -f FILE` takes all kinds of documents at once",
+    ]
 
 
 def test_how_a_workflow_would_boot_is_named() -> None:

@@ -160,12 +160,15 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
     ("text", "told"),
     [
         ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Machin\n", "kind: Machin of bmc.tinkerbell.org/v1alpha1 is unknown here; did you mean Machine?"),
-        ("apiVersion: bmc.tinkerbell.org/v1alpha1\nkind: Zzz\n", "kind: Zzz of bmc.tinkerbell.org/v1alpha1 is unknown here; known here: Machine, Job, Task"),
         ("apiVersion: x.tinkerbell.org/v1\n", "kind: (none) of x.tinkerbell.org/v1 is unknown here; it needs a kind"),
         ('name: x\ntasks:\n  - worker: "{{.device_1}}"\n', "`tinkbox template create --file FILE` takes it"),
         ("version: 1\ntasks:\n{% for each in x %}\n", "`tinkbox template create --file FILE` takes it"),
         ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear\n", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown here; did you mean Hardware?"),
         ("kind: Hardware\nmetadata: {name: x}\n", "of no apiVersion is unknown here; it needs an apiVersion, such as tinkerbell.org/v1alpha1"),
+        ("kind: Workflow\nmetadata: {name: x}\n", "such as tinkerbell.org/v1alpha1"),
+        ("kind: Job\nmetadata: {name: x}\n", "such as bmc.tinkerbell.org/v1alpha1"),
+        ("kind: Task\nmetadata: {name: x}\n", "such as tinkerbell.org/v1alpha2 or bmc.tinkerbell.org/v1alpha1"),
+        ("kind: Zzz\nmetadata: {name: x}\n", "such as tinkerbell.org/v1alpha1"),
         ("apiVersion: v1\n", "kind: (none) of v1 is unknown here; it needs a kind"),
         ("apiVersion: tinkerbell.org/v1beta1\nkind: Hardware\nmetadata: {name: x}\n", "write it as tinkerbell.org/v1alpha1 or tinkerbell.org/v1alpha2"),
         ("name: x\n", "neither a Kubernetes document"),
@@ -181,6 +184,42 @@ def test_a_list_without_a_kind_is_its_documents() -> None:
 def test_everything_else_is_a_problem(text: str, told: str) -> None:
     (found,) = problems(text)
     assert told in found
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "told"),
+    [
+        ("tinkerbell.org/v1alpha1", "BMC", "known here: Hardware, Template, Workflow, WorkflowRuleSet, Policy, Task"),
+        ("tinkerbell.org/v1alpha2", "BMC", "known here: Hardware, Template, Workflow, WorkflowRuleSet, Policy, Task"),
+        ("bmc.tinkerbell.org/v1alpha9", "Zzz", "known here: Machine, Job, Task"),
+        ("tinkerbell.org/v1alpha2", "WorkflowRun", "did you mean Workflow?"),
+    ],
+)
+def test_a_kind_of_another_tinkerbell_is_left_out_and_refused_by_who_is_strict(
+    version: str, kind: str, told: str
+) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n---\n{MACHINE}"
+    said = f"{kind} x of {version} is left out, for this kind is unknown here; {told}"
+    everything = read_all(text)
+    assert (everything.problems, everything.whole, [each.kind for each in everything.objects]) == (
+        (),
+        True,
+        ["Hardware"],
+    )
+    assert str(everything.notes[0]) == f"line 1: {said}"
+    assert [(each.kubernetes_kind, each.name) for each in everything.left_out] == [(kind, "x")]
+    assert f"line 1: {said}" in [str(each) for each in take(text, "Hardware").notes]
+    assert [str(each) for each in read_all(text, strict=True).problems] == [f"line 1, kind: {said}"]
+
+
+def test_what_stands_where_something_else_is_expected_is_told_by_what_was_meant() -> None:
+    head = "apiVersion: tinkerbell.org/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:\n"
+    for spec, said in (
+        ("  templateRef:\n    name: x\n", "line 6, spec.templateRef: expected text"),
+        ("  templateRef: {{.x}}\n", "line 5, spec.templateRef: expected text (quote it if it begins with { or [)"),
+        ("  hardwareMap:\n    - a\n", "line 6, spec.hardwareMap: expected keys with values"),
+    ):
+        assert said in problems(head + spec)
 
 
 def test_a_document_that_is_small_only_because_of_aliases_is_refused() -> None:

@@ -234,3 +234,15 @@ def test_a_template_that_grows_is_stopped() -> None:
     with pytest.raises(Invalid) as refusal:
         rendered('{{ define "x" }}{{ repeat 9999 "y" }}{{ end }}{{ range 99 }}{{ template "x" }}{{ end }}')
     assert "longer than 262144 bytes" in str(refusal.value.problems[0])
+
+
+def test_it_is_told_that_there_are_no_references() -> None:
+    with pytest.raises(Invalid) as refused:
+        rendered("{{ .references.secret.data }}", references={})
+    (problem,) = refused.value.problems
+    assert problem.text == (
+        'at <.references.secret.data>: map has no entry for key "secret"; templates have no .references here'
+    )
+    with pytest.raises(Invalid) as refused:
+        rendered("{{ .hardware.x }}{{ .references }}", hardware={})
+    assert "templates have no" not in refused.value.problems[0].text

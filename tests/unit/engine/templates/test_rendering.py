@@ -13,6 +13,7 @@ from tests.unit.engine.template_texts import MAC, SMALL
 from tinkbox.engine.templates.rendering import Rendered, check, render, render_each, rendering_data
 from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.errors import Invalid
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.template import MAX_TEXT
 
 JINJA = SMALL.replace("{{ .device_1 }}", "{{ device_1 }}")
@@ -78,6 +79,38 @@ async def test_a_template_sees_its_machine_in_either_dialect(expression: str, va
     assert rendered.definition.tasks[0].actions[0].environment == {"V": value}
 
 
+V1ALPHA1 = {
+    "apiVersion": "tinkerbell.org/v1alpha1",
+    "kind": "Hardware",
+    "metadata": {"name": "server001"},
+    "spec": {"interfaces": [{"dhcp": {"mac": MAC}}]},
+}
+V1ALPHA2 = {
+    "apiVersion": "tinkerbell.org/v1alpha2",
+    "kind": "Hardware",
+    "metadata": {"name": "server001"},
+    "spec": {"networkInterfaces": {MAC: {}}},
+}
+
+
+@pytest.mark.parametrize("machine", [hardware_from_document(V1ALPHA1), hardware_from_document(V1ALPHA2), MACHINE])
+@pytest.mark.parametrize("dot", [".", ""])
+async def test_a_machine_has_the_metadata_of_any_object_in_a_cluster(machine: Hardware, dot: str) -> None:
+    """Namespace, name and uid, whatever its document says."""
+    seen = "/".join(f"{{{{ {dot}hardware.metadata.{name} }}}}" for name in ("namespace", "name", "uid"))
+    rendered = await render(VALUED.replace("EXPRESSION", seen), rendering_data({}, machine))
+    assert rendered.definition.tasks[0].actions[0].environment == {"V": f"default/server001/{machine.id}"}
+
+
+async def test_the_namespace_and_uid_of_a_document_are_seen() -> None:
+    document = {**V1ALPHA1, "metadata": {"name": "server001", "namespace": "lab", "uid": "of-a-cluster"}}
+    data = rendering_data({}, hardware_from_document(document))
+    rendered = await render(
+        VALUED.replace("EXPRESSION", "{{ .hardware.metadata.namespace }}/{{ .hardware.metadata.uid }}"), data
+    )
+    assert rendered.definition.tasks[0].actions[0].environment == {"V": "lab/of-a-cluster"}
+
+
 async def test_without_a_machine_there_is_nothing_to_see() -> None:
     data = rendering_data({}, None)
     with pytest.raises(Invalid) as refusal:
@@ -118,6 +151,11 @@ async def test_what_is_ignored_is_told_before_there_are_devices_and_of_what_is_r
         assert rendered.definition.ignored == (told,)
     shrunk = await render("{{ if false }}\n\n{{ end }}" + SMALL.replace("image: x", more), {"device_1": MAC})
     assert [(each.line, each.key) for each in shrunk.definition.ignored] == [(None, "tasks[0].actions[0].args")]
+
+
+@pytest.mark.parametrize("placeholder", ["{{ .img }}", "{{\n.img\n}}"])
+async def test_a_line_that_a_value_may_fill_with_anything_is_not_judged(placeholder: str) -> None:
+    assert await check(SMALL.replace("image: x", f"image: {placeholder}")) == ()
 
 
 async def test_what_is_ignored_refuses_no_template_whose_other_lines_are_open() -> None:
@@ -167,7 +205,7 @@ async def test_every_placeholder_without_a_value_is_named_with_its_line() -> Non
             text.replace("image: x", text[text.index("{{") : text.index("}}") + 2].replace("1", "3")), {"device_2": MAC}
         )
         assert found == [
-            f"invalid template: 2 problems, read as {mark} on line 5",
+            f"invalid template: 2 problems, read as {mark} on line 5 of its text",
             "line 5, device_1: placeholder device_1 has no value: give it with --set device_1=VALUE, or in the -r map, which has device_2",
             "line 7, device_3: placeholder device_3 has no value: give it with --set device_3=VALUE, or in the -r map, which has device_2",
         ]
@@ -223,8 +261,8 @@ async def test_lines_of_a_text_that_shrank_are_said_to_be_those_of_the_rendered_
     wrong = SMALL.replace("image: x", "imag: x")
     assert (await problems_of(wrong))[0] == "invalid template: 1 problem"
     summary, problem, _ = await problems_of("{{ if false }}\n\n{{ end }}" + wrong)
-    assert summary == "invalid template: 1 problem; lines are counted in the rendered text"
-    assert problem.startswith("line 7, ")
+    assert summary == "invalid template: 1 problem"
+    assert problem.startswith("tasks[0].actions[0].image: line 7 of the rendered text: ")
 
 
 async def test_each_of_several_data_has_its_own_result() -> None:

@@ -151,17 +151,32 @@ async def test_the_same_task_for_two_machines_has_two_names() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{{ if true }}", "Task example, spec.actions.0.args.0: "),
+        ("{{ if true }}", "Task example, spec.actions[0].args[0]: "),
         ("{{ nosuch . }}", "function"),
         ("\x1f{{ 1 }}", "a control character may not be in it"),
         ('{{ printf "%c" 31 }}', "a value has a control character"),
-        ("{{ .references.secret.data.x }}", "Task example: "),
+        ("{{ .references.secret.data.x }}", "Task example, spec.actions[0].args[0]: "),
     ],
 )
 async def test_what_is_wrong_says_in_which_document(text: str, told: str) -> None:
     with pytest.raises(Invalid) as refused:
         await read(workflow(), task(action(args=[text])))
     assert told in "\n".join([str(refused.value), *map(str, refused.value.problems)])
+
+
+@pytest.mark.parametrize("apart", [False, True])
+async def test_of_texts_that_are_filled_together_the_one_that_cannot_be_is_told_with_its_place(apart: bool) -> None:
+    args = ["{{- 1 -}}", "a\n{{ 2 -}}\n", "b\n\n{{ .task.none.x }}", "{{- 3 }}"]
+    entry = Entry(task=task(action(args=args)), worker="w", hardware=HARDWARE, at=lambda key: f"t.yaml:7, {key}")
+    with pytest.raises(Invalid) as refused:
+        await composed(workflow(), [entry], apart=apart)
+    (told,) = refused.value.problems
+    assert str(told).startswith("Task example, t.yaml:7, spec.actions[0].args[2]: ")
+
+
+async def test_what_is_blank_between_texts_is_no_part_of_them() -> None:
+    found = await read(workflow(), task(action(args=["{{- 1 -}}", " {{- 2 -}} ", "\n{{ 3 }}\n", "{{- 4 -}}"])))
+    assert found.tasks[0].actions[0].command == ("1", "2", "\n3\n", "4")
 
 
 async def test_placeholders_are_bounded() -> None:

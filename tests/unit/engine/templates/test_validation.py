@@ -8,7 +8,7 @@ import pytest
 
 from tests.loop_turns import turns
 from tests.unit.engine.template_texts import SMALL
-from tinkbox.engine.templates import rendering, validation
+from tinkbox.engine.templates import filling, rendering
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import AT_ONCE, validate
 from tinkbox.engine.turns import SLICE
@@ -208,20 +208,20 @@ async def test_a_machine_is_known_however_it_is_called(spelled: str) -> None:
 async def test_what_templates_can_say_of_many_machines_is_made_in_slices_and_in_memory_for_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pieces, data_of = list[int](), validation.rendering_data
+    pieces, data_of = list[int](), filling.rendering_data
 
     async def rendered(_: str, several: Sequence[object], *__: object, **___: object) -> list[Invalid]:
         pieces.append(len(several))
         return [Invalid("no")] * len(several)
 
-    monkeypatch.setattr(validation, "render_each", rendered)
+    monkeypatch.setattr(filling, "render_each", rendered)
     async with turns() as made:
 
-        def noted(devices: Mapping[str, str], machine: Hardware | None) -> dict[str, Any]:
+        def noted(devices: Mapping[str, str], machine: Hardware | None, workflow_id: str) -> dict[str, Any]:
             made.note()
-            return data_of(devices, machine)
+            return data_of(devices, machine, workflow_id)
 
-        monkeypatch.setattr(validation, "rendering_data", noted)
+        monkeypatch.setattr(filling, "rendering_data", noted)
         verdicts = await validate(SMALL, [ONE] * (2 * AT_ONCE + 1), NAMES)
     assert len(verdicts) == sum(made.each) == 2 * AT_ONCE + 1
     assert pieces == [AT_ONCE, AT_ONCE, 1]

@@ -102,27 +102,7 @@ def test_what_is_no_json_object_is_refused_in_one_line(text: str | bytes) -> Non
         parse_hardware(text)
 
 
-def test_a_list_of_documents_is_refused_with_the_verb_that_takes_lists() -> None:
-    with pytest.raises(Invalid, match="`tinkbox apply -f FILE` takes lists"):
-        parse_hardware('[{"id": "x"}]')
-
-
 ONE_2020 = '{"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "network": {"interfaces": []}}'
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (f"{ONE_2020}\n{ONE_2020}", "these are 2 documents, .* takes several"),
-        (f"# machines\n\n- {ONE_2020}\n- {ONE_2020}\n", "this is YAML, .* takes YAML"),
-        (f"---\n{ONE_2020}\n---\n{ONE_2020}\n", "this is YAML, .* takes YAML"),
-        ("id: 0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94\nnetwork: {}\n", "this is YAML, .* takes YAML"),
-    ],
-)
-def test_what_only_apply_takes_is_refused_with_its_command(text: str, told: str) -> None:
-    with pytest.raises(Invalid, match=told) as refusal:
-        parse_hardware(text)
-    assert "`tinkbox apply -f FILE`" in str(refusal.value)
 
 
 @pytest.mark.parametrize("text", [f"{ONE_2020}\n{{", f"{ONE_2020} more", "no json", '{"id": }'])

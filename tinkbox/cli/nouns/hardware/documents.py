@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "push", push, "store a machine's hardware document, or replace it")
     verb.add_argument(
-        "--file", "-f", type=input_file, metavar="FILE", help="JSON, or kind: Hardware; - or without it, standard input"
+        "--file",
+        "-f",
+        type=input_file,
+        metavar="FILE",
+        help="documents in YAML or JSON; - or without it, standard input",
     )
     add_strict(verb)
     add_listing(add_verb(verbs, "id", by_id, "documents by id"), keys="+", kind=KeyKind.MACHINE)

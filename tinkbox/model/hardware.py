@@ -78,8 +78,8 @@ class Interface:
     `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.  Without
     `architecture_told` the document names no architecture that is known, and what is here stands for it.
     An `address` may lack its `netmask`.  `address6` and `gateway6` are IPv6's, which only the installed system is told;
-    `name_servers` may be of either, and `time_servers` are addresses or names.  `netboot` is how it boots where the document says that.  `place` is where the
-    document lists it.
+    `name_servers` may be of either, and `time_servers` are addresses or names.  `netboot` is how it boots where the document
+    says that.  `place` is where the document lists it.
     """
 
     mac: MacAddress

@@ -356,8 +356,8 @@ async def _validated(
 ) -> tuple[list[tuple[TemplateKey, Verdict]], Sequence[Problem]]:
     """Render templates for machines without storing anything: `data` is a text, `template` the key of a stored one.
 
-    Verdicts are with the namespaces and names of their templates, empty where a text has none; beside them are notes of what was read.  What is
-    ignored is a problem where they are `strict`, else a note.
+    Verdicts are with the namespaces and names of their templates, empty where a text has none; beside them are notes of what
+    was read.  What is ignored is a problem where they are `strict`, else a note.
     """
     notes: Sequence[Problem] = ()
     if document.get("template") is not None:

@@ -71,7 +71,8 @@ class Connection(ABC):
     `variable` is what of the environment names it, empty: nothing.  `changed` hears of each change that the appliance says it
     made: the path that was asked, and the answer, which may be empty.
 
-    Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and Unreachable when none answers.
+    Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and
+    Unreachable when none answers.
     """
 
     def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "", variable: str = "") -> None:

@@ -67,9 +67,10 @@ class Stored:
 
     Machines by id, templates by the keys of their documents, workflows by name, newest last, kept documents by their keys;
     `holders` are the other machines that have a MAC, address or agent id of a declared one, `so_called` those that have the
-    name of one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that workflows allow to netboot, `template_ids` the ids of the templates that workflows
-    refer to, `referred` those of the machines that they mean, `waiting` the rollouts in which machines wait; `typed` words a
-    machine for a command, and `named` has the ids of those of a name or hostname.
+    name of one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that workflows allow to netboot,
+    `template_ids` the ids of the templates that workflows refer to, `referred` those of the machines that they mean, `waiting`
+    the rollouts in which machines wait; `typed` words a machine for a command, and `named` has the ids of those of a name or
+    hostname.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)

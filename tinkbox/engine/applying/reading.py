@@ -260,9 +260,10 @@ class Documents:
     """All that the files declare, in their order, but for workflows (`order_of_creation`).
 
     `problems` are of machines and templates as well as of workflows; `unread` is what else the files may declare, where there
-    are any.  `disabled` are workflows that are left out, for they are not to run.  `textless` are the places of templates without a text by namespace and name: they are left out.  `left_out` has these
-    and all others that are, by kind, namespace and name, each once more without a namespace, for what has none is meant from
-    any; hardware before 2020's by its id, which stands for the name, and that of a machine that was renamed by its id as well.
+    are any.  `disabled` are workflows that are left out, for they are not to run.  `textless` are the places of templates
+    without a text by namespace and name: they are left out.  `left_out` has these and all others that are, by kind, namespace
+    and name, each once more without a namespace, for what has none is meant from any; hardware before 2020's by its id, which
+    stands for the name, and that of a machine that was renamed by its id as well.
     """
 
     machines: Sequence[DeclaredMachine] = ()

@@ -173,10 +173,10 @@ class Object:
 class Everything:
     """Every document of a file that means something here, what is wrong in it, and what there is to say of the rest.
 
-    A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`, there are documents among the
-    problems of which it is not known what they declare.  Those that are `left_out` cannot be carried out: they are right and wait, or
-    are of others, which have no content here but for the id of a machine; of each the `kubernetes_kind`, namespace and name are
-    known.
+    A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`,
+    there are documents among the problems of which it is not known what they declare.  Those that are `left_out` cannot be
+    carried out: they are right and wait, or are of others, which have no content here but for the id of a machine; of each the
+    `kubernetes_kind`, namespace and name are known.
     """
 
     objects: tuple[Object, ...] = ()

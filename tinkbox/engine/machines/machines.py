@@ -100,10 +100,10 @@ class Machines:
     """What people ask of hardware: documents, permissions to boot and credentials; and the parts that machines ask.
 
     `known` is the one picture in memory, `boot_facts` what booting machines are answered from, `progress` what is noted
-    of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not, `sessions` who works on which.
-    Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, an agent id, a hostname or a name.
-    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot; `tpm_rule` is what the
-    TPM of a machine counts for.
+    of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not,
+    `sessions` who works on which. Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, an
+    agent id, a hostname or a name. `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its
+    boot; `tpm_rule` is what the TPM of a machine counts for.
     """
 
     def __init__(

@@ -451,9 +451,9 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe` and `first` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines did more after its
-        end than the store knows, when another workflow has one of them or ran there since, or, unless there is a `first`, when
-        one of them waits in a rollout; NotFound when there is none so called.
+        `confirm_wipe` and `first` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines
+        did more after its end than the store knows, when another workflow has one of them or ran there since, or, unless there
+        is a `first`, when one of them waits in a rollout; NotFound when there is none so called.
         """
         now = self._clock()
 
@@ -659,7 +659,8 @@ def _meant(tables: Tables, key: str, to_change: ToChange) -> Workflow:
 def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> Workflow:
     """Of the workflows of the machine that a key means the only one to which it can be done, else the newest.
 
-    Raises NotFound where it has none, which names the rollout in which it waits, and Conflict with the ids of several to which it can be done.
+    Raises NotFound where it has none, which names the rollout in which it waits, and Conflict with the ids of several to which
+    it can be done.
     """
     fit = _changeable(tables, machine, to_change)
     if len(fit) == 1:

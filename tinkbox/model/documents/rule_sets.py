@@ -27,9 +27,9 @@ PREFIX: Final = "enrollment-"
 class RuleSet:
     """Accepts machines, and makes a workflow of a template for each.
 
-    `title` is what people call it, `key` is where the rules stand in its document.  `agent_value` is the name of the template's device that is the machine, and `values` are
-    the others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
-    machines are registered alone.  A disabled one leaves machines to a person.
+    `title` is what people call it, `key` is where the rules stand in its document.  `agent_value` is the name of the template's
+    device that is the machine, and `values` are the others.  One of a Policy has in place of these `workflow`, the spec of a
+    Workflow of v1alpha2 without its machine; empty: machines are registered alone.  A disabled one leaves machines to a person.
     """
 
     title: str

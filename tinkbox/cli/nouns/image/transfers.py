@@ -45,7 +45,8 @@ async def saved_here(
 ) -> "Sequence[Saved]":
     """An image of an appliance, a system image with its version as well, and behind it what refers to it, such as signatures.
 
-    Raises Unavailable for an image of which a part is damaged.  The image has its whole name, with its digest where that names it, or is to get that of a `destination`.
+    Raises Unavailable for an image of which a part is damaged.  The image has its whole name, with its digest where that names
+    it, or is to get that of a `destination`.
     """
     from tinkbox.model.images.references import parse_reference
     from tinkbox.model.images.system_image import ARTIFACT_TYPE
@@ -132,8 +133,8 @@ async def send(
 ) -> Sequence[str]:
     """Have an appliance load an image and what refers to it, of which what it has already is not sent; returns the names there.
 
-    What it finds damaged of that while it looks, or has freed meanwhile, is sent after all.  `told` hears how much of how much is sent.  `content` of another place than an appliance says itself what to do where it
-    lacks a blob.
+    What it finds damaged of that while it looks, or has freed meanwhile, is sent after all.  `told` hears how much of how much
+    is sent.  `content` of another place than an appliance says itself what to do where it lacks a blob.
     """
     from tinkbox.client.refusals import Unreachable
     from tinkbox.registry.archives.writing import PUSH_AGAIN, archive_of

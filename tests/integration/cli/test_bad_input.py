@@ -49,10 +49,19 @@ def refused(appliance: Configuration, *arguments: str, stdin: bytes = b"") -> li
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        ("no json", ["invalid json: line 1, column 1: expected a value"]),
+        (
+            "no json",
+            [
+                "invalid Hardware: 1 problem",
+                "line 1: neither a Kubernetes document, which has apiVersion and kind, nor hardware of 2020, with id and network",
+            ],
+        ),
         ("", ["invalid json: the document is empty"]),
         ('{"metadata": {"a": NaN}}', ["invalid json: metadata.a: NaN is no number in JSON"]),
-        ("[" * 5000, ["invalid json: more than 64 values within each other"]),
+        (
+            "[" * 5000,
+            ["this is not valid JSON", "line 1: invalid json: more than 64 values within each other"],
+        ),
         ({"network": {}}, ["invalid json, ID is required: give the machine a uuid under the key id"]),
         (
             hardware(1) | {"id": str(UUID(int=2))},

@@ -247,6 +247,14 @@ async def test_what_follows_the_end_of_an_archive_is_refused(
     assert await registry.store.load(chunks(pack(PACKED + bytes(3 << 20))), who="anna") == ["x:v1"]
 
 
+async def test_archives_that_tar_joined_are_refused(registry: Registry) -> None:
+    second = tar(docker_archive(["y:v1"], [layer({"c": b"3"})]).items())
+    bare = PACKED.rstrip(b"\0")
+    with pytest.raises(Invalid, match=r"several image archives in one.* load each archive by itself"):
+        await registry.store.load(chunks(bare + bytes(-len(bare) % 512) + second), who="anna")
+    assert stored(registry.root) == set()
+
+
 async def test_an_archive_without_an_end_is_loaded_and_one_with_a_damaged_header_is_not(registry: Registry) -> None:
     bare = PACKED.rstrip(b"\0")
     bare += bytes(-len(bare) % 512)

@@ -258,6 +258,14 @@ async def test_what_is_in_the_way_of_a_push_is_named(registry: Registry, place: 
     assert (await registry.put_manifest("x", "v1", body)).status == 201
 
 
+class Unreadable(io.FileIO):
+    def readinto(self, _: object) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def read(self, _: int = -1) -> NoReturn:
+        self.readinto(b"")
+
+
 async def test_a_disk_that_cannot_read_a_file_spoils_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,13 +274,6 @@ async def test_a_disk_that_cannot_read_a_file_spoils_nothing_else(
         await registry.push_image("x", "v2", "other")
     unreadable = {tag_file(registry, "x", "v1"), registry.blob_path(layer_of)}
     opened = Path.open
-
-    class Unreadable(io.FileIO):
-        def readinto(self, _: object) -> NoReturn:
-            raise OSError(errno.EIO, "Input/output error")
-
-        def read(self, _: int = -1) -> NoReturn:
-            self.readinto(b"")
 
     def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
         return Unreadable(path) if path in unreadable else opened(path, *arguments, **named)
@@ -289,6 +290,48 @@ async def test_a_disk_that_cannot_read_a_file_spoils_nothing_else(
         assert await status_of(registry, f"/v2/x/blobs/{layer_of}") == 404
         found = await problems(registry)
         assert {name for name, problem in found.items() if problem} == {"x:v1", "x:v2"}
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_manifest_that_the_disk_cannot_read_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    """Also one that counts as whole, for it was hashed within a day."""
+    async with serving(tmp_path) as registry:
+        lost = await registry.push_image("x", "v1")
+        await registry.push_image("y", "v1", "other")
+    opened, unreadable = Path.open, registry.blob_path(lost)
+
+    def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
+        return Unreadable(path) if path == unreadable else opened(path, *arguments, **named)
+
+    if not is_known:
+        (tmp_path / "verified").unlink()
+    with monkeypatch.context() as context:
+        context.setattr(Path, "open", open_path)
+        async with serving(tmp_path) as registry:
+            found = await problems(registry)
+            assert {name for name, problem in found.items() if problem} == {"x:v1"}
+            assert await status_of(registry, "/v2/y/manifests/v1") == 200
+            assert await status_of(registry, f"/v2/x/manifests/{lost}") in (404, 503)
+    async with serving(tmp_path) as registry:
+        assert await registry.push_image("x", "v1") == lost
+        assert not any((await problems(registry)).values())
+
+
+async def test_what_lies_where_a_blob_belongs_stops_nothing(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        lost = await registry.push_image("x", "v1")
+        await registry.push_image("y", "v1", "other")
+    registry.blob_path(lost).unlink()
+    registry.blob_path(lost).mkdir()
+    async with serving(tmp_path) as registry:
+        found = await problems(registry)
+        assert {name for name, problem in found.items() if problem} == {"x:v1"}
+        with pytest.raises(Unavailable, match="is no file, and a blob belongs there: remove it"):
+            await registry.store.manifest("x", "v1")
+        registry.blob_path(lost).rmdir()
+        assert await registry.push_image("x", "v1") == lost
 
 
 async def test_a_damaged_signature_is_told_also_when_nobody_knows_what_it_refers_to(tmp_path: Path) -> None:

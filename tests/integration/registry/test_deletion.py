@@ -1,6 +1,7 @@
 """What goes with an image that is deleted, and what stays and is told."""
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -116,6 +117,17 @@ async def test_an_image_that_an_index_brought_goes_with_it(tmp_path: Path) -> No
             assert await listed(registry) == ["tools/nest:v1"]
             await registry.store.delete("tools/nest:v1", who="anna")
             assert await registry.left() == set()
+
+
+async def test_what_is_pushed_again_stays_as_old_as_it_is(tmp_path: Path) -> None:
+    """While an index is damaged, all that are as old as it stay: they may be its parts."""
+    async with serving(tmp_path) as registry:
+        await push_all(registry)
+        links = registry.root / "repositories" / "tools" / "nest" / "_manifests"
+        for file in links.iterdir():
+            os.utime(file, (1000, 1000))
+        await push_all(registry)
+        assert {file.stat().st_mtime for file in links.iterdir()} == {1000}
 
 
 async def test_an_index_that_came_by_its_digest_stays_with_what_it_lists(registry: Registry) -> None:

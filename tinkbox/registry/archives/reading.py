@@ -41,6 +41,9 @@ _DAMAGE = (
     KeyError,
     OverflowError,
 )
+# What every archive has once; `tar --append` writes other files anew.
+_ONCE = ("oci-layout", "manifest.json")
+_JOINED = "there are several image archives in one, as `tar --concatenate` writes them: load each archive by itself"
 _NO_SENSE = "what it says of its files makes no sense"
 _TWICE = (
     "A load needs room for its archive, and beside it for the images in it, until it is done: a push of the images "
@@ -336,6 +339,8 @@ class Contents:
 
     def _note(self, member: tarfile.TarInfo) -> None:
         name = posixpath.normpath(member.name)
+        if name in _ONCE and name in self._places:
+            raise Invalid(_JOINED)
         for known in (self._places, self._links, self._sparse):  # of several with one name the last one counts
             known.pop(name, None)
         if member.issym():

@@ -336,8 +336,13 @@ class Blobs:
         return self.outcome(digest, whole=whole)
 
     def read(self, digest: str) -> bytes:
-        """A small blob's bytes; raises as `verified` does."""
-        return self.verified(digest).read_bytes()
+        """A small blob's bytes; raises as `verified` does, also for what the disk cannot read any more since it was hashed."""
+        try:
+            return self.verified(digest).read_bytes()
+        except OSError:
+            self._verified.forget(digest)
+            self.verified(digest)
+        raise Unavailable(f"{digest} cannot be read on the appliance's disk: ask again")
 
     def promise(self, digest: str) -> None:
         """A client is told that the blob is here: it stays for an hour; raises NotFound when it is not."""

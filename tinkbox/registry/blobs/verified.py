@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from io import BufferedReader
 from pathlib import Path
 from sys import intern
 from typing import Final
@@ -58,10 +59,12 @@ class Verified:
         self._journal.rewrite()
 
     def holds(self, digest: str, path: Path) -> bool:
-        """Whether the file need not be hashed; raises FileNotFoundError, also for a link."""
+        """Whether the file need not be hashed; raises FileNotFoundError, also for a link, and Unavailable for what is no file."""
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
             raise FileNotFoundError(errno.ENOENT, "a link, which is not followed", str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise Unavailable(f"{path} is no file, and a blob belongs there: remove it")
         identity = _identity(status)
         known = self._known.get(digest)
         if known is None or known[0] != identity:
@@ -100,8 +103,8 @@ class Verified:
             return self._running[digest]
 
     def check_here(self, digest: str, path: Path) -> bool:
-        """The same in this thread, for what is small; raises FileNotFoundError."""
-        with path.open("rb") as file:
+        """The same in this thread, for what is small; raises FileNotFoundError, and Unavailable for what cannot be opened."""
+        with _opened(path) as file:
             status = os.fstat(file.fileno())
             hasher, piece = hashlib.new(digest.partition(":")[0]), bytearray(min(PIECE, status.st_size + 1))
             with _while_readable():
@@ -138,6 +141,15 @@ class Verified:
 
     def _rows(self) -> Iterator[Row]:
         return (_row(digest, *known) for digest, known in list(self._known.items()))
+
+
+def _opened(path: Path) -> BufferedReader:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be opened: {error.strerror}: put that right, or remove it") from None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -81,7 +81,9 @@ class Repositories:
         """
         path = self._manifest(repository, link.digest)
         if (kept := self._to_write(path, repository, link)) is not None:
+            ages = {path: self.linked_at(repository, link.digest)}
             self._keep(path, kept)
+            _keep_ages(ages)
             self._held.setdefault(repository, _Held()).links[intern(link.digest)] = kept
 
     def tag(self, repository: str, tag: str, link: Link) -> None:
@@ -115,7 +117,11 @@ class Repositories:
         for place, _ in files:
             self._refuse_link_to(place)
         with _nothing_in_the_way(path):
+            ages = {
+                self._manifest(repository, each.digest): self.linked_at(repository, each.digest) for each in changed
+            }
             keep(files)
+        _keep_ages(ages)
         held = self._held.setdefault(repository, _Held())
         for each in changed:
             held.links[intern(each.digest)] = each
@@ -322,6 +328,13 @@ def _told_tags(tags: Sequence[str]) -> str:
 
 def _passed_over(link: Path) -> None:
     _log.warning("link in the registry passed over: %s", link, extra={"action": "registry.passed_over"})
+
+
+def _keep_ages(ages: Mapping[Path, float]) -> None:
+    """Let files that were there before be as old as they were (`linked_at`)."""
+    for file, age in ages.items():
+        if age:
+            os.utime(file, (age, age))
 
 
 def _says(path: Path, link: Link) -> bool:

@@ -2,14 +2,16 @@
 
 Tinkerbell fills it from the Workflow's `hardwareRef` alone.  Without one the worker of the first task shows which machine is meant,
 and that stands in the filled text.  So a template that reads its machine is filled from two of the machines in the map at first, and
-where they show another one, from that.  What comes of it is the same for any order of the map.
+where they show another one, from that; and from one more, which there is not: a worker that is another one then is read from the
+machine itself, and nothing says which is meant.  What comes of it is the same for any order of the map.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
+from uuid import UUID
 
 from tinkbox.engine.templates.binding import WorkerNamed, not_found
 from tinkbox.engine.templates.dialects import device_names, unmentioned
@@ -26,7 +28,7 @@ from tinkbox.engine.templates.surroundings import now
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices, addresses
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.hardware import Hardware, called, mac_of
+from tinkbox.model.hardware import Hardware, MacAddress, called, is_mac, mac_of, names_of
 from tinkbox.thread_turns import Turn, in_thread
 
 MACHINE: Final = ("Hardware", "hardware")  # what templates call the machine
@@ -90,13 +92,14 @@ def _mentions(text: str) -> tuple[Sequence[str], bool]:
 
 @dataclass(slots=True)
 class _Tried:
-    """A template as it is filled from a machine, with the machine that runs its first task then; None: it is not known.
+    """A template as it is filled from a machine, with the worker of its first task then, and the machine that this is; None: unknown.
 
     What shows another machine is not wanted any more: of it there is no result.
     """
 
     machine: Hardware | None
     is_filled: bool
+    shown: str
     worker: Hardware | None
     result: Result | None
 
@@ -114,6 +117,8 @@ class _Filling:
     reads: bool = field(kw_only=True)
     _tried: dict[str, _Tried] = field(default_factory=dict)  # by the machine's id; empty: without one
     _candidates: Sequence[Hardware | None] = ()
+    _stranger: Hardware | None = None
+    _is_circular: bool = False
     _refusal: Invalid | None = None
 
     def __post_init__(self) -> None:
@@ -139,19 +144,26 @@ class _Filling:
         if workers and workers[0].id not in self._tried:
             return workers
         filled = sum(each.is_filled for each in self._tried.values())
-        if filled >= ENOUGH or (workers and not self._tried[workers[0].id].is_filled):
-            return ()
+        fails = bool(workers) and not self._tried[workers[0].id].is_filled
         left = [each for each in self._candidates[:MOST] if _id(each) not in self._tried]
-        return left[:1]
+        if left and filled < ENOUGH and not fails:
+            return left[:1]
+        if not workers or fails or self._stranger is not None:
+            return ()
+        self._stranger = stranger(workers[0])
+        return [self._stranger]
 
     def take(self, machine: Hardware | None, result: Result) -> None:
         """Take in what comes of it from a machine."""
-        worker = None
-        if isinstance(result, Rendered) and result.definition.tasks:
-            worker = self.lookup.at(result.definition.tasks[0].worker)
-        shows_another = self._chooses and worker is not None and worker.id != _id(machine)
+        shown = result.definition.tasks[0].worker if isinstance(result, Rendered) and result.definition.tasks else ""
+        if machine is not None and machine is self._stranger:
+            (worker,) = self._workers()
+            self._is_circular = bool(shown) and shown != self._tried[worker.id].shown
+            return
+        worker_now = self.lookup.at(shown) if shown else None
+        shows_another = self._chooses and worker_now is not None and worker_now.id != _id(machine)
         self._tried[_id(machine)] = _Tried(
-            machine, isinstance(result, Rendered), worker, None if shows_another else result
+            machine, isinstance(result, Rendered), shown, worker_now, None if shows_another else result
         )
 
     def outcome(self) -> tuple[Hardware | None, Result]:
@@ -159,16 +171,19 @@ class _Filling:
         if self._refusal is not None:
             return None, self._refusal
         workers = self._workers() if self._chooses else ()
-        if len(workers) > 1:
+        if len(workers) > 1 or self._is_circular:
             return None, _unsettled(workers)
         tried = list(self._tried.values())
         chosen = self._tried[workers[0].id] if workers else next((each for each in tried if each.is_filled), tried[0])
         assert chosen.result is not None
         if isinstance(chosen.result, Rendered):
             return chosen.machine, self._told(chosen.machine, chosen.result) if workers else chosen.result
-        if self._chooses and not workers and (unknown := self._unknown()):
+        if self._chooses and not workers:
             of_data = [each for each in chosen.result.problems if each.key]
-            return chosen.machine, Invalid("the workflow cannot be bound to its machines", [*unknown, *of_data])
+            if unknown := self._unknown():
+                return chosen.machine, Invalid("the workflow cannot be bound to its machines", [*unknown, *of_data])
+            if chosen.machine is None:
+                return None, Invalid(str(chosen.result), [Problem(text=_NO_MACHINE), *chosen.result.problems])
         return chosen.machine, chosen.result
 
     @property
@@ -214,13 +229,40 @@ def _id(machine: Hardware | None) -> str:
     return machine.id if machine is not None else ""
 
 
+_WAY_OUT: Final = "say which one is meant, by the hardwareRef of a kind: Workflow, or as MACHINE of `tinkbox workflow create -t TEMPLATE MACHINE`"
+_NO_MACHINE: Final = f"the template reads its machine, and no machine that it was given is known here: {_WAY_OUT}"
+
+
 def _unsettled(workers: Sequence[Hardware]) -> Invalid:
     named = _named(sorted(workers, key=lambda each: each.id), " or ")
     return Invalid(
         f"the template is filled from the machine that runs its first task, and that is another one for each that it is filled "
-        f"from, {named}: say which one is meant, by the hardwareRef of a kind: Workflow, or as MACHINE of "
-        "`tinkbox workflow create -t TEMPLATE MACHINE`"
+        f"from, such as {named}: {_WAY_OUT}"
     )
+
+
+def stranger(machine: Hardware) -> Hardware:
+    """A machine as this one, with other MACs, addresses and names: nobody has them."""
+    told = {each.lower() for each in (machine.id, machine.agent_id, *names_of(machine), *map(str, machine.addresses))}
+    others: dict[str, str] = {}
+
+    def other(text: str) -> str:
+        number = len(others)
+        if is_mac(text):
+            return others.setdefault(MacAddress(text), f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}")
+        if not text or text.lower() not in told:
+            return text
+        is_address = text in map(str, machine.addresses)
+        return others.setdefault(text.lower(), f"192.0.2.{number % 256}" if is_address else f"nobody-{number}")
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {other(str(name)): changed(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [changed(each) for each in value]
+        return other(value) if isinstance(value, str) else value
+
+    return replace(machine, id=str(UUID(int=0)), document=changed(machine.document))
 
 
 def _named(machines: Sequence[Hardware], between: str = ", ") -> str:

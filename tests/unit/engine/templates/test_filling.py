@@ -115,9 +115,33 @@ async def test_a_worker_that_depends_on_the_machine_is_refused(worker: str) -> N
         "by the hardwareRef of a kind: Workflow, or as MACHINE of `tinkbox workflow create -t TEMPLATE MACHINE`"
         in told_once
     )
-    seen, result = await filled(text, {"device_1": "08:00:27:00:00:02", "artifact_server": "x"})
-    if "eq" not in worker:
-        assert (seen, disk_of(result)) == (NODE, "/dev/nvme0n1"), "with one machine there is no doubt"
+
+
+@pytest.mark.parametrize("server", ["10.20.0.1", "10.20.0.3", "none"])
+@pytest.mark.parametrize("device", ["08:00:27:00:00:02", "08:00:27:00:00:03", "08:00:27:00:00:09", "node"])
+@pytest.mark.parametrize(
+    "worker",
+    [
+        "{{ (index .Hardware.Interfaces 0).DHCP.MAC }}",
+        "{{ (index .Hardware.Interfaces 0).DHCP.IP.Address }}",
+        "{{ (index .hardware.spec.interfaces 0).dhcp.mac | upper }}",
+    ],
+)
+async def test_a_worker_that_is_read_from_the_machine_does_not_say_which_one_is_meant(
+    worker: str, device: str, server: str
+) -> None:
+    """Whatever of the map is known: it may be the server that is installed."""
+    text = READS.replace('"{{ .device_1 }}"', f"'{worker}'")
+    for devices in orders({"artifact_server": server, "device_1": device}):
+        refused((await filled(text, devices))[1])
+        seen, result = await filled(text, devices, NODE)
+        assert (seen, disk_of(result)) == (NODE, "/dev/nvme0n1")
+    assert "by the hardwareRef" in refused((await filled(text, {"artifact_server": "10.20.0.1"}))[1])
+
+
+async def test_a_worker_that_stands_in_the_template_needs_a_machine_that_is_said_where_none_is_given() -> None:
+    _, result = await filled(READS.replace("{{ .device_1 }}", "08:00:27:00:00:02"), {"artifact_server": "none"})
+    assert "no machine that it was given is known here: say which one is meant, by the hardwareRef" in refused(result)
 
 
 OTHERS = """\
@@ -157,9 +181,9 @@ async def test_what_never_reads_its_machine_is_filled_once(monkeypatch: pytest.M
     await filled(SMALL + OTHERS, DEVICES)
     await filled(READS, DEVICES, NODE)
     await filled(READS, {**DEVICES, "artifact_server": "none"})
-    assert counted == [1, 1, 1]
+    assert counted == [1, 1, 1, 1]
     await filled(READS, DEVICES)
-    assert counted == [1, 1, 1, 2]
+    assert counted == [1, 1, 1, 1, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,23 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaidMachine:
+    """The machine that was said to a workflow made by hand, from which its template is filled.
+
+    `name` is what it was called then, empty where it had none.  One that `is_anew` is another machine by now, as in `Declaration`.
+    """
+
+    id: str
+    name: str = ""
+    is_anew: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredWorkflow:
     """A stored workflow as far as documents of its name are compared with it.
 
-    Without a declaration it was made by hand, without an id and `created_at` it is forgotten for its age.  `template_name` is as in
-    `WorkflowHead`.  Of two workflows a machine does that of the lower `place` first.
+    Without a declaration it was made by hand, for a machine that was `said` or for none, or by an earlier release, which kept
+    none.  Without an id and `created_at` it is forgotten for its age.  `template_name` is as in `WorkflowHead`.  Of two workflows a machine does that of the lower `place` first.
     """
 
     id: str
@@ -70,6 +82,7 @@ class DeclaredWorkflow:
     created_at: datetime | None = None
     place: int = 0
     declaration: Declaration | None = None
+    said: SaidMachine | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey
+from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey, SaidMachine
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.listed_templates import called
 
@@ -18,6 +18,8 @@ _DECLARED: Final = f"""
            declaration.workflow_id AS declared, workflow_document.document, namespace, template_ref, hardware_ref, let_netboot,
            machines, (SELECT json_group_array(value) FROM json_each(machines) JOIN hardware ON hardware.id = value
                       WHERE workflow.number <= hardware.after_workflow) AS anew,
+           said_machine, said_name, EXISTS (SELECT 1 FROM hardware WHERE hardware.id = said_machine
+                                            AND workflow.number <= hardware.after_workflow) AS said_anew,
            (SELECT json_group_object(key, value) FROM label WHERE kind = 'workflow' AND owner = workflow.id) AS labels
     FROM workflow LEFT JOIN declaration ON declaration.workflow_id = workflow.id
     LEFT JOIN workflow_document ON workflow_document.workflow_id = workflow.id
@@ -110,6 +112,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         anew=frozenset(json.loads(row["anew"] or "[]")),
         document=json.loads(row["document"] or "{}"),
     ) if row["declared"] else None  # fmt: skip
+    said = row["said_machine"]
     return DeclaredWorkflow(
         id=row["id"],
         name=row["name"],
@@ -120,6 +123,7 @@ def _workflow(row: sqlite3.Row) -> DeclaredWorkflow:
         created_at=datetime.fromisoformat(row["created_at"]),
         place=row["place"],
         declaration=declared,
+        said=SaidMachine(id=said, name=row["said_name"], is_anew=bool(row["said_anew"])) if said else None,
         labels=json.loads(row["labels"]),
     )
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tinkbox.model.breakpoint import Breakpoints, Hold, Override
+from tinkbox.model.declaration import SaidMachine
 from tinkbox.model.keys import MOST
 from tinkbox.model.labels import LabelKind, Labels
 from tinkbox.model.listing import WorkflowListing
@@ -201,11 +202,12 @@ class WorkflowTable:
         self._sql = connection
         self._labels = LabelTable(connection)
 
-    def insert(self, workflow: Workflow) -> None:
-        """A new workflow with its actions and services, all as given, behind those that are there."""
+    def insert(self, workflow: Workflow, said: SaidMachine | None = None) -> None:
+        """A new workflow with its actions and services, all as given, behind those that are there, and the machine `said` to it."""
         self._sql.execute(
             "INSERT INTO workflow (id, name, template_id, template_name, devices, text, state, created_at, updated_at, "
-            "global_timeout, wipe_confirmed, place) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
+            "global_timeout, wipe_confirmed, said_machine, said_name, place) "
+            "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM workflow",
             (
                 workflow.id,
                 workflow.name,
@@ -218,6 +220,8 @@ class WorkflowTable:
                 workflow.updated_at.isoformat(),
                 workflow.global_timeout,
                 workflow.wipe_confirmed,
+                said.id if said else "",
+                said.name if said else "",
             ),
         )
         self._sql.executemany(

@@ -34,6 +34,7 @@ from tinkbox.engine.machines.replacement import (
 )
 from tinkbox.model.declaration import (
     DeclaredWorkflow,
+    SaidMachine,
     with_machine_names,
     with_retirement,
 )
@@ -237,7 +238,8 @@ def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
         new = _flow_as_declared(declared, lets, labels)
         return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
     new = _flow_as_declared(_in_former_names(declared, flow, stored), lets, labels)
-    old = flow_manifest(flow, _template_ref(flow, declared, stored), declared.namespace, flow.labels)
+    template_ref, hardware_ref = _template_ref(flow, declared, stored), _said_ref(flow, declared, stored)
+    old = flow_manifest(flow, template_ref, declared.namespace, flow.labels, hardware_ref)
     if changed := changed_fields(flow, declared, stored):
         way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
         if not flow.is_over:
@@ -322,7 +324,7 @@ def told_of_disabled(declared: DeclaredFlow, stored: Stored) -> Iterator[Problem
 
 
 def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
-    """The fields that differ; of a workflow that was made by hand nothing is known of a hardwareRef."""
+    """The fields that differ; of one that was made by hand the hardwareRef does where it means another machine than was said."""
     before, declared = flow.declaration, _in_former_names(declared, flow, stored)
     if declared.structured:
         return ["spec"] if before is None or before.template_ref != declared.template_ref else []
@@ -332,6 +334,8 @@ def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Store
     ]
     if before is not None:
         known.insert(1, ("hardwareRef", before.hardware_ref, declared.hardware_ref))
+    elif flow.said is not None and declared.hardware_ref:
+        known.insert(1, ("hardwareRef", True, _means(flow.said, declared, stored)))
     return [name for name, was, wanted in known if was != wanted]
 
 
@@ -346,6 +350,19 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
         return flow.declaration.template_ref
     same = stored.template_ids.get(declared.template_key) == flow.template_id
     return declared.template_ref if same else flow.template_name
+
+
+def _means(said: SaidMachine, declared: DeclaredFlow, stored: Stored) -> bool:
+    """Whether a hardwareRef means this machine; where it means none by now, it is the one that was called so."""
+    machine = declared.machine(stored.referred)
+    return machine == said.id if machine else declared.hardware_ref == said.name
+
+
+def _said_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> str:
+    """What a workflow that was made by hand calls the machine that was said to it: as a document that means it or says none."""
+    if flow.said is None or not declared.hardware_ref:
+        return ""
+    return declared.hardware_ref if _means(flow.said, declared, stored) else flow.said.name
 
 
 def _machine_problems(

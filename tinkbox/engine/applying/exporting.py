@@ -20,6 +20,7 @@ from tinkbox.model.declaration import (
     Declaration,
     DeclaredWorkflow,
     MachineKey,
+    SaidMachine,
     task_entries,
     with_machine_names,
     worker_addresses,
@@ -27,7 +28,7 @@ from tinkbox.model.declaration import (
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.hardware import Hardware, called, name_of
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted, spelled
@@ -306,7 +307,7 @@ def _workflows(
         )
     newest = _of_their_own_template(tables, newest, notes)
     machines = References(known)
-    newest = _of_their_own_machines(machines, newest, notes)
+    newest = _of_their_own_machines(machines, _with_said_machines(tables, machines, newest, notes), notes)
     notes += _out_of_service(machines, retired, newest.values())
     notes += _without_tasks(tables, newest)
     notes += _breakpoints(tables, newest.values())
@@ -412,6 +413,58 @@ def _without_tasks(tables: Tables, flows: Mapping[tuple[str, str], DeclaredWorkf
             text=f"{counted(len(lacking), 'workflow')} without a Task to which they refer, which `tinkbox apply` refuses where they "
             f"are not known, and with them every document that is applied together with them: {_some(lacking)}"
         )
+
+
+def _with_said_machines(
+    tables: Tables, known: References, flows: Mapping[tuple[str, str], DeclaredWorkflow], notes: list[Problem]
+) -> dict[tuple[str, str], DeclaredWorkflow]:
+    """Those that were made by hand as if documents had said their machines; without that no template is filled from these.
+
+    Of a machine that no name means nothing is said where it runs the first task: a template is filled from that.
+    """
+    unnamed = [
+        each.id for (_, space), each in flows.items() if each.said and not _is_named(known, each, each.said, space)
+    ]
+    first = {each.id: each.workers[:1] for each in tables.workflows.listed(unnamed)} if unnamed else {}
+    found, left = dict(flows), []
+    for key, each in flows.items():
+        said = each.said
+        if said is None or first.get(each.id) == (said.id,):
+            continue
+        if name := _name_now(known, said):
+            declared = Declaration(
+                template_ref=each.template_name,
+                hardware_ref=name,
+                namespace=key[1],
+                machines={(key[1], name): said.id},
+                anew={said.id} if said.is_anew else (),
+            )
+            found[key] = replace(each, declaration=declared)
+        else:
+            left.append(f"{each.name} ({each.id[:8]})")
+            del found[key]
+    if left:
+        notes.append(
+            Problem(
+                text=f"{counted(len(left), 'workflow')} left out, filled from a machine without a name, which no hardwareRef can "
+                f"say: {_some(left)}. `tinkbox hardware edit MAC --name NAME` gives a machine a name"
+            )
+        )
+    return found
+
+
+def _is_named(known: References, flow: DeclaredWorkflow, said: SaidMachine, namespace: str) -> bool:
+    """Whether the name of the machine that was said means it in a namespace; of one that is gone, whether it had a name."""
+    name = _name_now(known, said)
+    if said.is_anew or known.of(said.id) is None:
+        return bool(name)
+    return [each.id for each in known.meant(namespace, name, worker_addresses(flow.devices, {}))] == [said.id]
+
+
+def _name_now(known: References, said: SaidMachine) -> str:
+    """What a machine is called, or was when it was said where it is gone; empty: it has no name."""
+    machine = known.of(said.id)
+    return name_of(machine) if machine is not None and not said.is_anew else said.name
 
 
 def _of_their_own_machines(

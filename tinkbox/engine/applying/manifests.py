@@ -66,17 +66,21 @@ def kept_manifest(content: Mapping[str, Any], labels: Labels) -> Manifest:
     return {"apiVersion": content["apiVersion"], "kind": content["kind"], "metadata": metadata, **rest}
 
 
-def flow_manifest(flow: DeclaredWorkflow, template_ref: str, namespace: str, labels: Labels) -> Manifest:
-    """A workflow as what it was made from; one that was made by hand has its template's name as `template_ref`, and its namespace.
+def flow_manifest(
+    flow: DeclaredWorkflow, template_ref: str, namespace: str, labels: Labels, hardware_ref: str = ""
+) -> Manifest:
+    """A workflow as what it was made from.
 
+    One that was made by hand has its template's name as `template_ref`, the name of the machine that was said to it as
+    `hardware_ref`, empty where none is known, and its template's namespace.
     What `hardwareMap` has no room for is in an annotation.  The label by which the appliance tells what belongs to a rollout is not in it.
     """
     declared = flow.declaration
     if declared is not None and declared.document:
         return kept_manifest(declared.document, {key: value for key, value in labels.items() if key != LABEL})
     spec: Manifest = {"templateRef": declared.template_ref if declared else template_ref}
-    if declared is not None and declared.hardware_ref:
-        spec["hardwareRef"] = declared.hardware_ref
+    if hardware_ref := declared.hardware_ref if declared is not None else hardware_ref:
+        spec["hardwareRef"] = hardware_ref
     others = without_texts(flow.devices)
     if texts := {name: value for name, value in flow.devices.items() if name not in others}:
         spec["hardwareMap"] = texts

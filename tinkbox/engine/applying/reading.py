@@ -384,7 +384,7 @@ class Reading:
         """The same with what its rule sets refer to; what there is to say of these is kept."""
         read = read_rule_sets(declared.document)
         notes = [source.problem(each.key, each.text) for each in read.notes]
-        ignored = [source.problem(each.key, each.text) for one in read.rule_sets for each in never_told(one)]
+        ignored = [source.problem(each.key, each.text) for each in never_told(read)]
         if self._strict:
             self._found.problems += [in_file(declared.file, each) for each in ignored]
         else:

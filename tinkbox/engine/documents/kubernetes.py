@@ -530,8 +530,7 @@ def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
     elif told := _foreign(head):
         found.take_foreign(node, head, told, strict=strict)
     else:
-        what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
-        found.problems.append(Problem(line=line_of(node), text=f"{what} is unknown here; {_known(head)}"))
+        found.problems.append(_unknown(node, head))
         return False
     return True
 
@@ -556,6 +555,12 @@ def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _
         found.problems.append(Problem(line=line_of(node), text=text))
         return False
     return True
+
+
+def _unknown(node: Node, head: Mapping[str, str]) -> Problem:
+    """That it is not known what a document is, which may be meant as one of ours."""
+    what = f"kind: {head.get('kind', '(none)')} of {head.get('apiVersion', 'no apiVersion')}"
+    return Problem(line=line_of(node), text=f"{what} is unknown here; {_known(head)}")
 
 
 def _foreign(head: Mapping[str, str]) -> str:
@@ -642,11 +647,13 @@ def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Pr
             _take_headless(node, entries, plain, found, strict=strict)
         elif head.get("kind") == kind and head["group"] == GROUP and _shape_of(head) in COMMANDS:
             found.take(node, head, strict=strict)
-        elif _shape_of(head) or not (told := _foreign(head)):
+        elif _shape_of(head) or not {"kind", "apiVersion"} & set(head):
             found.notes.append(_left(node, head))
             is_left |= _command(node, head) in COMMANDS.values()
-        else:
+        elif told := _foreign(head):
             found.take_foreign(node, head, told, strict=strict)
+        else:
+            found.problems.append(_unknown(node, head))
         if beginning[line_of(node)] > 1:
             found.entitle(before, _title(node))
     if is_left:

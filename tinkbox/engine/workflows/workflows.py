@@ -38,10 +38,10 @@ from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, en
 from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
-from tinkbox.model.declaration import Declaration
+from tinkbox.model.declaration import Declaration, SaidMachine
 from tinkbox.model.devices import Devices, as_text
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.journal import summary
 from tinkbox.model.key_kinds import ToChange
@@ -93,7 +93,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A workflow before it meets its machines: a template filled for them, and what a person said to it."""
+    """A workflow before it meets its machines: a template filled for them, and what a person said to it.
+
+    `said` is the machine from which it is filled, where that was said and no document says it.
+    """
 
     id: str
     name: str
@@ -105,6 +108,7 @@ class Prepared:
     who: str = ""
     confirm_wipe: bool = False
     declared: Declaration | None = None
+    said: SaidMachine | None = None
     require_images: bool = False
 
     @property
@@ -257,6 +261,7 @@ class Workflows:
             who=who,
             confirm_wipe=confirm_wipe,
             declared=declared,
+            said=SaidMachine(id=machine.id, name=name_of(machine)) if machine and declared is None else None,
             require_images=require_images,
         )
 
@@ -307,7 +312,7 @@ class Workflows:
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
         refuse_retired(tables, workers)
-        tables.workflows.insert(workflow)
+        tables.workflows.insert(workflow, prepared.said)
         tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
         if prepared.declared is not None:
             tables.declarations.keep(workflow.id, prepared.declared)

@@ -27,13 +27,12 @@ PREFIX: Final = "enrollment-"
 class RuleSet:
     """Accepts machines, and makes a workflow of a template for each.
 
-    `title` is what people call it, `key` is where the rules stand in its document.  `agent_value` is the name of the template's
-    device that is the machine, and `values` are the others.  One of a Policy has in place of these `workflow`, the spec of a
-    Workflow of v1alpha2 without its machine; empty: machines are registered alone.  A disabled one leaves machines to a person.
+    `title` is what people call it.  `agent_value` is the name of the template's device that is the machine, and `values` are the
+    others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
+    machines are registered alone.  A disabled one leaves machines to a person.
     """
 
     title: str
-    key: str
     patterns: Sequence[Pattern]
     template: str = ""
     agent_value: str = ""
@@ -56,10 +55,14 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The rule sets of a document, and what there is to say of it, by the keys of its fields."""
+    """The rule sets of a document, and what there is to say of it, by the keys of its fields.
+
+    `rules` are all that are patterns, each with its key, also those of a set that never holds.
+    """
 
     rule_sets: Sequence[RuleSet]
     notes: Sequence[Problem]
+    rules: Sequence[tuple[str, Pattern]]
 
 
 def best_rule_set(rule_sets: Sequence[RuleSet], attributes: Mapping[str, Any]) -> RuleSet | None:
@@ -69,27 +72,28 @@ def best_rule_set(rule_sets: Sequence[RuleSet], attributes: Mapping[str, Any]) -
     return best if most else None
 
 
-def never_told(rule_set: RuleSet) -> Iterator[Problem]:
+def never_told(read: Read) -> Iterator[Problem]:
     """Of each rule a field that no machine is known to have, with the key of the rule."""
-    for place, pattern in enumerate(rule_set.patterns):
+    for key, pattern in read.rules:
         for path, is_value in sorted(pattern.leaves(), key=lambda leaf: not leaf[1]):
             if why := why_never_told(path):
                 then = "it holds of no machine" if is_value else "what it wants to be absent always is"
-                yield Problem(key=f"{rule_set.key}[{place}]", text=f"{then}: {why}")
+                yield Problem(key=key, text=f"{then}: {why}")
                 break
 
 
 def read_rule_sets(document: KeptDocument) -> Read:
     """What a document declares; of what is no rule set nothing."""
     notes: list[Problem] = []
+    rules: list[tuple[str, Pattern]] = []
     match document.kind:
         case KeptKind.RULE_SET:
-            found = [_of_workflow_rule_set(document, notes)]
+            found = [_of_workflow_rule_set(document, notes, rules)]
         case KeptKind.POLICY:
-            found = list(_of_policy(document, notes))
+            found = list(_of_policy(document, notes, rules))
         case _:
             found = []
-    return Read(found, notes)
+    return Read(found, notes, rules)
 
 
 def template_wanted(document: KeptDocument) -> tuple[str, str]:
@@ -99,7 +103,7 @@ def template_wanted(document: KeptDocument) -> tuple[str, str]:
     return str(workflow.get("namespace") or DEFAULT_NAMESPACE), str(reference or "")
 
 
-def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleSet:
+def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem], rules: list[tuple[str, Pattern]]) -> RuleSet:
     workflow = mapping_of(document.spec.get("workflow"))
     template = mapping_of(workflow.get("template"))
     namespace, reference = template_wanted(document)
@@ -124,8 +128,7 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleS
     ]
     return RuleSet(
         title=f"rule set {document.name}",
-        key="spec.rules",
-        patterns=_patterns(document.spec.get("rules"), "spec.rules", notes),
+        patterns=_patterns(document.spec.get("rules"), "spec.rules", notes, rules),
         template=reference,
         agent_value=str(own or ""),
         values=values,
@@ -134,7 +137,7 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem]) -> RuleS
     )
 
 
-def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet]:
+def _of_policy(document: KeptDocument, notes: list[Problem], rules: list[tuple[str, Pattern]]) -> Iterator[RuleSet]:
     listed = mapping_of(document.spec.get("rules")).get("workflowAutoCreation")
     for place, each in enumerate(listed if isinstance(listed, list) else []):
         key = f"spec.rules.workflowAutoCreation[{place}]"
@@ -146,32 +149,32 @@ def _of_policy(document: KeptDocument, notes: list[Problem]) -> Iterator[RuleSet
             )
         yield RuleSet(
             title=f"policy {document.name}, workflowAutoCreation[{place}]",
-            key=f"{key}.rules",
-            patterns=_patterns(mapping_of(each).get("rules"), f"{key}.rules", notes),
+            patterns=_patterns(mapping_of(each).get("rules"), f"{key}.rules", notes, rules),
             namespace=str(config.get("namespace") or DEFAULT_NAMESPACE),
             is_disabled=bool(config.get("disabled")),
             workflow=told if told.get("tasks") else {},
         )
 
 
-def _patterns(listed: Any, key: str, notes: list[Problem]) -> Sequence[Pattern]:
-    """The patterns of a set; none where one is wrong."""
-    rules = listed if isinstance(listed, list) else []
-    if not rules:
+def _patterns(listed: Any, key: str, notes: list[Problem], rules: list[tuple[str, Pattern]]) -> Sequence[Pattern]:
+    """The patterns of a set; none where one is wrong.  All that are patterns come to the `rules` of the document."""
+    entries = listed if isinstance(listed, list) else []
+    if not entries:
         notes.append(Problem(key=key, text="there is no rule: it holds of no machine"))
-    if len(rules) > MAX_RULES:
+    if len(entries) > MAX_RULES:
         notes.append(
-            Problem(key=key, text=f"{len(rules)} rules, and {MAX_RULES} are looked at: it holds of no machine")
+            Problem(key=key, text=f"{len(entries)} rules, and {MAX_RULES} are looked at: it holds of no machine")
         )
         return ()
     found: list[Pattern] = []
     wrong = False
-    for place, each in enumerate(rules):
+    for place, each in enumerate(entries):
         try:
             pattern = parse_pattern(each) if isinstance(each, str) else pattern_of(each)
             if not pattern.is_asking:
                 notes.append(Problem(key=f"{key}[{place}]", text="it asks for nothing: it holds of no machine"))
             found.append(pattern)
+            rules.append((f"{key}[{place}]", pattern))
         except Invalid as refusal:
             wrong = True
             notes.append(Problem(key=f"{key}[{place}]", text=f"{refusal}. With it no rule of this set holds"))

@@ -133,6 +133,16 @@ async def test_one_that_was_made_by_hand_counts_as_for_apply(box: Appliance) -> 
     assert (found.id, found.is_new) == (by_hand, False)
 
 
+async def test_one_that_was_made_by_hand_for_another_machine_differs(box: Appliance) -> None:
+    await site(box, 2)
+    said = box.machines.known.find("node1").hardware
+    by_hand = await box.workflows.create("hello", {"device_1": mac(1)}, machine=said, name="install-1")
+    with pytest.raises(Invalid) as refused:
+        await create(box, flow(1).replace("hardwareRef: node1", "hardwareRef: node2"))
+    assert f"is there already, {by_hand}, and its hardwareRef differs" in str(refused.value.problems[0])
+    assert made(await create(box, flow(1))) == [("install-1", False)]
+
+
 async def test_one_that_is_over_is_not_run_again(box: Appliance) -> None:
     await site(box)
     (first,) = (await create(box, flow(1))).made

@@ -655,3 +655,192 @@ async def test_a_task_that_is_gone_is_told(box: Appliance) -> None:
     found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
     assert named(found) == ["workflow/install-1"]
     assert told.startswith("1 workflow without a Task to which they refer, which `tinkbox apply` refuses")
+
+
+PAIR = f"""\
+version: "0.1"
+name: pair
+tasks:
+  - {{name: prepare, worker: "{mac(2)}", actions: [{{name: first, image: x}}]}}
+  - name: install
+    worker: "{{{{ .device_1 }}}}"
+    actions:
+      - {{name: disk, image: x, environment: {{DEST_DISK: "{{{{ index .Hardware.Disks 0 }}}}"}}}}
+"""
+
+
+async def made_for(box: Appliance, number: int = 1) -> str:
+    """A workflow by hand of `pair`, said to be for node1, whose disk another machine has not, which runs the first task."""
+    others = without_hostname(2).replace("/dev/vda", "/dev/nvme0n1"), without_hostname(3)
+    await box.applying.apply(files(template("pair", PAIR), without_hostname(1), *others), Wish(), "ann")
+    said = box.machines.known.find(f"node{number}").hardware
+    return await box.workflows.create("pair", {"device_1": mac(number)}, machine=said)
+
+
+async def disk_of(box: Appliance, key: str) -> str:
+    workflow = await box.workflows.get(key)
+    return dict(workflow.actions[-1].action.spec.environment)["DEST_DISK"]
+
+
+async def test_a_workflow_by_hand_is_exported_with_the_machine_that_was_said(box: Appliance) -> None:
+    """It is filled from that again, also where the machine has another name by now."""
+    made = await made_for(box)
+    assert await disk_of(box, made) == "/dev/vda"
+    await box.machine_changes.change("node1", MachineChange(name="m4"))
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert (found[0].manifest["spec"]["hardwareRef"], notes) == ("m4", [])
+    assert await reapplied(box, found) == {"workflow/pair": "unchanged"}
+    await box.workflows.cancel(made, "ann")
+    await box.workflows.delete(made)
+    assert await reapplied(box, found, Wish()) == {"workflow/pair": "created"}
+    assert await disk_of(box, "pair") == "/dev/vda"
+
+
+async def test_the_machine_of_a_rollout_stays_said_after_a_retry(box: Appliance) -> None:
+    await box.applying.apply(files(template(), machine(1), machine(2)), Wish(), "ann")
+    await box.rollouts.create(Wanted(template="hello", machines=["node1"]), "ann")
+    await box.rollouts.create_one(Wanted(template="hello", machines=["node2"]), "ann")
+    await box.progression.look()
+    for each in await box.workflows.all():
+        await box.workflows.cancel(each.id, "ann")
+        await box.workflows.retry(each.id, who="ann")
+        (only,), notes = await exported(box, Asked(Kind.WORKFLOW, each.id))
+        named_machine = {mac(1): "node1", mac(2): "node2"}[each.devices["device_1"]]
+        assert (only.manifest["spec"]["hardwareRef"], notes) == (named_machine, [])
+
+
+async def test_a_document_of_another_machine_than_was_said_by_hand_differs(box: Appliance) -> None:
+    made = await made_for(box)
+    found, _ = await exported(box, Asked(Kind.WORKFLOW))
+    text = yaml_documents(each.manifest for each in found)
+
+    async def became(reference: str) -> tuple[str, str, object]:
+        given = text.replace("  hardwareRef: node1\n", reference)
+        (result,) = (await box.applying.apply(files(given), Wish(rehearsal=True), "ann")).results
+        return str(result.outcome), result.why.partition(" from")[0], (result.old or {})["spec"].get("hardwareRef")
+
+    assert await became("  hardwareRef: node1\n") == ("unchanged", "", "node1")
+    assert await became("") == ("unchanged", "", None)
+    assert await became("  hardwareRef: node3\n") == ("refused", "its hardwareRef differs", "node1")
+    # The names of now count, and of a machine that is gone the one that it had.
+    await box.machine_changes.change("node1", MachineChange(name="m4"))
+    await box.machine_changes.change("node3", MachineChange(name="node1"))
+    assert await became("  hardwareRef: m4\n") == ("unchanged", "", "m4")
+    assert (await became("  hardwareRef: node1\n"))[0] == "refused"
+    await box.workflows.cancel(made, "ann")
+    await box.departures.delete("m4", "ann")
+    await box.machine_changes.change("node1", MachineChange(name="node3"))
+    assert await became("  hardwareRef: node1\n") == ("unchanged", "", "node1")
+    assert (await became("  hardwareRef: m4\n"))[0] == "refused"
+
+
+async def test_a_document_of_a_said_machine_means_that_one_of_several_workflows_by_hand(box: Appliance) -> None:
+    """Their devices are the same, as where an installer and its target are told apart by MACHINE alone."""
+    await box.applying.apply(files(template(), machine(1), machine(2)), Wish(), "ann")
+    found = [box.machines.known.find(each).hardware for each in ("node1", "node2")]
+    ids = [await box.workflows.create("hello", {"device_1": mac(1)}, machine=each) for each in found]
+    for number, made in enumerate(ids, 1):
+        given = flow(number, "hello_world_workflow", device=1)
+        (result,) = (await box.applying.apply(files(given), Wish(), "ann")).results
+        assert (str(result.outcome), result.id) == ("unchanged", made)
+
+
+async def test_where_no_machine_was_said_any_is_as_before(box: Appliance) -> None:
+    """As of workflows of an earlier release."""
+    await box.applying.apply(files(template(), machine(1), machine(2)), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": mac(1)})
+    for number in (1, 2):
+        given = flow(number, "hello_world_workflow", device=1)
+        assert await apply_again(box, given) == {"unchanged"}
+    ((only,), _) = await exported(box, Asked(Kind.WORKFLOW))
+    assert "hardwareRef" not in only.manifest["spec"]
+
+
+async def test_a_said_machine_that_is_gone_or_another_by_now_is_told_as_that_of_a_document(box: Appliance) -> None:
+    made = await made_for(box)
+    await box.workflows.cancel(made, "ann")
+    await box.departures.delete("node1", "ann")
+    asked = Asked(Kind.WORKFLOW, made)
+    found, (told,) = await exported(box, asked)
+    assert (found[0].manifest["spec"]["hardwareRef"], told.partition(", ")[0]) == (
+        "node1",
+        "1 workflow without a machine that hardwareRef names",
+    )
+    await box.applying.apply(files(without_hostname(1)), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    assert (named(found), told.partition(" under")[0]) == (
+        ["workflow/pair"],
+        "1 workflow with a machine that was deleted and registered anew",
+    )
+    await box.departures.delete("node1", "ann")
+    await box.applying.apply(files(without_hostname(1, "zz")), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    mine, theirs = f"node1 of namespace zz ({mac(1)})", "its node1, which was deleted"
+    assert (found, told.partition(": ")[2]) == ([], f"pair ({mine} in place of {theirs})")
+
+
+@pytest.mark.parametrize("worker", [1, 2])
+async def test_a_said_machine_without_a_name_is_left_to_the_first_task_or_its_workflow_left_out(
+    box: Appliance, worker: int
+) -> None:
+    text = json.loads(of_2020(1).replace('"hostname": "machine-1", ', ""))
+    await box.applying.apply(files(template(), json.dumps(text), machine(2)), Wish(), "ann")
+    said = box.machines.known.find(mac(1)).hardware
+    made = await box.workflows.create("hello", {"device_1": mac(worker)}, machine=said)
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    if worker == 1:
+        assert ("hardwareRef" in found[0].manifest["spec"], notes) == (False, [])
+        assert await reapplied(box, found) == {"workflow/hello_world_workflow": "unchanged"}
+    else:
+        (told,) = notes
+        assert found == []
+        assert told == (
+            "1 workflow left out, filled from a machine without a name, which no hardwareRef can say: hello_world_workflow "
+            f"({made[:8]}). `tinkbox hardware edit MAC --name NAME` gives a machine a name"
+        )
+    await box.machine_changes.change(mac(1), MachineChange(name="m1"))
+    ((only,), notes) = await exported(box, Asked(Kind.WORKFLOW))
+    assert (only.manifest["spec"]["hardwareRef"], notes) == ("m1", [])
+
+
+@pytest.mark.parametrize("worker", [1, 2])
+async def test_a_said_machine_whose_name_means_another_one_is_left_to_the_first_task_or_its_workflow_left_out(
+    box: Appliance, worker: int
+) -> None:
+    """Its namesake is in the namespace of the workflow's document."""
+    theirs = without_hostname(3).replace("node3", "node1")
+    await box.applying.apply(files(template(), without_hostname(1, "zz"), machine(2), theirs), Wish(), "ann")
+    said = box.machines.known.find(mac(1)).hardware
+    await box.workflows.create("hello", {"device_1": mac(worker)}, machine=said)
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    if worker == 1:
+        assert ("hardwareRef" in found[0].manifest["spec"], notes) == (False, [])
+        assert await reapplied(box, found) == {"workflow/hello_world_workflow": "unchanged"}
+    else:
+        (told,) = notes
+        assert (found, told.partition(", whose")[0]) == ([], "1 workflow left out")
+        assert f"(node1 of namespace default ({mac(3)}) in place of its node1 of namespace zz ({mac(1)}))" in told
+
+
+async def test_a_said_machine_of_2020_or_of_another_namespace_is_said_elsewhere(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "one") as box:
+        await box.applying.apply(files(template(), of_2020(1), without_hostname(2, "zz")), Wish(), "ann")
+        for key, number in (("machine-1", 1), ("node2", 2)):
+            said = box.machines.known.find(key).hardware
+            await box.workflows.create("hello", {"device_1": mac(number)}, machine=said, name=f"w{number}")
+        found, notes = await exported(box)
+        names = [each.manifest["spec"]["hardwareRef"] for each in found if each.kind is Kind.WORKFLOW]
+        assert (names, notes) == (["machine-1", "node2"], [])
+    async with appliance(tmp_path / "two") as box:
+        assert set((await reapplied(box, found, Wish())).values()) == {"created"}
+        assert set((await reapplied(box, found)).values()) == {"unchanged"}
+
+
+async def test_of_namesakes_a_said_machine_is_the_one_whose_mac_stands_beside(box: Appliance) -> None:
+    theirs = without_hostname(3, "yy").replace("node3", "node1")
+    await box.applying.apply(files(template(), without_hostname(1, "zz"), theirs), Wish(), "ann")
+    said = box.machines.known.find(mac(1)).hardware
+    await box.workflows.create("hello", {"device_1": mac(1)}, machine=said)
+    ((only,), notes) = await exported(box, Asked(Kind.WORKFLOW))
+    assert (only.manifest["spec"].get("hardwareRef"), notes) == ("node1", [])
+    assert await reapplied(box, [only]) == {"workflow/hello_world_workflow": "unchanged"}

@@ -348,6 +348,22 @@ async def test_a_rule_that_is_no_pattern_is_told_with_its_line(box: Appliance) -
     assert told[0].endswith("With it no rule of this set holds")
 
 
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_misspelt_field_of_a_rule_is_told_beside_a_rule_that_is_no_pattern(
+    box: Appliance, *, strict: bool
+) -> None:
+    text = RULES.replace("  workflow:", '    - \'{"produkt": {"name": ["x"]}}\'\n  workflow:')
+    text = text.replace('[{"wildcard": "*"}]', '"x"')
+    misspelt = "spec.rules[1]: it holds of no machine: there is no produkt; did you mean product?"
+    if not strict:
+        first, second = (each for each in await notes(box, text) if "spec.rules[" in each)
+        assert (first.endswith("With it no rule of this set holds"), second.endswith(misspelt)) == (True, True)
+        return
+    with pytest.raises(Invalid) as refusal:
+        await box.applying.apply(files(text), Wish(strict=True), "ann")
+    assert [str(each).endswith(misspelt) for each in refusal.value.problems] == [True]
+
+
 async def test_an_unknown_key_of_a_rule_set_is_told(box: Appliance) -> None:
     assert "did you mean agentValue?" in (await notes(box, RULES.replace("agentValue", "agentvalue")))[0]
 

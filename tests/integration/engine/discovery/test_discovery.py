@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, Appliance, mac
 from tests.workers import opening
+from tinkbox.engine.applying.exporting import Asked, Kind
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Stage
@@ -196,6 +197,16 @@ async def test_the_template_s_own_devices_can_be_named(box: Appliance) -> None:
     await box.templates.create("other", HELLO.replace("device_1", "target"))
     enrolled = await found.accept(mac(7), template="other", devices={"target": mac(7)})
     assert (await box.workflows.get(enrolled.workflow_id)).devices == {"target": mac(7)}
+
+
+async def test_its_workflow_is_exported_with_the_machine_that_it_became(box: Appliance) -> None:
+    found = discovery(box)
+    await wait_here(found, 7)
+    await box.templates.create("hello", HELLO)
+    enrolled = await found.accept(mac(7), name="node-7", template="hello")
+    assert enrolled.hardware.name == "node-7"
+    (exported,) = (await box.exporting.export([Asked(Kind.WORKFLOW)], None)).documents
+    assert exported.manifest["spec"]["hardwareRef"] == "node-7"
 
 
 @pytest.mark.parametrize("template", ["missing", "wrong"])

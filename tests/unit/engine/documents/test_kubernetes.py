@@ -105,6 +105,23 @@ def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
     assert [each.spec["data"] for each in take(EVERYTHING, "Template").objects] == ['version: "0.1"\nname: ubuntu\n']
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown here; did you mean Hardware?"),
+        ("kind: Hardware", "kind: Hardware of no apiVersion is unknown here; it needs an apiVersion, such as tinkerbell.org/v1alpha1"),
+    ],
+)  # fmt: skip
+def test_what_may_be_meant_as_one_of_ours_is_refused_as_by_apply(head: str, told: str, *, strict: bool) -> None:
+    text = f"{EVERYTHING}---\n{head}\nmetadata: {{name: z2}}\n"
+    for kind in ("Hardware", "Template", "Workflow"):
+        with pytest.raises(Invalid) as refusal:
+            take_hardware(text, strict=strict) if kind == "Hardware" else take(text, kind, strict=strict)
+        assert [str(each) for each in refusal.value.problems] == [f"line 46: {told}"]
+    assert f"line 46: {told}" in map(str, read_all(text, strict=strict).problems)
+
+
 def test_lists_are_taken_apart_also_in_json() -> None:
     documents = [NodeReader().plain(node, "") for node in compose(EVERYTHING)]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2)

@@ -319,6 +319,26 @@ async def test_a_manifest_that_the_disk_cannot_read_stops_nothing(
         assert not any((await problems(registry)).values())
 
 
+@pytest.mark.parametrize("way", ["gone", "a folder", "cut"])
+async def test_the_file_that_a_repository_has_of_a_manifest_is_not_needed_while_a_tag_means_it(
+    tmp_path: Path, way: str
+) -> None:
+    async with serving(tmp_path) as registry:
+        image = await registry.push_image("x", "v1")
+        left = await registry.left()
+    (record,) = (tmp_path / "repositories" / "x" / "_manifests").iterdir()
+    record.unlink()
+    if way == "a folder":
+        record.mkdir()
+    elif way == "cut":
+        record.write_text("{")
+    async with serving(tmp_path) as registry:
+        assert await problems(registry) == {"x:v1": ""}
+        await registry.store.collect(who="anna", now=True)
+        assert await registry.left() == left
+        assert await status_of(registry, f"/v2/x/manifests/{image}") == 200
+
+
 async def test_what_lies_where_a_blob_belongs_stops_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path) as registry:
         lost = await registry.push_image("x", "v1")

@@ -713,7 +713,10 @@ def _head(node: Node) -> dict[str, str]:
     metadata = _entries(entries["metadata"]) if "metadata" in entries else {}
     found = {"kind": entries.get("kind"), "apiVersion": entries.get("apiVersion")}
     found |= {name: metadata.get(name) for name in ("name", "namespace", "generateName")}
-    head = {name: str(node.value) for name, node in found.items() if isinstance(node, ScalarNode) and not is_null(node)}
+    told = {name: node for name, node in found.items() if isinstance(node, ScalarNode) and not is_null(node)}
+    head = {
+        name: str(node.value) for name, node in told.items() if node.value
+    }  # a template of other tools leaves "" behind
     group, _, version = head.get("apiVersion", "").rpartition("/")
     return {**head, "group": group, "version": version}
 

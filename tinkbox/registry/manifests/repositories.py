@@ -210,12 +210,13 @@ class Repositories:
             below[:] = [each for each in below if not each.startswith("_")]
 
     def _read(self, repository: str) -> _Held:
-        """What the files of a repository say."""
+        """What the files of a repository say.  A tag stands for its manifest's file where that is lost."""
         held = _Held()
         for digest in self._digests(repository):
-            path = self._manifest(repository, digest)
+            path, link = self._manifest(repository, digest), None
             with suppress(OSError):
                 link = _parsed(_read(path))
+            with suppress(FileNotFoundError):
                 if link is None or link.digest != digest:
                     changed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
                     link = Link(digest=digest, media_type="", pushed_at=changed_at)
@@ -227,6 +228,8 @@ class Repositories:
                     held.damaged.add(tag)
                 else:
                     held.tags[tag] = link
+                    if link.digest not in held.links or not held.links[link.digest].media_type:
+                        held.links[intern(link.digest)] = link
         return held
 
     def _refuse_none(self, repository: str, selector: str) -> None:

@@ -111,6 +111,7 @@ def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
     [
         ("apiVersion: tinkerbell.org/v1alpha1\nkind: Hardwear", "kind: Hardwear of tinkerbell.org/v1alpha1 is unknown here; did you mean Hardware?"),
         ("kind: Hardware", "kind: Hardware of no apiVersion is unknown here; it needs an apiVersion, such as tinkerbell.org/v1alpha1"),
+        ("apiVersion: ''\nkind: Hardware", "kind: Hardware of no apiVersion is unknown here; it needs an apiVersion, such as tinkerbell.org/v1alpha1"),
     ],
 )  # fmt: skip
 def test_what_may_be_meant_as_one_of_ours_is_refused_as_by_apply(head: str, told: str, *, strict: bool) -> None:

@@ -70,7 +70,8 @@ class DeclaredWorkflow:
     """A stored workflow as far as documents of its name are compared with it.
 
     Without a declaration it was made by hand, for a machine that was `said` or for none, or by an earlier release, which kept
-    none.  Without an id and `created_at` it is forgotten for its age.  `template_name` is as in `WorkflowHead`.  Of two workflows a machine does that of the lower `place` first.
+    none.  Without an id and `created_at` it is forgotten for its age.  `template_name` is as in `WorkflowHead`.  Of two
+    workflows a machine does that of the lower `place` first.
     """
 
     id: str

@@ -61,7 +61,7 @@ def system_image(
                 raise Unavailable(f"the system image {reference[:200]} cannot be read: {problem}") from None
             case Kind.UNKNOWN:
                 raise Unavailable(
-                    f"{reference[:200]} cannot be read, so nobody knows whether it is a system image: {problem}"
+                    f"{reference[:200]} cannot be read, and it is not known whether it is a system image: {problem}"
                 ) from None
     if kept is None:
         raise Invalid(

@@ -327,10 +327,12 @@ async def refuse_container_and_heal(registry: Registry, kind: str) -> None:
     found = await lines(registry)
     assert (found["2"], found["latest"]) == ((kind, True), (kind, True))
     unknown = kind == "unknown"
-    told = "nobody knows whether it is a system image: its" if unknown else "the system image lab:2 cannot be read: its"
+    told = (
+        "it is not known whether it is a system image: its" if unknown else "the system image lab:2 cannot be read: its"
+    )
     with pytest.raises(Unavailable, match=f"{told} manifest is damaged: push or load it again"):
         await registry.store.system_image("lab:2")
-    told = r"lab:latest is damaged so that nobody knows" if unknown else r"lab has a system image \(lab:"
+    told = r"lab:latest is damaged, and its kind is not known" if unknown else r"lab has a system image \(lab:"
     with pytest.raises(Conflict, match=told):
         await registry.store.load(chunks(CONTAINER), who="me")
     content = layer({"a": b"a"})
@@ -362,7 +364,7 @@ async def test_a_lost_container_image_leaves_its_repository_to_container_images(
         }
         for name in ("lab", "tools/lab"):
             await registry.push_image(name, "3", "new")
-        with pytest.raises(Conflict, match="alone:1 is damaged so that nobody knows"):
+        with pytest.raises(Conflict, match="alone:1 is damaged, and its kind is not known"):
             await registry.store.load(chunks(tar(docker_archive(["alone:2"], [layer({})]).items())), who="me")
         await registry.store.delete("alone:1", who="me")
         await registry.push_image("alone", "2", "new")

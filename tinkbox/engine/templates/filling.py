@@ -117,7 +117,7 @@ class _Filling:
     reads: bool = field(kw_only=True)
     _tried: dict[str, _Tried] = field(default_factory=dict)  # by the machine's id; empty: without one
     _candidates: Sequence[Hardware | None] = ()
-    _stranger: Hardware | None = None
+    _lookalike: Hardware | None = None
     _is_circular: bool = False
     _refusal: Invalid | None = None
 
@@ -148,15 +148,15 @@ class _Filling:
         left = [each for each in self._candidates[:MOST] if _id(each) not in self._tried]
         if left and filled < ENOUGH and not fails:
             return left[:1]
-        if not workers or fails or self._stranger is not None:
+        if not workers or fails or self._lookalike is not None:
             return ()
-        self._stranger = stranger(workers[0])
-        return [self._stranger]
+        self._lookalike = _alike(workers[0])
+        return [self._lookalike]
 
     def take(self, machine: Hardware | None, result: Result) -> None:
         """Take in what comes of it from a machine."""
         shown = result.definition.tasks[0].worker if isinstance(result, Rendered) and result.definition.tasks else ""
-        if machine is not None and machine is self._stranger:
+        if machine is not None and machine is self._lookalike:
             (worker,) = self._workers()
             self._is_circular = bool(shown) and shown != self._tried[worker.id].shown
             return
@@ -241,8 +241,8 @@ def _unsettled(workers: Sequence[Hardware]) -> Invalid:
     )
 
 
-def stranger(machine: Hardware) -> Hardware:
-    """A machine as this one, with other MACs, addresses and names: nobody has them."""
+def _alike(machine: Hardware) -> Hardware:
+    """A machine as this one, with other MACs, addresses and names, which no machine has."""
     told = {each.lower() for each in (machine.id, machine.agent_id, *names_of(machine), *map(str, machine.addresses))}
     others: dict[str, str] = {}
 
@@ -253,7 +253,7 @@ def stranger(machine: Hardware) -> Hardware:
         if not text or text.lower() not in told:
             return text
         is_address = text in map(str, machine.addresses)
-        return others.setdefault(text.lower(), f"192.0.2.{number % 256}" if is_address else f"nobody-{number}")
+        return others.setdefault(text.lower(), f"192.0.2.{number % 256}" if is_address else f"alike-{number}")
 
     def changed(value: Any) -> Any:
         if isinstance(value, Mapping):

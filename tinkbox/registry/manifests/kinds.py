@@ -46,7 +46,7 @@ def refuse_mixed(repository: str, new: Kind, others: Mapping[Kind, str]) -> None
         )
     if new not in others and (name := others.get(Kind.UNKNOWN)):
         raise Conflict(
-            f"{name} is damaged so that nobody knows of which kind it is, and {repository} has nothing else: push or load "
+            f"{name} is damaged, and its kind is not known; {repository} has nothing else: push or load "
             f"that image again, or delete it first with `tinkbox image delete {name}`"
         )
 

@@ -23,6 +23,8 @@ COMMAND_DEADLINE = 120.0
 # For a script that prints, and has no helper which sees to it: of what ends sooner Docker 26 loses the output now and then.
 HEARD = "sleep 0.1"
 CGROUPS = Path("/sys/fs/cgroup")
+# Docker 20.10 that was killed while it removed a network ends so at every start, until its list of networks is removed.
+HALF_REMOVED_NETWORK = "libnetwork.(*controller).reservePools"
 # The host's devices, and what is mounted among them, in a folder that nobody else has; then the command.
 WITH_OWN_DEV = """
 mount -t tmpfs -o mode=755 dev "$0"
@@ -77,7 +79,16 @@ class DockerEngine:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; a list of networks that stops it goes, as an administrator removes it."""
+        try:
+            self._start()
+        except CommandFailed as failure:
+            if HALF_REMOVED_NETWORK not in str(failure):
+                raise
+            (self._folder / "data" / "network" / "files" / "local-kv.db").unlink()
+            self._start()
+
+    def _start(self) -> None:
         assert self._process is None, "it runs already"
         self._socket.unlink(missing_ok=True)
         # Numbers from a process namespace that is gone: in the new one others may have them.

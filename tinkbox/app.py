@@ -175,10 +175,11 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()
+        leads = leads_to_other_door(appliance.operator_routes(), str(settings.operator.listen))
         for each in sockets.networks:
             guards = [
                 pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
-                leads_to_other_door(appliance.operator_routes(), _operator_door(settings)),
+                leads,
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
             for compatible in each.compatible:
@@ -186,7 +187,7 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
                     compatible,
                     NODE_CONNECTIONS,
                     appliance.compatible_routes(),
-                    [pressure.guard(but="/boot/"), appliance.traffic.counted()],
+                    [pressure.guard(but="/boot/"), appliance.traffic.counted(), leads],
                 )
         for line in (
             *contradictions.lowered(settings),
@@ -284,15 +285,6 @@ class _Doors:
         async with asyncio.TaskGroup() as closing:
             for each in self._runners:
                 closing.create_task(each.cleanup())
-
-
-def _operator_door(settings: Settings) -> str:
-    """Where people are to ask, for one who asked at the machines' door."""
-    return (
-        f"this is the machines' door. The operator door is http://{settings.operator.listen} on the appliance: set "
-        "TINKBOX_SERVER to it, and TINKBOX_TOKEN to your token (for `tinkbox image copy` --to and TINKBOX_TO_TOKEN). On the "
-        "appliance itself the commands need neither"
-    )
 
 
 def _limits(settings: Settings, say: Say) -> Limits:

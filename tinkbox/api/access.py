@@ -22,6 +22,8 @@ from tinkbox.model.errors import Denied, Forbidden
 TICKETED = "/v1/shells/{id}/attach"
 TICKET: Final = "ticket"
 _NEEDED: Final = "needed"
+# Where a client takes its token from, only the client knows.
+_TOKENS: Final = "The operator's is in DATA/operator.token on the appliance, a person's in DATA/people/NAME.token"
 _CALLER = web.RequestKey("caller", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
@@ -57,11 +59,10 @@ def bearer_only(
         elif shown:
             refused.note(holder_of(request), "operator door")
             raise Denied(
-                "the token was not accepted: compare TINKBOX_TOKEN with DATA/operator.token on the appliance, or with "
-                "your file below DATA/people"
+                f"the token is not known here. {_TOKENS}. To make a new one, delete its file and restart tinkbox there"
             )
         elif not _has_ticket(request):
-            raise Denied("a token is needed: set TINKBOX_TOKEN to what DATA/operator.token, or a person's, holds")
+            raise Denied(f"a token is needed. {_TOKENS}")
         return await handler(request)
 
     return guard

@@ -28,14 +28,19 @@ def stay_connected(chosen: argparse.Namespace, conversation: "Callable[[Operator
     return run_until_ended(_asked(chosen, LastingConnection, conversation))
 
 
-def other_appliance(server: str, token: str, flag: str) -> "Operator":
-    """Another appliance, at a URL or host that `flag` names; to be entered, within `stay_connected`."""
+def other_appliance(server: str, token: str, *, flag: str, token_place: str) -> "Operator":
+    """Another appliance, at a URL or host that `flag` names; to be entered, within `stay_connected`.
+
+    `token_place` is what holds its token, in a person's words.
+    """
     from tinkbox.client.operator import Operator
     from tinkbox.client.operator.other_connection import OtherConnection
     from tinkbox.settings import target_of
 
     target = target_of(server, token, flag)
-    connection = OtherConnection(server, socket=target.socket, url=target.url, token=target.token, variable=flag)
+    connection = OtherConnection(
+        server, socket=target.socket, url=target.url, token=target.token, variable=flag, token_place=token_place
+    )
     connection.changed = note_change
     return Operator(connection)
 

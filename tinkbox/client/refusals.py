@@ -1,9 +1,12 @@
 """The other side of `door.problems`: problem documents become refusals again."""
 
 import json
+from typing import Final
 
-from tinkbox.model.errors import Invalid, Problem, Unavailable
+from tinkbox.model.errors import Invalid, Problem, Refusal, Unavailable
 from tinkbox.wire.refusal_statuses import BY_STATUS
+
+_SHOWN: Final = 200  # letters
 
 
 class Unreachable(Unavailable):
@@ -20,11 +23,24 @@ class Unanswered(Unavailable):
 
 def raise_refusal(status: int, reason: str, answer: bytes) -> None:
     """Raise what an answer that is no success says; `reason` is that of its status line."""
-    if status < 400:
-        return
-    text = answer.decode(errors="replace")
+    if status >= 400:
+        raise refusal_of(status, answer) or kind_of(status)(quoted(status, reason, answer))
+
+
+def quoted(status: int, reason: str, answer: bytes) -> str:
+    """An answer that is no problem document, as far as it is shown."""
+    return f"{status} {reason}: {answer.decode(errors='replace')[:_SHOWN]}"
+
+
+def kind_of(status: int) -> type[Refusal]:
+    """The refusal that a status of 400 or more is."""
+    return Invalid if status in (400, 422) else BY_STATUS.get(status, Unavailable)
+
+
+def refusal_of(status: int, answer: bytes) -> Refusal | None:
+    """What a problem document says; None for an answer that is none, and so no appliance's."""
     try:
-        document = json.loads(text)
+        document = json.loads(answer.decode(errors="replace"))
         detail = str(document["detail"])
         more = int(document.get("more", 0))
         problems = [
@@ -32,7 +48,6 @@ def raise_refusal(status: int, reason: str, answer: bytes) -> None:
             for each in document.get("problems", [])
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
-        detail, problems, more = f"{status} {reason}: {text[:200]}", [], 0
-    if status in (400, 422):
-        raise Invalid(detail, problems, more)
-    raise BY_STATUS.get(status, Unavailable)(detail)
+        return None
+    kind = kind_of(status)
+    return Invalid(detail, problems, more) if kind is Invalid else kind(detail)

@@ -1,26 +1,34 @@
 """What a door says to those who ask it for what only the other one has."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from tinkbox.door.problems import Handler
-from tinkbox.model.errors import NotFound
+from tinkbox.door.problems import Handler, kind_of, problem
+from tinkbox.wire.operator_door import HEADER
+
+_NOT_FOUND: Final = 404
 
 
-def leads_to_other_door(routes: Iterable[web.RouteDef], where: str) -> Middleware:
-    """Middleware that says `where` the other door is, which has these routes, to requests for them and for `/`.
+def leads_to_other_door(routes: Iterable[web.RouteDef], listens: str) -> Middleware:
+    """Middleware of a door for machines: requests for these routes, and for `/`, are told where the operator door is.
 
-    It belongs inside of all that may answer them here after all, such as services.
+    That door has these routes, and `listens` at ADDRESS:PORT.  The middleware belongs inside of all that may answer
+    such requests here after all, such as services.
     """
+    where = (
+        f"this is the machines' door. The operator door is http://{listens} on the appliance: set TINKBOX_SERVER to "
+        "it, and TINKBOX_TOKEN to your token. On the appliance itself the commands need neither"
+    )
     theirs = {_first(each.path) for each in routes} | {""}
 
     @web.middleware
     async def lead(request: web.Request, handler: Handler) -> web.StreamResponse:
         nothing_here = isinstance(request.match_info.http_exception, web.HTTPNotFound)
         if nothing_here and _first(request.path) in theirs:
-            raise NotFound(where)
+            return problem(_NOT_FOUND, kind_of(_NOT_FOUND), where, headers={HEADER: listens})
         return await handler(request)
 
     return lead

@@ -22,6 +22,7 @@ PROBLEM: Final = "application/problem+json"
 _TOLD: Final = ("Allow",)
 # To write so many takes some milliseconds of the event loop.
 MOST_LISTED: Final = 1000
+_SHOWN: Final = 200  # letters of what was asked for
 # Python 3.13 has the phrases of RFC 9110 for these, which are not those of RFC 7231 and 7233.
 _AS_BEFORE: Final[Mapping[int, str]] = {
     HTTPStatus.REQUEST_URI_TOO_LONG: "request-uri-too-long",
@@ -98,29 +99,42 @@ def _kept(headers: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in headers.items() if name in _TOLD}
 
 
+def refusal_problem(refusal: Refusal) -> web.Response:
+    """The problem document that a refusal is."""
+    problems = refusal.problems if isinstance(refusal, Invalid) else ()
+    listed = tuple(asdict(each) for each in problems[:MOST_LISTED])
+    answer = problem(
+        STATUS[type(refusal)],
+        _kind(type(refusal)),
+        str(refusal),
+        listed,
+        advice(refusal),
+        more=len(problems) - len(listed),
+    )
+    if type(refusal) is Denied:
+        answer.force_close()  # who shows nothing keeps no connection from those who do
+    return answer
+
+
+def _detail(request: web.Request, error: web.HTTPException) -> str:
+    """What an answer of the library says; it says nothing of a path that the door does not have."""
+    if error is request.match_info.http_exception and error.status == HTTPStatus.NOT_FOUND:
+        asked = f"{request.method[:_SHOWN]} {request.path[:_SHOWN]}"
+        return f"there is no {asked} here: is the URL right, and the client of the same release?"
+    return error.text or error.reason
+
+
 @web.middleware
 async def refusals_become_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
     """The one place where a refusal meets HTTP; what is no refusal is our fault and a 500."""
     try:
         return await handler(request)
     except Refusal as refusal:
-        problems = refusal.problems if isinstance(refusal, Invalid) else ()
-        listed = tuple(asdict(each) for each in problems[:MOST_LISTED])
-        answer = problem(
-            STATUS[type(refusal)],
-            _kind(type(refusal)),
-            str(refusal),
-            listed,
-            advice(refusal),
-            more=len(problems) - len(listed),
-        )
-        if type(refusal) is Denied:
-            answer.force_close()  # who shows nothing keeps no connection from those who do
-        return answer
+        return refusal_problem(refusal)
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return problem(error.status, kind_of(error.status), error.text or error.reason, headers=_kept(error.headers))
+        return problem(error.status, kind_of(error.status), _detail(request, error), headers=_kept(error.headers))
     except ConnectionError:
         # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
         return problem(400, "bad-request", "the connection broke")

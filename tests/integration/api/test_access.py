@@ -159,9 +159,10 @@ async def test_a_wrong_token_is_told_apart_from_none(door: Door) -> None:
         ):
             return str((await response.json(content_type=None))["detail"])
 
-    assert (await told({})).startswith("a token is needed: set TINKBOX_TOKEN")
-    assert (await told({"Authorization": "Bearer wrong"})).startswith(
-        "the token was not accepted: compare TINKBOX_TOKEN"
+    places = "The operator's is in DATA/operator.token on the appliance, a person's in DATA/people/NAME.token"
+    assert await told({}) == f"a token is needed. {places}"
+    assert await told({"Authorization": "Bearer wrong"}) == (
+        f"the token is not known here. {places}. To make a new one, delete its file and restart tinkbox there"
     )
 
 

@@ -135,23 +135,29 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_
         assert run("hardware", "list", "-o", "csv", environment={**server, "TINKBOX_TOKEN": token}).out == shown
         denied = run("hardware", "list", environment={**server, "TINKBOX_TOKEN": "guessed"})
         assert (denied.status, denied.out, denied.err.count("\n")) == (1, "", 1)
-        assert denied.err.startswith("tinkbox: the token was not accepted: compare TINKBOX_TOKEN with ")
+        assert denied.err.startswith("tinkbox: the token is not known here. ")
+        assert denied.err.endswith("Put yours into TINKBOX_TOKEN\n")
         socket = {"TINKBOX_SERVER": f"unix://{configuration.data}/operator.sock"}
         assert run("hardware", "list", "-o", "csv", environment=socket).out == shown
 
 
 def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
+    [metadata_port] = own_ports(1)
+    text = configuration.path.read_text()
+    configuration.path.write_text(text.replace("metadata: {ports: []}", f"metadata: {{ports: [{metadata_port}]}}"))
     with serving(configuration):
         token = (configuration.data / "operator.token").read_text().strip()
+        alone = {"TINKBOX_SERVER": f"http://127.0.0.1:{metadata_port}", "TINKBOX_TOKEN": token}
+        assert "is the appliance's door for machines" in run("hardware", "list", environment=alone).err
         node = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.http_port}", "TINKBOX_TOKEN": token}
         for noun in ("hardware", "template", "workflow", "image"):
             failed = run(noun, "list", environment=node)
             assert failed.status == 1
-            where = (
-                f"this is the machines' door. The operator door is http://127.0.0.1:{configuration.operator_port} on"
+            assert failed.err == (
+                f"tinkbox: {node['TINKBOX_SERVER']} is the appliance's door for machines. Commands go to its operator door: "
+                f"`TINKBOX_SERVER=http://127.0.0.1:{configuration.operator_port}`\n"
             )
-            assert where in failed.err
         for path, told in (("/", True), ("/metrics", True), ("/v1/nothing", True), ("/wp-login.php", False)):
             with pytest.raises(HTTPError) as refused:
                 urlopen(f"http://127.0.0.1:{configuration.http_port}{path}")

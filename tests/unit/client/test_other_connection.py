@@ -11,10 +11,10 @@ URL = "http://other.lab:7080"
 
 
 def refusal(status: int, detail: str, place: str = "") -> Refusal:
-    connection = OtherConnection(URL, socket=None, url=URL, token="t", variable="--to")
+    connection = OtherConnection(URL, socket=None, url=URL, token="t", variable="--to", token_place="TINKBOX_TO_TOKEN")
     document = {"detail": detail, "problems": [{"text": "wrong", "line": 3}]}
     with pytest.raises(Refusal) as raised:
-        connection.raise_refusal(status, "No", place, json.dumps(document).encode())
+        connection.raise_refusal(status, "No", {"Location": place}, json.dumps(document).encode())
     return raised.value
 
 
@@ -30,8 +30,10 @@ def test_a_refusal_says_whose_it_is_and_stays_what_it_is(status: int, kind: type
         assert [each.line for each in refused.problems] == [3]
 
 
-def test_a_copy_is_typed_where_the_image_is() -> None:
-    assert str(refusal(404, "for `tinkbox image copy` --to")).endswith("says: for `tinkbox image copy` --to")
+def test_a_token_that_is_not_known_there_is_told_with_the_place_that_it_came_from() -> None:
+    assert str(refusal(401, "not known here")) == (
+        f"{URL}, the other appliance, says: not known here. Put yours into TINKBOX_TO_TOKEN"
+    )
 
 
 def test_an_appliance_that_sends_on_is_to_be_named_by_the_flag() -> None:

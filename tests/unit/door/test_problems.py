@@ -72,6 +72,7 @@ async def test_every_problem_of_a_document_is_listed() -> None:
 async def test_a_path_that_is_not_there_is_a_problem_document_too() -> None:
     status, document, content_type = await answer_of(missing)
     assert (status, document["type"], content_type) == (404, "/problems/notfound", "application/problem+json")
+    assert str(document["detail"]).startswith("there is no GET /elsewhere here: is the URL right")
 
 
 async def test_our_own_fault_is_a_500_that_reveals_nothing() -> None:

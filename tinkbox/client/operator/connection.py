@@ -6,6 +6,7 @@ Over a `quick_connection` one question is asked after the other, a `lasting_conn
 import errno
 import json
 import re
+import ssl
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode
 
-from tinkbox.client.refusals import Unanswered, Unreachable, raise_refusal
+from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
+from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
 from tinkbox.host_users import group_name, user_name
-from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.text import spelled
+from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
 
 if TYPE_CHECKING:
+    from http.client import HTTPMessage
+
     from tinkbox.client.shell import ShellConnection
 
 Document = dict[str, Any]
@@ -29,6 +34,9 @@ MOST_ANSWERED = 64 * 1024 * 1024
 LASTING = "only a lasting connection does that"
 LOOK_FIRST = "it may be done all the same, so look before you type it again"
 _JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
+_BAD_REQUEST: Final = 400
+_NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
 NO_APPLIANCE = "is that an appliance of this version?"
 
 
@@ -68,24 +76,34 @@ class Found(NamedTuple):
 class Connection(ABC):
     """To the unix socket of an appliance on this host, or to the URL of another, with a token.
 
-    `variable` is what of the environment names it, empty: nothing.  `changed` hears of each change that the appliance says it
-    made: the path that was asked, and the answer, which may be empty.
+    `variable` is what of the environment names it, empty: nothing, and `token_place` the variable or the file that holds
+    the token.  `changed` hears of each change that the appliance says it made: the path that was asked, and the answer,
+    which may be empty.
 
     Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and
     Unreachable when none answers.
     """
 
-    def __init__(self, *, socket: Path | None = None, url: str = "", token: str = "", variable: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        socket: Path | None = None,
+        url: str = "",
+        token: str = "",
+        variable: str = "",
+        token_place: str = TOKEN_VARIABLE,
+    ) -> None:
         self.socket = socket
         self.url = url or "http://tinkbox"
         if not (token.isascii() and token.isprintable()):
             raise Invalid(
-                "the token of TINKBOX_TOKEN has letters in it that no token has: is it a whole line of a file?"
+                f"the token of {token_place} has letters in it that no token has: is it a whole line of a file?"
             )
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.where = str(socket or url)
         self.changed: Callable[[str, Document], None] = lambda *_: None
         self._variable = variable
+        self._token_place = token_place
 
     @abstractmethod
     async def open(self) -> None: ...
@@ -181,13 +199,47 @@ class Connection(ABC):
             raise Unavailable(f"{self.where}{path} did not answer with an object: {NO_APPLIANCE}")
         return document
 
-    def raise_refusal(self, status: int, reason: str, place: str, answer: bytes) -> None:
-        """Raise what an answer that is no success says; `place` is where it sends us on to, if it does."""
-        if 300 <= status < 400:
-            raise Unavailable(
-                f"{self.where} sends us on to {place or 'nowhere'}: name the appliance itself by {self._variable or 'TINKBOX_SERVER'}"
-            )
-        raise_refusal(status, reason, answer)
+    def raise_refusal(
+        self, status: int, reason: str, headers: "Mapping[str, str] | HTTPMessage", answer: bytes
+    ) -> None:
+        """Raise what an answer that is no success says; its `headers` are found however their names are written."""
+        if status < 300:
+            return
+        variable = self._variable or "TINKBOX_SERVER"
+        if status < 400:
+            place = headers.get("Location", "") or "nowhere"
+            raise Unavailable(f"{self.where} sends us on to {place}: name the appliance itself by {variable}")
+        if listens := headers.get(OPERATOR_DOOR):
+            token_place = "" if self.headers else self._token_place
+            raise NotFound(operator_door_advice(self.where, listens, variable, token_place))
+        refusal = refusal_of(status, answer)
+        if refusal is None:
+            raise self._foreign(status, reason, answer, variable)
+        told = self.told(str(refusal))
+        if type(refusal) is Denied and not self.socket:
+            told = f"{told}. Put yours into {self._token_place}"
+        refusal.args = (told,)
+        raise refusal
+
+    def told(self, detail: str) -> str:
+        """The appliance's own words, as a person is told them."""
+        return detail
+
+    def _foreign(self, status: int, reason: str, answer: bytes, variable: str) -> Refusal:
+        """What to say of an answer that no appliance gives."""
+        if status == _BAD_REQUEST and self._speaks_tls():
+            return self._encrypted()
+        return kind_of(status)(
+            f"{self.where} does not answer as the operator door of an appliance: {quoted(status, reason, answer)}. "
+            f"If a proxy stands before the appliance, look there; else correct {variable}, which names the operator "
+            "door, such as http://HOST:7080"
+        )
+
+    def _speaks_tls(self) -> bool:
+        return not self.socket and self.url.startswith("http://") and speaks_tls(self.url)
+
+    def _encrypted(self) -> Unreachable:
+        return Unreachable(f"{self.where} speaks TLS: write https:// instead of http://")
 
     def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""
@@ -199,6 +251,8 @@ class Connection(ABC):
 
     def broken(self, method: str, path: str, error: Exception, then: str = LOOK_FIRST) -> Unavailable:
         """What to say of a connection that ended before the answer came; a change may have been made."""
+        if self._speaks_tls():  # so nothing of what was asked was understood
+            return self._encrypted()
         if method == "GET":
             return self.unreachable(error)
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
@@ -218,6 +272,16 @@ class Connection(ABC):
             return Unreachable(
                 f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
                 "TINKBOX_TOKEN"
+            )
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return Unreachable(
+                f"{self.where} shows a certificate that is not valid ({error.verify_message}): write the host as the "
+                "certificate names it, and have this host trust its authority, whose file SSL_CERT_FILE may name"
+            )
+        if isinstance(error, ssl.SSLError) and error.reason == _NO_TLS:
+            return Unreachable(
+                f"{self.where} does not speak TLS: write http:// instead of https://. An appliance speaks http:// "
+                "only; https:// is for a proxy with TLS in front of it"
             )
         if self._variable:
             encrypted = "The appliance itself speaks http:// only; https:// is for a proxy with TLS in front of it. "

@@ -58,8 +58,10 @@ class LastingConnection(Connection):
                     yield chunk
         except aiohttp.ClientPayloadError:
             raise self.ended() from None
+        except UNSENT as error:
+            raise self.unreachable(_of_connection(error)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self.unreachable(error) from None
+            raise self.broken("GET", path, error) from None
 
     def shell(self, path: str, *, tty: bool) -> AbstractAsyncContextManager[ShellConnection]:
         return shell_connection(self._session, self.url + path, CONNECT_SECONDS, tty=tty)
@@ -77,7 +79,7 @@ class LastingConnection(Connection):
                 await self._refuse(response)
                 return Reply(await self._whole(response), total_of(response.headers.get(HEADER)))
         except UNSENT as error:
-            raise self.unreachable(error) from None
+            raise self.unreachable(_of_connection(error)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             if method == "GET" and isinstance(error, aiohttp.ClientPayloadError):
                 raise self.ended() from None
@@ -86,8 +88,8 @@ class LastingConnection(Connection):
     async def _refuse(self, response: aiohttp.ClientResponse) -> None:
         # Of an answer that goes on for ever nothing is read before its status is known.
         if response.status >= 300:
-            place = response.headers.get("Location", "")
-            self.raise_refusal(response.status, response.reason or "", place, await self._whole(response))
+            answer = await self._whole(response)
+            self.raise_refusal(response.status, response.reason or "", response.headers, answer)
 
     async def _whole(self, response: aiohttp.ClientResponse) -> bytes:
         answer = bytearray()
@@ -127,6 +129,13 @@ class _UnixConnector(_Connector, aiohttp.UnixConnector):
 
 class _TCPConnector(_Connector, aiohttp.TCPConnector):
     pass
+
+
+def _of_connection(error: Exception) -> Exception:
+    """What an error of the library was made of."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return error.certificate_error
+    return error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
 
 
 async def _noting(content: AsyncIterator[bytes], broken: list[Exception]) -> AsyncIterator[bytes]:

@@ -75,7 +75,7 @@ class QuickConnection(Connection):
         if len(answer) > MOST_ANSWERED:
             self._hang_up()
             raise self.too_much(path)
-        self.raise_refusal(response.status, response.reason, response.headers.get("Location", ""), answer)
+        self.raise_refusal(response.status, response.reason, response.headers, answer)
         return Reply(answer, total_of(response.headers.get(HEADER)))
 
     def _wait(self, answering: socket, work: Work) -> None:

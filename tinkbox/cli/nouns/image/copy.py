@@ -12,7 +12,7 @@ from tinkbox.cli.interruptions.breaking_off import ended_in_order
 from tinkbox.cli.nouns.image.transfers import LeftBehind, saved_here, send, shown
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
-from tinkbox.model.errors import Denied, Invalid, NotFound, Problem
+from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.key_kinds import TYPED, KeyKind
 
 if TYPE_CHECKING:
@@ -42,28 +42,21 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def copy(chosen: argparse.Namespace) -> int:
-    from tinkbox.settings import other_token
+    from tinkbox.settings import TO_TOKEN, other_token
 
     if not chosen.to and not chosen.destination:
         chosen.usage_error("name the other appliance with --to URL, or a second name DEST")
     if not chosen.to and chosen.token_file:
         chosen.usage_error("--token-file is for another appliance: name it with --to URL")
-    token = _read(chosen.token_file) if chosen.token_file else other_token()
-    if not (token.isascii() and token.isprintable()):
-        raise Invalid(
-            "the token of the other appliance has letters in it that no token has: is it a whole line of a file?"
-        )
+    token, token_place = (
+        (_read(chosen.token_file), str(chosen.token_file)) if chosen.token_file else (other_token(), TO_TOKEN)
+    )
 
     async def sent_to_other(
         images: "Sequence[Saved]", operator: "Operator", told: "Callable[[int, int], None]"
     ) -> Sequence[str]:
-        try:
-            async with other_appliance(chosen.to, token, "--to") as other:
-                return await send(images, operator.images.blob, other, told)
-        except Denied as error:
-            raise Denied(
-                f"{chosen.to} did not take the token: give its operator's in --token-file or TINKBOX_TO_TOKEN"
-            ) from error
+        async with other_appliance(chosen.to, token, flag="--to", token_place=token_place) as other:
+            return await send(images, operator.images.blob, other, told)
 
     left_behind = LeftBehind()
 

@@ -1,0 +1,210 @@
+"""What a client is told where it asks something else than an operator door, or with a token that is none."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from tests.integration.catalogue.mirror import Mirror, mirror
+from tinkbox.client.operator import Operator
+from tinkbox.client.operator.connection import Connection
+from tinkbox.client.operator.lasting_connection import LastingConnection
+from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
+from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+from tinkbox.client.refusals import Unanswered, Unreachable
+from tinkbox.door.other_door import leads_to_other_door
+from tinkbox.door.problems import problem, refusals_become_problems
+from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
+
+both_kinds = pytest.mark.parametrize("kind", [QuickConnection, LastingConnection])
+
+
+async def look(operator: Operator) -> object:
+    return await operator.hardware.all()
+
+
+async def change(operator: Operator) -> object:
+    return await operator.workflows.cancel("x")
+
+
+async def follow(operator: Operator) -> object:
+    return await anext(operator.events())
+
+
+async def refusal_of(connection: Connection, question: Callable[[Operator], Awaitable[object]] = look) -> Refusal:
+    async def ask() -> object:
+        async with Operator(connection) as operator:
+            return await question(operator)
+
+    asked = asyncio.to_thread(lambda: answer_of(ask())) if isinstance(connection, QuickConnection) else ask()
+    with pytest.raises(Refusal) as raised:
+        await asked
+    return raised.value
+
+
+@asynccontextmanager
+async def answering(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """The URL of a server."""
+    application = web.Application(middlewares=[refusals_become_problems])
+    application.router.add_route("*", "/{path:.*}", handler)
+    async with TestServer(application) as server:
+        yield str(server.make_url("")).rstrip("/")
+
+
+@pytest.fixture
+def publisher(tmp_path: Path) -> Iterator[Mirror]:
+    """A server that is no appliance, with TLS (`url`) and without (`plain`)."""
+    with mirror(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("asked", "listens", "typed"),
+    [
+        ("http://172.30.0.1", "172.16.0.1:7080", "http://172.16.0.1:7080"),
+        ("http://172.30.0.1", "0.0.0.0:7081", "http://172.30.0.1:7081"),
+        ("lab.example:8080", "0.0.0.0:7080", "http://lab.example:7080"),
+        ("http://127.0.0.1", "127.0.0.1:7080", "http://127.0.0.1:7080"),
+        ("http://localhost:80", "127.0.0.1:7080", "http://127.0.0.1:7080"),
+    ],
+)
+def test_what_to_type_instead_of_the_door_for_machines(asked: str, listens: str, typed: str) -> None:
+    begin = f"{asked} is the appliance's door for machines. Commands go to its operator door: "
+    assert operator_door_advice(asked, listens, "TINKBOX_SERVER", "") == f"{begin}`TINKBOX_SERVER={typed}`"
+    assert operator_door_advice(asked, listens, "--to", "FILE") == f"{begin}`--to {typed}`, and a token in FILE"
+
+
+def test_an_operator_door_of_loopback_is_asked_from_its_own_host() -> None:
+    told = operator_door_advice("http://172.30.0.1", "127.0.0.1:7080", "TINKBOX_SERVER", "TINKBOX_TOKEN")
+    assert "127.0.0.1:7080, which only its own host reaches" in told
+    assert "set operator.listen in its tinkbox.yaml" in told
+    assert "http://127.0.0.1" not in told
+
+
+@both_kinds
+async def test_the_door_for_machines_names_the_operator_door(kind: type[Connection]) -> None:
+    application = web.Application(
+        middlewares=[
+            refusals_become_problems,
+            leads_to_other_door([web.get("/v1/hardware", lambda _: web.Response())], "0.0.0.0:7080"),
+        ]
+    )
+    async with TestServer(application) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        refused = await refusal_of(kind(url=url, token="secret", variable="TINKBOX_SERVER"))
+        assert type(refused) is NotFound
+        assert str(refused).endswith("operator door: `TINKBOX_SERVER=http://127.0.0.1:7080`")
+        without = await refusal_of(kind(url=url, variable="--to", token_place="TINKBOX_TO_TOKEN"), change)
+        assert str(without).endswith("`--to http://127.0.0.1:7080`, and a token in TINKBOX_TO_TOKEN")
+
+
+@both_kinds
+async def test_the_header_of_the_door_for_machines_may_be_written_in_small_letters(kind: type[Connection]) -> None:
+    async def door(_: web.Request) -> web.Response:
+        return problem(404, "notfound", "elsewhere", headers={"tinkbox-operator-door": "0.0.0.0:7080"})
+
+    async with answering(door) as url:
+        assert "door for machines" in str(await refusal_of(kind(url=url)))
+
+
+@both_kinds
+@pytest.mark.parametrize("token", ["", "wrong"])
+async def test_who_is_denied_is_told_where_the_token_belongs(kind: type[Connection], token: str) -> None:
+    async def door(request: web.Request) -> web.Response:
+        raise Denied("not known here" if "Authorization" in request.headers else "needed")
+
+    async with answering(door) as url:
+        refused = await refusal_of(kind(url=url, token=token, token_place="FILE"))
+    assert type(refused) is Denied
+    assert str(refused) == f"{'not known here' if token else 'needed'}. Put yours into FILE"
+
+
+@both_kinds
+async def test_who_lacks_a_right_is_not_told_to_change_the_token(kind: type[Connection]) -> None:
+    async def door(_: web.Request) -> web.Response:
+        raise Forbidden("anna lacks the right to operate")
+
+    async with answering(door) as url:
+        assert str(await refusal_of(kind(url=url, token="anna's"))) == "anna lacks the right to operate"
+
+
+@both_kinds
+@pytest.mark.parametrize(("status", "refusal"), [(404, NotFound), (400, Invalid), (413, Refusal), (502, Unavailable)])
+async def test_an_answer_that_no_appliance_gives_is_told_as_such(
+    kind: type[Connection], status: int, refusal: type[Refusal]
+) -> None:
+    async def door(_: web.Request) -> web.Response:
+        return web.Response(status=status, text="<html>nothing is here")
+
+    async with answering(door) as url:
+        refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"))
+    assert isinstance(refused, refusal)
+    begin = f"{url} does not answer as the operator door of an appliance: {status} "
+    assert str(refused).startswith(begin)
+    assert (
+        "<html>nothing is here. If a proxy stands before the appliance, look there; else correct TINKBOX_SERVER"
+        in str(refused)
+    )
+
+
+@both_kinds
+async def test_https_where_no_tls_is_spoken_is_told_to_be_http(kind: type[Connection], publisher: Mirror) -> None:
+    url = publisher.plain.replace("http://", "https://")
+    for question in (look, change, *([follow] if kind is LastingConnection else [])):
+        refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
+        assert type(refused) is Unreachable
+        assert str(refused).startswith(f"{url} does not speak TLS: write http:// instead of https://.")
+
+
+@both_kinds
+async def test_http_where_tls_is_spoken_is_told_to_be_https(kind: type[Connection], publisher: Mirror) -> None:
+    url = publisher.url.replace("https://", "http://")
+    for question in (look, change, *([follow] if kind is LastingConnection else [])):
+        refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
+        assert type(refused) is Unreachable, "a change was not understood either, so it cannot be done"
+        assert str(refused) == f"{url} speaks TLS: write https:// instead of http://"
+
+
+@both_kinds
+async def test_a_server_with_tls_that_answers_to_http_is_told_to_be_https(
+    kind: type[Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As nginx, Apache and programs in Go do."""
+
+    async def door(_: web.Request) -> web.Response:
+        return web.Response(status=400, text="Client sent an HTTP request to an HTTPS server.")
+
+    monkeypatch.setattr("tinkbox.client.operator.connection.speaks_tls", lambda _: True)
+    async with answering(door) as url:
+        assert "speaks TLS: write https:// instead" in str(await refusal_of(kind(url=url), change))
+
+
+@both_kinds
+async def test_a_certificate_that_is_not_trusted_is_told_with_the_reason(
+    kind: type[Connection], publisher: Mirror
+) -> None:
+    refused = await refusal_of(kind(url=publisher.url))
+    assert type(refused) is Unreachable
+    assert str(refused).startswith(f"{publisher.url} shows a certificate that is not valid (self-signed certificate)")
+
+
+@both_kinds
+async def test_a_server_without_tls_that_hangs_up_is_told_as_before(kind: type[Connection]) -> None:
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        assert isinstance(await refusal_of(kind(url=url), change), Unanswered)
+
+
+def test_tls_is_found_by_a_handshake(publisher: Mirror) -> None:
+    assert speaks_tls(publisher.url.replace("https://", "http://"))
+    assert not speaks_tls(publisher.plain)
+    for wrong in ("http://127.0.0.1:1", "http://127.0.0.1:x", "http://", "http://["):
+        assert not speaks_tls(wrong)

@@ -1,0 +1,66 @@
+"""What answers where an operator door should: an appliance's door for machines, or TLS."""
+
+import ssl
+from ipaddress import AddressValueError, IPv4Address
+from socket import create_connection
+from typing import Final
+from urllib.parse import urlsplit
+
+_SECONDS: Final = 3.0
+_PORT: Final = 80
+
+
+def operator_door_advice(asked: str, listens: str, variable: str, token_place: str) -> str:
+    """What to type instead of `asked`, the URL of an appliance's door for machines.
+
+    `listens` is that appliance's `operator.listen`, ADDRESS:PORT.  `variable` is what names an appliance, a variable or
+    a flag; `token_place` still needs a token, if it is not empty.
+    """
+    host, _, port = listens.rpartition(":")
+    asked_host = urlsplit(asked if "://" in asked else f"//{asked}").hostname or ""
+    machines = f"{asked} is the appliance's door for machines"
+    if _is_loopback(host) and not _is_loopback(asked_host):
+        return (
+            f"{machines}. Commands go to its operator door, {listens}, which only its own host reaches: type them on "
+            "that host, where they need no URL, or set operator.listen in its tinkbox.yaml to an address that this host "
+            "reaches"
+        )
+    typed = f"http://{asked_host if _is_unspecified(host) else host}:{port}"
+    token = f", and a token in {token_place}" if token_place else ""
+    between = " " if variable.startswith("-") else "="
+    return f"{machines}. Commands go to its operator door: `{variable}{between}{typed}`{token}"
+
+
+def speaks_tls(url: str) -> bool:
+    """Whether a handshake of TLS comes to its end at the host and port of a URL; it waits for a few seconds at most."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Nothing is sent there.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        place = urlsplit(url)
+        host = place.hostname or ""
+        with (
+            create_connection((host, place.port or _PORT), _SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=host),
+        ):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    address = _ipv4(host)
+    return host == "localhost" if address is None else address.is_loopback
+
+
+def _is_unspecified(host: str) -> bool:
+    address = _ipv4(host)
+    return address is not None and address.is_unspecified
+
+
+def _ipv4(host: str) -> IPv4Address | None:
+    try:
+        return IPv4Address(host)
+    except AddressValueError:
+        return None

@@ -1,10 +1,11 @@
 """What is missing of the images that are kept.  All of this blocks."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.blobs.blobs import TO_THE_MINUTE, Blobs
 from tinkbox.registry.manifests.manifests import Manifest, reachable
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Repositories
@@ -25,6 +26,10 @@ def damage(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs, re
         return ""
     except Unavailable:
         return TAG_DAMAGED
+    try:
+        blobs.refuse_unreadable()
+    except Unavailable as error:
+        return str(error)
     links, looked_at, manifests = repositories.links(repository), set[str](), dict[str, Manifest]()
     pending = [link.digest]
     while pending and len(looked_at) < MOST_LOOKED_AT:
@@ -35,8 +40,8 @@ def damage(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs, re
                 manifests[digest] = known.manifest
                 pending.extend(known.manifest.members)
     needed = {blob.digest for each in manifests.values() for blob in each.blobs}
-    here = {each for each in needed if blobs.path(each).exists()}
-    return missing_of(link.digest, looked_at, manifests, here)
+    here = {each for each in needed if blobs.has(each)}
+    return missing_of(link.digest, looked_at, manifests, here, blobs.damaged_at)
 
 
 def lost_manifests(repositories: Repositories, parsed: ParsedManifests, repository: str, digest: str) -> Sequence[str]:
@@ -58,15 +63,32 @@ def lost_manifests(repositories: Repositories, parsed: ParsedManifests, reposito
     return lost
 
 
-def missing_of(digest: str, links: Collection[str], manifests: Mapping[str, Manifest], here: Collection[str]) -> str:
+def missing_of(
+    digest: str,
+    links: Collection[str],
+    manifests: Mapping[str, Manifest],
+    here: Collection[str],
+    damaged_at: Callable[[str], datetime | None],
+) -> str:
     """What is missing of an image, as far as it is known; empty: nothing.
 
-    `links` are the repository's manifests, `manifests` those that can be read, `here` the blobs on the disk.
+    `links` are the repository's manifests, `manifests` those that can be read, `here` the blobs on the disk that are not
+    known to be damaged.  `damaged_at` tells since when another is, None where that is not known.
     """
     found = reachable(digest, manifests)
     members = {each for one in found.values() for each in one.members if each in links}
     if any(each not in manifests for each in {digest} | members):
         return MANIFEST_DAMAGED
     missing = {blob.digest for one in found.values() for blob in one.blobs if blob.digest not in here}
+    if not missing:
+        return ""
     are = "is" if len(missing) == 1 else "are"
-    return f"damaged, {len(missing)} of its blobs {are} gone: push or load it again" if missing else ""
+    since = {at: each for each in sorted(missing, reverse=True) if (at := damaged_at(each)) is not None}
+    if not since:
+        return f"damaged, {len(missing)} of its blobs {are} gone: push or load it again"
+    first = min(since)
+    named = since[first] if len(missing) == 1 else f"{since[first]} and others"
+    return (
+        f"damaged since {first:{TO_THE_MINUTE}}, {len(missing)} of its blobs {are} gone or cannot be read ({named}): "
+        "push or load it again"
+    )

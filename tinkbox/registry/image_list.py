@@ -35,7 +35,7 @@ def image_list(
         looked_at: dict[str, tuple[int, str]] = {}
         for tag, link in [*tags.items(), *untagged]:
             if link.digest not in looked_at:
-                looked_at[link.digest] = _looked_at(link.digest, links, manifests, here, parsed)
+                looked_at[link.digest] = _looked_at(link.digest, links, manifests, here, parsed, blobs)
             size, problem = looked_at[link.digest]
             line = ImageLine(
                 name=as_typed(repository),
@@ -57,6 +57,7 @@ def _looked_at(
     manifests: Mapping[str, Manifest],
     here: Collection[str],
     parsed: ParsedManifests,
+    blobs: Blobs,
 ) -> tuple[int, str]:
     """The bytes of an image, and what is missing of it."""
     manifest = manifests.get(digest)
@@ -64,7 +65,7 @@ def _looked_at(
         return parsed.size(digest), ""
     found = reachable(digest, manifests)
     size = sum({blob.digest: blob.size for each in found.values() for blob in each.content}.values())
-    return size, missing_of(digest, links, manifests, here)
+    return size, missing_of(digest, links, manifests, here, blobs.damaged_at)
 
 
 def _damaged_tag(repository: str, tag: str, kind: Kind, now: datetime) -> ImageLine:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from tinkbox.model.errors import Invalid, NotFound, Problem, TooLarge, Unavailable
 from tinkbox.model.images.deleted import Deleted
@@ -168,7 +169,7 @@ class ImageStore:
         return self._blobs.room(self.uploads.left_alone().octets)
 
     async def blob(self, digest: str) -> Path:
-        """A blob's file, verified; raises NotFound, or Unavailable for a damaged one."""
+        """A blob's file, verified; raises NotFound, or Unavailable for one that is damaged or cannot be read."""
         found = self._blobs.ready(digest)
         if found is not None:
             return found
@@ -178,8 +179,18 @@ class ImageStore:
             # Others may wait for the same.
             whole = await asyncio.shield(asyncio.wrap_future(self._blobs.check(digest)))
         except FileNotFoundError:
-            raise NotFound(f"no blob {digest}") from None
+            raise self._blobs.lost(digest) from None
         return self._blobs.outcome(digest, whole=whole)
+
+    def doubt(self, digest: str) -> None:
+        """A blob's file could not be read on: have it hashed anew, and marked where it is damaged, without waiting."""
+        self._blobs.doubt(digest)
+
+    async def refuse_unreadable(self, digest: str) -> NoReturn:
+        """The same of one that could not be opened: raises as `blob`, and Unavailable where it is whole after all."""
+        self._blobs.doubt(digest)
+        await self.blob(digest)
+        raise Unavailable(f"{digest} cannot be read on the appliance's disk now: ask again")
 
     async def promise(self, digest: str) -> Path:
         """The same for a push that will not send what is here already: the blob stays for an hour."""
@@ -488,7 +499,9 @@ class ImageStore:
             return False
         parsed = self._parsed.of(repository, link)
         needed = [link.digest, *(each.digest for each in parsed.manifest.blobs)] if parsed is not None else []
-        return parsed is not None and all(self._blobs.size(each) is not None for each in needed)
+        return parsed is not None and all(
+            self._blobs.size(each) is not None and self._blobs.damaged_at(each) is None for each in needed
+        )
 
     def _place(self, reference: str) -> tuple[str, str]:
         """Repository and tag or digest of an image by its name.
@@ -519,12 +532,20 @@ class ImageStore:
         return True
 
     def _size_here(self, digest: str) -> int | None:
-        """The bytes of a blob that is here, is what its digest says, and stays for an hour."""
+        """The bytes of a blob that is here, is what its digest says, and stays for an hour; None where it is to be sent.
+
+        Raises Unavailable for one that is here, and cannot be read just now.
+        """
         if not self._is_promised(digest):
             return None
-        with suppress(NotFound, Unavailable):
+        try:
             return self._blobs.verified(digest).stat().st_size
-        return None
+        except NotFound:
+            return None
+        except Unavailable:
+            if self._blobs.has(digest):
+                raise
+            return None
 
     def _put(
         self,

@@ -21,7 +21,11 @@ _log = logging.getLogger(__name__)
 
 
 def system_images(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs) -> list[SystemImageLine]:
-    """All that have a tag, by id and time; one that cannot be read is left out, and the log says so."""
+    """All that have a tag, by id and time; one that cannot be read is left out, and the log says so.
+
+    Raises Unavailable where no blob can be read.
+    """
+    blobs.refuse_unreadable()
     found = []
     for repository in repositories.names():
         tags = _tags(repositories, repository)

@@ -2,10 +2,13 @@
 
 import asyncio
 import base64
+import errno
 import getpass
 import hashlib
 import json
 import logging
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import aiohttp
@@ -427,6 +430,25 @@ async def test_an_image_is_read_blob_by_blob(door: Door) -> None:
     assert await door.done("GET", "/v1/images/referrers?reference=quay.io/tools/one:v1") == {"referrers": []}
     assert (await door.ask("GET", "/v1/images/referrers?reference=none:v1"))[0] == 404
     assert (await door.ask("GET", f"/v1/images/blobs/{lost}"))[0] == 404
+
+
+async def test_a_blob_that_cannot_be_opened_is_told_and_marked(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    await door.done("POST", "/v1/images?name=quay.io/tools/one:v1", image_archive("other:v1"))
+    digest = (await door.done("GET", "/v1/images/descriptor?reference=quay.io/tools/one:v1"))["digest"]
+    unreadable, opened = await door.images.blob(digest), Path.open
+
+    def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
+        if path == unreadable:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **named)
+
+    with monkeypatch.context() as context:
+        context.setattr(Path, "open", open_path)
+        for _ in range(2):
+            status, problem = await door.ask("GET", f"/v1/images/blobs/{digest}")
+            assert (status, problem["detail"].split(":")[0]) == (503, f"{unreadable} cannot be opened")
+        (image,) = await door.done("GET", "/v1/images")
+        assert "damaged" in image["problem"]
 
 
 async def test_room_of_images_is_told_and_freed(door: Door) -> None:

@@ -1,18 +1,35 @@
 """What is damaged or stray below the registry's folder spoils nothing else, is shown, and is healed by a push."""
 
+import asyncio
 import errno
 import io
 import json
+import logging
+import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from aiohttp import ClientPayloadError
 
-from tests.integration.registry.serving import Registry, configuration, descriptor, digest_of, layer, serving
+from tests.integration.registry.serving import (
+    Registry,
+    chunks,
+    configuration,
+    descriptor,
+    digest_of,
+    layer,
+    manifest,
+    serving,
+    tar,
+    until,
+)
 from tests.integration.registry.test_storage import push_index, sign
-from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.registry.deletion import collection
 from tinkbox.registry.manifests.manifests import DOCKER_MANIFEST, OCI_INDEX
 
 
@@ -379,3 +396,321 @@ async def test_a_damaged_image_of_an_index_is_told_and_one_that_was_never_here_i
     body = json.dumps({"schemaVersion": 2, "manifests": [descriptor(b"elsewhere", DOCKER_MANIFEST)]}).encode()
     assert (await registry.put_manifest("x", "sparse", body, OCI_INDEX)).status == 201
     assert (await registry.store.described("x:sparse"))["problem"] == ""
+
+
+class Disk:
+    """What the system says when one blob, or the folder of all, is asked for; `mend` ends that."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self._open, self._lstat, self._scandir = Path.open, Path.lstat, os.scandir
+
+    def cannot_open(self, unreadable: Path, number: int) -> None:
+        def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
+            if path == unreadable:
+                raise OSError(number, os.strerror(number), str(path))
+            return self._open(path, *arguments, **named)
+
+        self._monkeypatch.setattr(Path, "open", open_path)
+
+    def cannot_read(self, unreadable: Path) -> None:
+        """Beyond its first bytes."""
+
+        def open_path(path: Path, *arguments: Any, **named: Any) -> Any:
+            return Unreadable(path) if path == unreadable else self._open(path, *arguments, **named)
+
+        sent = []
+
+        def sendfile(to: int, file: int, offset: int, _: int) -> int:
+            if sent:
+                raise OSError(errno.EIO, "Input/output error")
+            sent.append(os.write(to, os.pread(file, 10, offset)))
+            return sent[0]
+
+        self._monkeypatch.setattr(Path, "open", open_path)
+        self._monkeypatch.setattr(os, "sendfile", sendfile)
+
+    def cannot_delete(self) -> None:
+        def unlink(path: Path, missing_ok: bool = False) -> NoReturn:
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+        self._monkeypatch.setattr(Path, "unlink", unlink)
+
+    def cannot_enter(self, folder: Path) -> None:
+        def lstat(path: Path) -> os.stat_result:
+            if path.parent == folder:
+                raise OSError(errno.EACCES, "Permission denied", str(path))
+            return self._lstat(path)
+
+        def scandir(path: Any) -> Any:
+            if Path(path) == folder:
+                raise OSError(errno.EACCES, "Permission denied", str(path))
+            return self._scandir(path)
+
+        self._monkeypatch.setattr(Path, "lstat", lstat)
+        self._monkeypatch.setattr(os, "scandir", scandir)
+
+    def mend(self) -> None:
+        self._monkeypatch.undo()
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+async def told(registry: Registry, path: str) -> tuple[int, str]:
+    """The status and message of a refusal."""
+    async with registry.http.get(path) as answer:
+        (error,) = (await answer.json())["errors"]
+        return answer.status, error["message"]
+
+
+SINCE = "damaged since 2026-01-01 00:00 UTC, 1 of its blobs is gone or cannot be read"
+
+
+async def image_with_layer(registry: Registry) -> str:
+    """Push an image x:v1; returns the digest of its layer."""
+    await registry.push_image("x", "v1")
+    await registry.push_image("x", "v2", "other")
+    return digest_of(layer({"hello.txt": b"hello"}))
+
+
+async def is_marked_and_healed_by_a_push(registry: Registry, disk: Disk, digest: str) -> None:
+    """All tell that the layer of x:v1 is damaged, whatever becomes of the disk, until it is pushed again."""
+    registry.clock.advance(hours=5)
+    for _ in range(2):
+        found = await problems(registry)
+        assert found == {"x:v1": f"{SINCE} ({digest}): push or load it again", "x:v2": ""}
+        assert (await registry.operator.head(f"/v2/x/blobs/{digest}")).status == 404
+        assert (await registry.operator.post(f"/v2/x/blobs/uploads/?mount={digest}&from=x")).status == 202
+        assert await registry.store.absent([digest]) == [digest]
+        assert registry.store.damage("x", "v1") == found["x:v1"]
+        assert not await registry.store.is_whole("x", "v1")
+    disk.mend()
+    await registry.push_image("x", "v1")
+    assert set((await problems(registry)).values()) == {""}
+    assert await registry.store.absent([digest]) == []
+    assert await status_of(registry, f"/v2/x/blobs/{digest}") == 200
+
+
+async def test_a_blob_that_cannot_be_read_to_its_end_is_marked_and_healed_by_a_push(
+    registry: Registry, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also one that counts as whole, for it was hashed within a day."""
+    digest = await image_with_layer(registry)
+    disk.cannot_read(registry.blob_path(digest))
+    async with registry.http.get(f"/v2/x/blobs/{digest}") as answer:
+        assert answer.status == 200
+        with pytest.raises(ClientPayloadError):
+            await answer.read()
+    status, message = await told(registry, f"/v2/x/blobs/{digest}")
+    assert (status, "damaged on the disk" in message) in [(503, True), (404, True)]
+    assert await told(registry, f"/v2/x/blobs/{digest}") == (
+        404,
+        f"no blob {digest}: it is damaged on the disk since 2026-01-01 00:00 UTC: push or load its image again",
+    )
+    await is_marked_and_healed_by_a_push(registry, disk, digest)
+    assert sum("not sent to its end" in each.getMessage() for each in caplog.records) == 1
+    assert sum("blob deleted, which was damaged" in each.getMessage() for each in caplog.records) == 1
+    assert all(each.exc_info is None for each in caplog.records)
+
+
+async def test_a_blob_that_cannot_be_opened_is_told_marked_and_healed_by_a_push(
+    registry: Registry, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    digest = await image_with_layer(registry)
+    path = registry.blob_path(digest)
+    disk.cannot_open(path, errno.EACCES)
+    wanted = f"{path} cannot be opened: Permission denied: let tinkbox's user read it, or push or load its image again"
+    for _ in range(2):
+        assert await told(registry, f"/v2/x/blobs/{digest}") == (503, wanted)
+    assert path.exists()
+    assert sum("blob damaged, which cannot be opened" in each.getMessage() for each in caplog.records) == 1
+    assert all(each.exc_info is None for each in caplog.records)
+    await is_marked_and_healed_by_a_push(registry, disk, digest)
+
+
+async def test_a_push_that_asks_for_a_blob_that_cannot_be_opened_is_to_send_it(registry: Registry, disk: Disk) -> None:
+    digest = await image_with_layer(registry)
+    disk.cannot_open(registry.blob_path(digest), errno.EACCES)
+    assert (await registry.operator.head(f"/v2/x/blobs/{digest}")).status == 404
+    await is_marked_and_healed_by_a_push(registry, disk, digest)
+
+
+async def test_a_blob_that_can_be_opened_again_is_whole_and_the_mark_of_one_that_cannot_outlives_a_restart(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async with serving(tmp_path) as registry:
+        digest = await image_with_layer(registry)
+        path = registry.blob_path(digest)
+        disk.cannot_open(path, errno.EACCES)
+        assert await status_of(registry, f"/v2/x/blobs/{digest}") == 503
+    disk.mend()
+    async with serving(tmp_path) as registry:
+        assert (await problems(registry))["x:v1"].startswith(SINCE)
+        path.chmod(0o640)
+        assert set((await problems(registry)).values()) == {""}
+        assert await status_of(registry, f"/v2/x/blobs/{digest}") == 200
+        assert set((await problems(registry)).values()) == {""}
+
+
+async def test_a_blob_whose_file_is_gone_is_marked_and_healed_by_a_push(
+    registry: Registry, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    digest = await image_with_layer(registry)
+    registry.blob_path(digest).unlink()
+    for _ in range(2):
+        status, message = await told(registry, f"/v2/x/blobs/{digest}")
+        assert (status, "push or load its image again" in message) == (404, True)
+    assert sum("blob damaged, whose file is gone" in each.getMessage() for each in caplog.records) == 1
+    await is_marked_and_healed_by_a_push(registry, disk, digest)
+
+
+async def test_a_damaged_blob_of_a_disk_from_which_nothing_can_be_deleted_is_marked(
+    registry: Registry, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of one that the kernel made read-only when it could not read it."""
+    digest = await image_with_layer(registry)
+    flip_a_bit(registry.blob_path(digest))
+    disk.cannot_delete()
+    for _ in range(2):
+        assert await told(registry, f"/v2/x/blobs/{digest}") == (
+            503,
+            f"{digest} is damaged on the disk: push or load its image again",
+        )
+    assert sum("blob damaged, and not deleted" in each.getMessage() for each in caplog.records) == 1
+    await is_marked_and_healed_by_a_push(registry, disk, digest)
+
+
+@pytest.mark.parametrize("way", ["cannot be opened", "cannot be read", "gone"])
+async def test_a_load_heals_a_damaged_blob_and_asks_for_it_where_its_archive_lacks_it(
+    registry: Registry, disk: Disk, way: str
+) -> None:
+    content = layer({"hello.txt": b"hello"})
+    digest, path = await image_with_layer(registry), registry.blob_path(digest_of(content))
+    config = configuration([content])
+    image = manifest(config, [content])
+    entry = descriptor(image, DOCKER_MANIFEST) | {"annotations": {"org.opencontainers.image.ref.name": "x:v1"}}
+    index = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    files = {"index.json": index} | {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (image, config)}
+    if way == "cannot be opened":
+        path.chmod(0)  # which keeps nothing from the superuser
+        disk.cannot_open(path, errno.EACCES)
+    elif way == "cannot be read":
+        flip_a_bit(path)
+        disk.cannot_read(path)
+    else:
+        path.unlink()
+    with pytest.raises(Invalid, match=f"lacks blobs/sha256/{digest[7:]}"):
+        await registry.store.load(chunks(tar(files.items())), who="anna")
+    assert await registry.store.absent([digest]) == [digest]  # and so the client sends it
+    whole = files | {f"blobs/sha256/{digest[7:]}": content}
+    assert await registry.store.load(chunks(tar(whole.items())), who="anna") == ["x:v1"]
+    disk.mend()
+    assert path.read_bytes() == content
+    assert set((await problems(registry)).values()) == {""}
+
+
+async def test_a_load_is_not_told_to_lack_what_the_appliance_cannot_read_just_now(
+    registry: Registry, disk: Disk
+) -> None:
+    content = layer({"hello.txt": b"hello"})
+    digest, config = await image_with_layer(registry), configuration([content])
+    image = manifest(config, [content])
+    entry = descriptor(image, DOCKER_MANIFEST) | {"annotations": {"org.opencontainers.image.ref.name": "x:v1"}}
+    index = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    files = {"index.json": index} | {f"blobs/sha256/{digest_of(each)[7:]}": each for each in (image, config)}
+    registry.blob_path(digest).touch()  # so that it has to be hashed
+    disk.cannot_open(registry.blob_path(digest), errno.EMFILE)
+    with pytest.raises(Unavailable, match="cannot be read now: Too many open files: ask again"):
+        await registry.store.load(chunks(tar(files.items())), who="anna")
+    assert set((await problems(registry)).values()) == {""}
+
+
+@pytest.mark.parametrize("way", ["may not be entered", "is a file", "is gone"])
+async def test_a_folder_of_blobs_that_cannot_be_read_is_named_with_the_remedy_and_logged_once(
+    registry: Registry, disk: Disk, caplog: pytest.LogCaptureFixture, way: str
+) -> None:
+    digest = await image_with_layer(registry)
+    folder = registry.root / "blobs" / "sha256"
+    for _ in range(2):
+        caplog.clear()
+        remedy = "put a folder there that tinkbox's user can read and write"
+        if way == "may not be entered":
+            disk.cannot_enter(folder)
+            remedy = (
+                f"give it back to tinkbox's user with `chown -R --reference={folder.parent} {folder}` and "
+                f"`chmod u+rwx {folder}`"
+            )
+        else:
+            folder.rename(registry.root / "aside")
+        if way == "is a file":
+            folder.write_bytes(b"stray")
+        for _ in range(2):
+            for place in (f"blobs/{digest}", "manifests/v1"):
+                status, message = await told(registry, f"/v2/x/{place}")
+                assert (status, message.startswith(f"the registry cannot read its folder {folder} (")) == (503, True)
+                assert message.endswith(f": {remedy}")
+            assert (await registry.operator.head(f"/v2/x/blobs/{digest}")).status in (404, 503)
+            for asked in (registry.store.images(), registry.store.system_images(), registry.store.absent([digest])):
+                with pytest.raises(Unavailable, match="the registry cannot read its folder"):
+                    await asked
+            assert "the registry cannot read its folder" in registry.store.damage("x", "v1")
+        (logged,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+        assert (logged.exc_info, logged.getMessage().endswith(remedy)) == (None, True)
+        disk.mend()
+        if way == "is a file":
+            folder.unlink()
+        if way != "may not be entered":
+            (registry.root / "aside").rename(folder)
+        assert set((await problems(registry)).values()) == {""}
+        assert await status_of(registry, f"/v2/x/blobs/{digest}") == 200
+
+
+async def test_what_nothing_needs_is_freed_again_once_the_folder_of_blobs_can_be_read(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "EVERY", 0.0)
+    path, folder = registry.blob_path(await registry.push_blob(b"unneeded")), registry.root / "blobs" / "sha256"
+    registry.clock.advance(hours=1)
+    folder.rename(registry.root / "aside")
+    folder.write_bytes(b"stray")
+    with pytest.raises(Unavailable, match="the registry cannot read its folder"):
+        await registry.store.collect(who="anna")
+    tried, put_aside = threading.Semaphore(0), registry.store._blobs.put_aside
+
+    def trying(digest: str, *, though_promised: bool = False) -> Path | None:
+        tried.release()
+        return put_aside(digest, though_promised=though_promised)
+
+    monkeypatch.setattr(registry.store._blobs, "put_aside", trying)
+    async with asyncio.TaskGroup() as group:
+        collecting = group.create_task(registry.store._collector.run())
+        for _ in range(2):
+            assert await asyncio.to_thread(tried.acquire, timeout=60)
+        folder.unlink()
+        (registry.root / "aside").rename(folder)
+        await until(lambda: not path.exists())
+        collecting.cancel()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+async def test_a_push_that_the_disk_does_not_take_is_told_where(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    def refused(path: Path, to: Path) -> NoReturn:
+        raise OSError(number, os.strerror(number), str(path), None, str(to))
+
+    digest = digest_of(b"new")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refused)
+        async with registry.operator.post(f"/v2/x/blobs/uploads/?digest={digest}", data=io.BytesIO(b"new")) as answer:
+            (error,) = (await answer.json())["errors"]
+        wanted = (
+            f"the registry cannot write {registry.blob_path(digest)} ({os.strerror(number)}): see that its disk is "
+        )
+        assert (answer.status, error["message"].startswith(wanted)) == (503, True)
+    assert all(each.exc_info is None for each in caplog.records)
+    assert registry.leftovers() == []
+    await registry.push_blob(b"new")

@@ -13,9 +13,10 @@ from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, takes
+from tinkbox.door.blob_answers import BlobAnswer, Blobs
 from tinkbox.door.bodies import chunks_of
 from tinkbox.door.client_presence import WhileThere
-from tinkbox.door.file_answers import FileAnswer
+from tinkbox.door.problems import refusal_problem
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.images.deleted import Deleted
@@ -24,7 +25,7 @@ from tinkbox.model.images.room import Amount, Collected, ImageRoom
 from tinkbox.wire.messages.json_fields import flag, texts
 
 
-class Images(Protocol):
+class Images(Blobs, Protocol):
     """The image registry, as far as the operator loads, lists and deletes images and frees room.
 
     A Protocol because a floor is to be kept: `registry`, which has it, is this floor's neighbour.
@@ -159,7 +160,8 @@ def routes(images: Images) -> list[web.RouteDef]:
 
     async def blob(request: web.Request) -> Annotated[web.StreamResponse, Media((OCTETS,), in_parts=True)]:
         """A blob, which may be a manifest; with `Range` a part of it."""
-        return FileAnswer(await images.blob(key_of(request)), headers={"Content-Type": OCTETS})
+        digest = key_of(request)
+        return BlobAnswer(await images.blob(digest), images, digest, refusal_problem, {"Content-Type": OCTETS})
 
     @takes(body=AbsenceWish)
     async def show_absent(request: web.Request) -> Json[AbsentDocument]:

@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -25,24 +26,34 @@ from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, digest_of
 from tinkbox.model.images.room import Amount, ImageRoom, Waiting
+from tinkbox.registry.blobs.folders import Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
 
 PIECE = 1 << 20
+TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 # What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
 SMALL: Final = 4 << 20
+_NOT_WRITTEN: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def space_needed() -> Iterator[None]:
-    """Turns a full disk into Full."""
+def writing() -> Iterator[None]:
+    """Turns a full disk into Full, and one that takes nothing into Unavailable."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise Full("the registry's disk is full: delete images or make room, then try again") from None
+        if error.errno in _NOT_WRITTEN:
+            named = error.filename2 or error.filename  # of a file that is renamed, its new place
+            place = f" {named}" if named else ""
+            raise Unavailable(
+                f"the registry cannot write{place} ({error.strerror}): see that its disk is sound and writable, and that "
+                "its folder belongs to tinkbox's user"
+            ) from None
         raise
 
 
@@ -109,7 +120,7 @@ class Staged:
                 raise Unavailable("the upload is over: begin it again")
             self._take(len(chunk))
             self._taken += len(chunk)
-        with space_needed():
+        with writing():
             self._file.write(chunk)
             self._file.flush()
         self._hash.update(chunk)
@@ -119,7 +130,7 @@ class Staged:
     def finish(self) -> None:
         """Put it on the disk for good; nothing may be written after that."""
         if not self._file.closed:
-            with space_needed(), self._file:
+            with writing(), self._file:
                 os.fsync(self._file.fileno())
 
     def discard(self) -> None:
@@ -150,6 +161,7 @@ class Blobs:
         make_room: Callable[[], int] = lambda: 0,
     ) -> None:
         self._folders = {algorithm: root / "blobs" / algorithm for algorithm in ALGORITHMS}
+        self._ways = Folders(root)
         self._incoming = root / "incoming"
         self._new_token = new_token
         self._room = room or Room()
@@ -164,7 +176,7 @@ class Blobs:
         self._unneeded: Collection[str] = ()
         self._counting = threading.Lock()
         self._promises = Promises(root / "promised", clock)
-        self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged)
+        self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged, self._ways)
 
     def close(self) -> None:
         """End what is being hashed."""
@@ -181,7 +193,7 @@ class Blobs:
         """A new, empty blob without a name, which belongs to what is `incoming`; raises Full when the registry is."""
         incoming = incoming if incoming is not None else Incoming()
         self._take_more(incoming, 0)
-        with space_needed():
+        with writing():
             return Staged(self._incoming / self._new_token(), partial(self._take, incoming))
 
     def keep(self, staged: Staged, algorithm: str = "sha256", *, promised: bool = False) -> str:
@@ -215,7 +227,7 @@ class Blobs:
             staged.discard()
             return False
         staged.finish()
-        with self._promises.turn:
+        with self._promises.turn, writing():
             staged.path.replace(path)
             self._count(digest, staged.size)
             self._verified.note(digest, path)
@@ -230,7 +242,7 @@ class Blobs:
         digest = digest_of(content, algorithm)
         path = self.path(digest)
         places: dict[Path, Path] = {}
-        with ExitStack() as staging, space_needed():
+        with ExitStack() as staging, writing():
             if not self._is_here(digest, path):
                 places[path] = staging.enter_context(self._written(content, partial(self._take, Incoming())))
             names: dict[bytes, Path] = {}
@@ -256,7 +268,7 @@ class Blobs:
 
         It may take of what is reserved: to delete something can need it.
         """
-        with self._written(content) as staged, space_needed():
+        with self._written(content) as staged, writing():
             make_folder(path.parent)
             staged.replace(path)
             sync_folder(path.parent)
@@ -264,7 +276,7 @@ class Blobs:
     @contextmanager
     def _written(self, content: bytes, take: Callable[[int], None] = _no_matter) -> Iterator[Path]:
         """A file without a name, complete and on the disk; gone afterwards unless it was given one."""
-        with space_needed():
+        with writing():
             staged = Staged(self._incoming / self._new_token(), take)
         try:
             staged.write(content)
@@ -284,12 +296,15 @@ class Blobs:
             name.unlink(missing_ok=True)
 
     def ready(self, digest: str) -> Path | None:
-        """A blob's file if it is known to hold what its digest says, None if it has to be hashed; raises NotFound."""
+        """A blob's file if it is known to hold what its digest says, None if it has to be hashed.
+
+        Raises NotFound, and Unavailable where its folder cannot be read.
+        """
         path = self.path(digest)
         try:
             return path if self._verified.holds(digest, path) else None
         except FileNotFoundError:
-            raise self._lost(digest) from None
+            raise self.lost(digest) from None
 
     def is_unchanged(self, digest: str) -> bool:
         """Whether a blob's file is there and as it was when it was hashed last, however long ago."""
@@ -297,12 +312,46 @@ class Blobs:
         return self._verified.is_unchanged(digest, f"{self._folders[algorithm]}/{name}")
 
     def seen(self) -> Collection[str]:
-        """The digests of the blobs whose files are there now."""
+        """The digests of the blobs whose files are there now, and are not known to be damaged.
+
+        Raises Unavailable where a folder cannot be read.
+        """
         found: set[str] = set()
         for algorithm, folder in self._folders.items():
-            with os.scandir(folder) as entries:
+            with self._ways.listed(folder), os.scandir(folder) as entries:
                 found.update(f"{algorithm}:{entry.name}" for entry in entries)
-        return found
+        return found.difference(each for each in self._verified.damaged() if self.damaged_at(each) is not None)
+
+    def refuse_unreadable(self) -> None:
+        """Raise Unavailable where a folder of blobs cannot be read: nothing is known of any of its blobs then."""
+        for folder in self._folders.values():
+            with self._ways.listed(folder):
+                os.scandir(folder).close()
+
+    def has(self, digest: str) -> bool:
+        """Whether a blob's file is there now, and is not known to be damaged.
+
+        Raises Unavailable where its folder cannot be read.
+        """
+        return self._is_file(self.path(digest)) and self.damaged_at(digest) is None
+
+    def damaged_at(self, digest: str) -> datetime | None:
+        """Since when a blob is damaged on the disk, as far as is known; None: it is not.  Reads nothing of most."""
+        return self._verified.damaged_at(digest, self.path(digest))
+
+    def doubt(self, digest: str) -> "Future[bool]":
+        """A blob's file could not be read though it counted as whole: have it hashed anew."""
+        self._verified.forget(digest)
+        return self.check(digest)
+
+    def lost(self, digest: str) -> NotFound:
+        """What says that a blob is not here, or is damaged; raises Unavailable where its whole folder is gone.
+
+        Where its file should be there, and is gone, it is damaged from now on: another program deleted it, or the disk
+        lost it.
+        """
+        with self._promises.turn:  # who deletes it has that as well
+            return self._lost(digest)
 
     def is_small(self, digest: str) -> bool:
         """Whether to hash a blob takes no time worth mentioning."""
@@ -313,15 +362,15 @@ class Blobs:
         return self._verified.check(digest, self.path(digest))
 
     def outcome(self, digest: str, *, whole: bool) -> Path:
-        """The file of a blob that was hashed and found whole; raises Unavailable for a damaged one, which is dropped by then."""
+        """The file of a blob that was hashed and found whole; raises Unavailable for a damaged one, which is marked then."""
         if whole:
             return self.path(digest)
-        raise Unavailable(f"{digest} was damaged on the disk and is dropped: push or load its image again")
+        raise Unavailable(f"{digest} is damaged on the disk: push or load its image again")
 
     def verified(self, digest: str) -> Path:
         """A blob's file, known to hold what its digest says.
 
-        Raises NotFound.  A damaged one is dropped, so that it can be pushed again, and raises Unavailable.
+        Raises NotFound.  A damaged one is marked, so that it can be pushed again, and raises Unavailable.
         """
         path = self.ready(digest)
         if path is not None:
@@ -332,7 +381,7 @@ class Blobs:
             else:
                 whole = self.check(digest).result()
         except FileNotFoundError:
-            raise self._lost(digest) from None
+            raise self.lost(digest) from None
         return self.outcome(digest, whole=whole)
 
     def read(self, digest: str) -> bytes:
@@ -345,10 +394,12 @@ class Blobs:
         raise Unavailable(f"{digest} cannot be read on the appliance's disk: ask again")
 
     def promise(self, digest: str) -> None:
-        """A client is told that the blob is here: it stays for an hour; raises NotFound when it is not."""
+        """A client is told that the blob is here: it stays for an hour.
+
+        Raises NotFound when it is not here, or is damaged, and Unavailable where its folder cannot be read.
+        """
         with self._promises.turn:
-            path = self.path(digest)
-            if path.is_symlink() or not path.is_file():
+            if not self.has(digest):
                 raise self._lost(digest)
             self._promises.make(digest)
 
@@ -380,14 +431,16 @@ class Blobs:
     def put_aside(self, digest: str, *, though_promised: bool = False) -> Path | None:
         """Take a blob's name away unless it is promised; returns the file, which is still to be removed.
 
-        That takes a while for a large one, and may be done when nobody waits.
+        To remove a large one takes a while, and may be done later.
+
+        Raises Unavailable where its folder cannot be read.
         """
         with self._promises.turn:
             if self._promises.hold(digest) and not though_promised:
                 return None
-            aside = self._incoming / self._new_token()
-            with suppress(FileNotFoundError):
-                self.path(digest).rename(aside)
+            aside, path = self._incoming / self._new_token(), self.path(digest)
+            with self._ways.entered(path.parent), suppress(FileNotFoundError):
+                path.rename(aside)
             self._forget(digest)
             return aside
 
@@ -397,8 +450,10 @@ class Blobs:
 
     def is_older(self, digest: str, moment: float) -> bool:
         """Whether a blob came before a moment by the clock of the disk, in seconds since 1970, or about then."""
+        path = self.path(digest)
         try:
-            return self.path(digest).stat().st_mtime < moment + 1
+            with self._ways.entered(path.parent):
+                return path.stat().st_mtime < moment + 1
         except FileNotFoundError:
             return False
 
@@ -438,6 +493,13 @@ class Blobs:
                         )
                     elif DIGEST.match(digest) and entry.is_file(follow_symlinks=False):
                         yield intern(digest), entry.stat(follow_symlinks=False).st_size
+
+    def _is_file(self, path: Path) -> bool:
+        try:
+            with self._ways.entered(path.parent):
+                return stat.S_ISREG(path.lstat().st_mode)
+        except OSError:
+            return False
 
     def _is_here(self, digest: str, path: Path) -> bool:
         try:
@@ -488,13 +550,29 @@ class Blobs:
         self._forget(digest)
 
     def _lost(self, digest: str) -> NotFound:
-        """A blob is not here; somebody else may have deleted its file."""
-        self._forget(digest)
-        return NotFound(f"no blob {digest}")
+        """The same for the one who has the turn already."""
+        path = self.path(digest)
+        with self._ways.listed(path.parent):
+            path.parent.stat()
+        if digest in self._sizes and not self._is_file(path):
+            if self.damaged_at(digest) is None:
+                self._verified.miss(digest)
+                _log.error("blob damaged, whose file is gone: %s", path, extra={"action": "registry.damaged"})
+            self._forget(digest)
+        if (at := self.damaged_at(digest)) is None:
+            return NotFound(f"no blob {digest}")
+        return NotFound(
+            f"no blob {digest}: it is damaged on the disk since {at:{TO_THE_MINUTE}}: push or load its image again"
+        )
 
     def _drop_damaged(self, digest: str) -> None:
-        self._discard(digest)
-        _log.error("blob deleted, which was damaged on the disk: %s", digest, extra={"action": "registry.damaged"})
+        told = {"action": "registry.damaged"}
+        try:
+            self._discard(digest)
+        except OSError as error:  # such as of a disk that the kernel made read-only
+            _log.error("blob damaged, and not deleted: %s: %s", digest, error.strerror, extra=told)
+        else:
+            _log.error("blob deleted, which was damaged on the disk: %s", digest, extra=told)
 
 
 def make_folder(path: Path) -> None:

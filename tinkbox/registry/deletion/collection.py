@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.room import Amount, Collected
 from tinkbox.registry.blobs.blobs import Blobs
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
@@ -46,7 +47,10 @@ class Collector:
         await self.warm_up()
         while True:
             await asyncio.sleep(EVERY)
-            collected = await self.collect(())
+            try:
+                collected = await self.collect(())
+            except Unavailable:  # a folder cannot be read, which the log tells: look again later
+                continue
             if collected.freed.number:
                 told = str(collected.freed)
                 _log.info("freed, since no image needs them: %s", told, extra={"action": "registry.collected"})

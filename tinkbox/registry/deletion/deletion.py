@@ -93,7 +93,11 @@ class Deleter:
         return Deleted(name=name, notes=notes)
 
     def delete_blob(self, digest: str) -> None:
-        """Delete a blob; raises NotFound, and Conflict where a manifest needs it, or it is one."""
+        """Delete a blob.
+
+        Raises NotFound, Conflict where a manifest needs it, or it is one, and Unavailable where no blob can be read.
+        """
+        self._blobs.refuse_unreadable()
         if not self._blobs.path(digest).exists():
             raise NotFound(f"no blob {digest}")
         for repository in self._repositories.names():

@@ -58,6 +58,7 @@ CODES: Mapping[type[Refusal], str] = {
     Full: "UNKNOWN",
     TooMany: "TOOMANYREQUESTS",
 }
+BLOB_CODES: Mapping[type[Refusal], str] = {NotFound: "BLOB_UNKNOWN", Invalid: "DIGEST_INVALID"}
 _ASKING = ("GET", "HEAD", "DELETE")  # what there cannot be is not here; a push is told what is wrong
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,255}\Z")
 
@@ -68,6 +69,14 @@ def refused(status: int, code: str, message: str, headers: Mapping[str, str] | N
     return web.Response(
         status=status, text=text, content_type="application/json", headers={**VERSION, **(headers or {})}
     )
+
+
+def refusal_answer(
+    refusal: Refusal, codes: Mapping[type[Refusal], str], headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A refusal as such an error, with these codes before those of CODES."""
+    kind = type(refusal)
+    return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), headers)
 
 
 def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
@@ -81,10 +90,9 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
         try:
             response = await handler(request)
         except Refusal as refusal:
-            kind = type(refusal)
-            headers = {"WWW-Authenticate": challenge_for(request)} if kind is Denied else advice(refusal)
+            headers = {"WWW-Authenticate": challenge_for(request)} if type(refusal) is Denied else advice(refusal)
             await _heard_out(request)
-            return refused(STATUS[kind], codes.get(kind, CODES[kind]), str(refusal), headers)
+            return refusal_answer(refusal, codes, headers)
         except ConnectionError:  # the client went away, which is no error of ours; nobody reads this
             return refused(400, "BLOB_UPLOAD_INVALID", "the connection broke")
         response.headers.update(VERSION)

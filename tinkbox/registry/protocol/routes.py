@@ -7,12 +7,13 @@ blob that a manifest of any of them needs is not deleted.  A manifest is served 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from urllib.parse import urlencode
 
 from aiohttp import web
 
+from tinkbox.door.blob_answers import BlobAnswer
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
-from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
@@ -24,10 +25,12 @@ from tinkbox.registry.mirrors.upstreams import Upstreams
 from tinkbox.registry.mirrors.via import Via, read_via
 from tinkbox.registry.protocol.errors import (
     ANONYMOUS,
+    BLOB_CODES,
     PUSHING,
     answering,
     credential,
     operator_only,
+    refusal_answer,
     refused,
     unsupported,
 )
@@ -37,7 +40,7 @@ from tinkbox.registry.storage import ImageStore
 
 MAX_PAGE = 1000
 _RANGE = re.compile(r"(\d{1,19})-(\d{1,19})\Z", re.ASCII)
-_BLOB: dict[type[Refusal], str] = {NotFound: "BLOB_UNKNOWN", Invalid: "DIGEST_INVALID"}
+_BLOB = BLOB_CODES
 _UPLOAD: dict[type[Refusal], str] = {NotFound: "BLOB_UPLOAD_UNKNOWN", Invalid: "DIGEST_INVALID"}
 _MANIFEST: dict[type[Refusal], str] = {NotFound: "MANIFEST_UNKNOWN", Invalid: "MANIFEST_INVALID"}
 _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid: "MANIFEST_INVALID"}
@@ -123,7 +126,7 @@ class _RegistryDoor:
             name = self._repository(request)
             path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest, _via(request)))
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
-        return FileAnswer(path, headers=headers)
+        return BlobAnswer(path, self._store, digest, partial(refusal_answer, codes=BLOB_CODES), headers)
 
     async def manifest(self, request: web.Request) -> web.Response:
         with _gone_if_damaged(request.method == "HEAD"):

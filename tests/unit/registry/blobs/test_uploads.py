@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -157,6 +158,32 @@ async def test_what_a_client_works_on_stays_and_room_is_refused(tmp_path: Path) 
             await made.uploads.append(coming, chunks(b"y" * 500))
         assert made.uploads.get("x", left.id) is left
     made.uploads.end(left)
+
+
+async def test_an_upload_that_stood_still_stays_within_the_room_for_images(tmp_path: Path) -> None:
+    """Its request is over by then.  What comes later belongs to another request, or is refused."""
+
+    async def standing_still() -> AsyncIterator[bytes]:
+        yield b"x" * 600
+        raise web.HTTPRequestTimeout
+
+    made = Made(tmp_path, room=Room(most=1000))
+    left, coming = made.uploads.begin("x", "a"), made.uploads.begin("x", "b")
+    async with left.turn:
+        with pytest.raises(web.HTTPRequestTimeout):
+            await made.uploads.append(left, standing_still())
+    made.clock.advance(seconds=30)
+    await made.uploads.append(coming, chunks(b"y" * 400))
+    with pytest.raises(Full):
+        await made.uploads.append(left, chunks(b"x"))  # goes on before another needs its room
+    left = await left_alone(made, 600)
+    await made.uploads.append(coming, chunks(b"y" * 600))
+    with pytest.raises(NotFound):
+        made.uploads.get("x", left.id)
+    with pytest.raises(Unavailable, match="over"):
+        left.staged.write(b"x")
+    assert made.blobs.usage().incoming == 1000
+    made.uploads.end(coming)
 
 
 async def test_a_refusal_tells_of_room_that_is_free_soon_unless_a_push_goes_on(tmp_path: Path) -> None:

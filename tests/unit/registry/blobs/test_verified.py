@@ -1,15 +1,19 @@
 """A blob is hashed once, however many ask, and not again after a restart."""
 
+import errno
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tests.integration.registry.serving import Clock, digest_of
 from tinkbox.model.errors import Unavailable
+from tinkbox.registry.blobs.folders import Folders
 from tinkbox.registry.blobs.verified import VERIFIED_FOR, Verified
 
 CONTENT = b"some bytes" * 1000
@@ -25,7 +29,7 @@ class Made:
         self.path.write_bytes(CONTENT)
 
     def opened(self) -> Verified:
-        return Verified(self.root / "verified", self.clock, threading.Lock(), self.dropped.append)
+        return Verified(self.root / "verified", self.clock, threading.Lock(), self.dropped.append, Folders(self.root))
 
 
 @pytest.fixture
@@ -136,6 +140,47 @@ def test_a_damaged_file_is_dropped_once_and_what_came_into_its_place_stays(
     made.dropped.clear()
     monkeypatch.setattr("hashlib.new", lambda algorithm: _Healing(made.path))
     assert not verified.check_here(made.digest, made.path)
+    assert made.dropped == []
+
+
+def test_damage_is_known_after_a_restart_and_over_once_the_file_is_kept_or_changed(made: Made) -> None:
+    first = made.opened()
+    made.path.write_bytes(b"damaged")
+    assert not first.check(made.digest, made.path).result()
+    found_at = made.clock()
+    made.clock.advance(hours=5)
+    for verified in (first, made.opened(), made.opened()):
+        assert verified.damaged_at(made.digest, made.path) == found_at
+        assert [*verified.damaged()] == [made.digest]
+    made.path.write_bytes(CONTENT)
+    assert first.damaged_at(made.digest, made.path) is None
+    first.note(made.digest, made.path)
+    for verified in (first, made.opened()):
+        assert [*verified.damaged()] == []
+        assert verified.holds(made.digest, made.path)
+
+
+def test_a_file_that_is_gone_is_damaged_for_as_long_as_it_is_gone(made: Made) -> None:
+    verified = made.opened()
+    made.path.unlink()
+    verified.miss(made.digest)
+    assert made.opened().damaged_at(made.digest, made.path) == made.clock()
+    made.path.write_bytes(CONTENT)
+    assert made.opened().damaged_at(made.digest, made.path) is None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_a_file_that_cannot_be_opened_for_want_of_something_else_is_not_damaged(
+    made: Made, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(*_: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    verified = made.opened()
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(Unavailable, match="ask again"):
+        verified.check_here(made.digest, made.path)
+    assert verified.damaged_at(made.digest, made.path) is None
     assert made.dropped == []
 
 

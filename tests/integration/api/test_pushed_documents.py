@@ -282,7 +282,7 @@ async def test_what_is_ignored_of_templates_is_a_note_or_a_problem(door: Door) -
         assert (await door.ask("POST", path, {**asked, "strict": True}))[0] == 422
     (note,) = (await door.done("POST", "/v1/templates/validate", {"data": args}))["notes"]
     assert note["text"] == "unknown key args is ignored; here it is command"
-    disk = {"data": args.replace("[a]", "[{{ index .Hardware.Disks 0 }}]")}
+    disk = {"data": args.replace("[a]", "[{{ index .Hardware.Disks 99 }}]")}
     (unseen,) = (await door.done("POST", "/v1/templates/validate", disk))["notes"]
     assert "nothing of what it makes was looked at, such as unknown keys" in unseen["text"]
     await door.done("POST", "/v1/templates", {"name": "x", "data": HELLO})
@@ -296,8 +296,14 @@ async def test_what_is_ignored_of_templates_is_a_note_or_a_problem(door: Door) -
     status, refused = await door.ask("POST", "/v1/templates/validate", {"template": "x", "strict": True})
     assert (status, refused["problems"]) == (422, [note])
     rendered = args.replace("args: [a]", "args: [{{ index .Hardware.Disks 0 }}]")
-    answer = await door.done("POST", "/v1/templates/validate", {"data": rendered, "strict": True})
-    assert [each["problems"] for each in answer["verdicts"]] == [[note]]
+    status, refused = await door.ask("POST", "/v1/templates/validate", {"data": rendered, "strict": True})
+    assert (status, refused["problems"]) == (422, [note])
+    filled = {"name": "filled", "data": rendered}
+    status, refused = await door.ask("POST", "/v1/templates", {**filled, "strict": True})
+    assert (status, refused["problems"]) == (422, [note])
+    (told,) = (await door.done("POST", "/v1/templates", filled))["notes"]
+    assert told["text"].endswith(note["text"])
+    assert (await door.ask("PUT", "/v1/templates/x", {"data": rendered, "strict": True}))[0] == 422
     documents = "".join(TEMPLATE_OF.format(name=name, text=args.replace("\n", "\n    ")) for name in ("one", "two"))
     notes = (await door.done("POST", "/v1/templates", {"data": documents}))["notes"]
     assert [each["text"].split(",")[0] for each in notes] == ["template one", "template two"]

@@ -20,6 +20,7 @@ from tinkbox.engine.applying.document_references import (
     entries_of,
     lacked_by_rules,
     machines_of,
+    own_machines,
     pruned_away,
     reference_problems,
     run_anew,
@@ -31,7 +32,7 @@ from tinkbox.engine.applying.document_references import (
     why_not_made,
 )
 from tinkbox.engine.applying.kept_documents import beyond_room
-from tinkbox.engine.applying.pruning import Surplus, needed, pruned_results, refuse_unagreed, surplus_of
+from tinkbox.engine.applying.pruning import Surplus, going, needed, pruned_results, refuse_unagreed, surplus_of
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
@@ -440,28 +441,37 @@ class Applying:
     async def _told_of_standing(
         self, prospect: _Prospect, already: Collection[TemplateKey], wish: Wish, turn: Turn
     ) -> dict[TemplateKey, Sequence[Problem]]:
-        """What is ignored of templates, but for those of which it is told `already`, that workflows without a change are of, as they would be filled now for one of each.
+        """What is ignored of templates that workflows without a change are of, but for those of which it is told `already`.
 
-        Raises Invalid with it where that is to be refused.  What cannot be filled any more is no news: nothing is made of it.
+        One workflow of each template is filled as it would be now.  Raises Invalid with what is ignored where that is to be
+        refused, and where a template itself names a machine that would be deleted.  What cannot be filled any more is no news:
+        nothing is made of it.
         """
         machines = self._references(prospect.decisions)
+        leaving = prospect.surplus.leaving
+        meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
         problems: list[Problem] = []
         told: dict[TemplateKey, Sequence[Problem]] = {}
         for key, flow in _standing(prospect.decisions).items():
             template = prospect.templates[key]
-            if isinstance(template, Refusal) or _key_of(template) in already:
+            is_told = not isinstance(template, Refusal) and _key_of(template) in already
+            if isinstance(template, Refusal) or (is_told and not leaving):
                 continue
             if flow.structured:
                 ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, wish, turn)
             else:
                 ((_, filled),) = await self._filled(template, [flow], machines, wish, turn)
-            if isinstance(filled, Refusal) or not filled.definition.ignored:
+            if isinstance(filled, Refusal):
                 continue
-            ignored = filled.definition.ignored
+            definition = filled.definition
+            workers = [*(each.worker for each in definition.tasks), *(each.worker for each in definition.services)]
+            problems += [pruned_away(flow, f"machine {leaving[each]}", "spec") for each in meant_by(workers)]
+            if is_told or not definition.ignored:
+                continue
             if wish.strict:
-                problems += why_not_made(flow, invalid_template(ignored), reasons=wish.reasons)
+                problems += why_not_made(flow, invalid_template(definition.ignored), reasons=wish.reasons)
             elif wish.reasons:
-                told[_key_of(template)] = about_template(flow, ignored)
+                told[_key_of(template)] = about_template(flow, definition.ignored)
         refuse(problems)
         return told
 
@@ -572,6 +582,7 @@ class Applying:
                 if not isinstance(found, Refusal)
             },
             referred=self._referred(documents),
+            own_machines=partial(own_machines, tables),
         )
         return decide(documents, stored)
 
@@ -619,7 +630,6 @@ class Applying:
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)
-        tables.hardware.release([each.id for each in hardware])  # they may have exchanged cards
         self._machines.take_in(tables, hardware)
         followed.machines += [each.id for each in hardware]
         followed.macs |= {

@@ -34,7 +34,6 @@ from tinkbox.engine.machines.replacement import (
 )
 from tinkbox.model.declaration import (
     DeclaredWorkflow,
-    SaidMachine,
     with_machine_names,
     with_retirement,
 )
@@ -71,7 +70,7 @@ class Stored:
     name of one; `needing` the unfinished workflows of machines.  `let_netboot` are machines that workflows allow to netboot,
     `template_ids` the ids of the templates that workflows refer to, `referred` those of the machines that they mean, `waiting`
     the rollouts in which machines wait; `typed` words a machine for a command, and `named` has the ids of those of a name or
-    hostname.
+    hostname.  `own_machines` has the ids of the machines that run a workflow or stand in its map.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -87,6 +86,7 @@ class Stored:
     so_called: Sequence[Hardware] = ()
     typed: Callable[[Hardware], str] = called
     named: Callable[[str], Sequence[str]] = lambda _: ()
+    own_machines: Callable[[DeclaredWorkflow], Collection[str]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,7 @@ def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
         new = _flow_as_declared(declared, lets, labels)
         return Decision(declared=declared, outcome=Outcome.CREATED, old=None, new=new, labels=declared.labels)
     new = _flow_as_declared(_in_former_names(declared, flow, stored), lets, labels)
-    template_ref, hardware_ref = _template_ref(flow, declared, stored), _said_ref(flow, declared, stored)
+    template_ref, hardware_ref = _template_ref(flow, declared, stored), _by_hand_ref(flow, declared, stored)
     old = flow_manifest(flow, template_ref, declared.namespace, flow.labels, hardware_ref)
     if changed := changed_fields(flow, declared, stored):
         way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
@@ -324,7 +324,7 @@ def told_of_disabled(declared: DeclaredFlow, stored: Stored) -> Iterator[Problem
 
 
 def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> list[str]:
-    """The fields that differ; of one that was made by hand the hardwareRef does where it means another machine than was said."""
+    """The fields that differ; of one that was made by hand the hardwareRef does where it is for another machine (`_is_for`)."""
     before, declared = flow.declaration, _in_former_names(declared, flow, stored)
     if declared.structured:
         return ["spec"] if before is None or before.template_ref != declared.template_ref else []
@@ -334,8 +334,8 @@ def changed_fields(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Store
     ]
     if before is not None:
         known.insert(1, ("hardwareRef", before.hardware_ref, declared.hardware_ref))
-    elif flow.said is not None and declared.hardware_ref:
-        known.insert(1, ("hardwareRef", True, _means(flow.said, declared, stored)))
+    elif declared.hardware_ref:
+        known.insert(1, ("hardwareRef", True, _is_for(flow, declared, stored)))
     return [name for name, was, wanted in known if was != wanted]
 
 
@@ -352,17 +352,25 @@ def _template_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored
     return declared.template_ref if same else flow.template_name
 
 
-def _means(said: SaidMachine, declared: DeclaredFlow, stored: Stored) -> bool:
-    """Whether a hardwareRef means this machine; where it means none by now, it is the one that was called so."""
-    machine = declared.machine(stored.referred)
-    return machine == said.id if machine else declared.hardware_ref == said.name
+def _is_for(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> bool:
+    """Whether a hardwareRef fits a workflow that was made by hand.
+
+    It means the machine that was said to it, or is what that was called where it means none by now.  Where none was said, it
+    means one of the workflow's own machines, or none; with another map the hardwareRef is not looked at.
+    """
+    machine, said = declared.machine(stored.referred), flow.said
+    if said is not None:
+        return machine == said.id if machine else declared.hardware_ref == said.name
+    if not machine or canonical(flow.devices) != canonical(declared.devices):
+        return True
+    return machine in stored.own_machines(flow)
 
 
-def _said_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> str:
-    """What a workflow that was made by hand calls the machine that was said to it: as a document that means it or says none."""
-    if flow.said is None or not declared.hardware_ref:
-        return ""
-    return declared.hardware_ref if _means(flow.said, declared, stored) else flow.said.name
+def _by_hand_ref(flow: DeclaredWorkflow, declared: DeclaredFlow, stored: Stored) -> str:
+    """What a workflow that was made by hand calls its machine: as a document that fits it or says none, else as it was said."""
+    if not declared.hardware_ref or _is_for(flow, declared, stored):
+        return declared.hardware_ref
+    return flow.said.name if flow.said is not None else ""
 
 
 def _machine_problems(

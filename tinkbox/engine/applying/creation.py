@@ -13,7 +13,7 @@ from uuid import UUID
 
 from tinkbox.engine.applying.applying import MAX_NEW
 from tinkbox.engine.applying.comparison import Stored, changed_fields, differs, meant_workflow, told_of_disabled
-from tinkbox.engine.applying.document_references import machines_of, runs_anew, told_elsewhere
+from tinkbox.engine.applying.document_references import machines_of, own_machines, runs_anew, told_elsewhere
 from tinkbox.engine.applying.reading import DeclaredFlow, TemplateKey, declared_flow, order_of_creation
 from tinkbox.engine.documents.kubernetes import Object, has_objects, read_all, take
 from tinkbox.engine.machines.machines import Machines
@@ -282,7 +282,12 @@ def _stored(tables: Tables, flow: DeclaredFlow, known: References) -> Stored:
         template_ids[flow.template_key] = find_template(tables, flow.template_ref, flow.namespace).id
     there = [each for each in tables.declarations.named([flow.name]) if each.id]
     referred = {flow.key: machines_of(flow, known)}
-    return Stored(flows={flow.name: there}, template_ids=template_ids, referred=referred)
+    return Stored(
+        flows={flow.name: there},
+        template_ids=template_ids,
+        referred=referred,
+        own_machines=partial(own_machines, tables),
+    )
 
 
 def _told_of_disabled(tables: Tables, disabled: Sequence[DeclaredFlow], known: References) -> Iterator[Problem]:

@@ -15,7 +15,8 @@ from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.structured_tasks import At, Entry, in_itself
 from tinkbox.engine.templates.templates import find_template, in_namespace, told_namespace
 from tinkbox.model.access import NOT_SHOWN
-from tinkbox.model.declaration import MachineKey
+from tinkbox.model.declaration import DeclaredWorkflow, MachineKey
+from tinkbox.model.devices import addresses
 from tinkbox.model.documents.kept_documents import KeptKey
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
@@ -172,12 +173,20 @@ def runs_anew(flow: DeclaredFlow) -> str:
 
 
 def lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
-    """The templates that rule sets mean and that are not there yet."""
+    """The templates and Tasks that rule sets mean and that are not there yet."""
     found = templates_of(tables, {one for each in documents.kept for one in each.wanted.templates}, documents)
+    tasks = {one for each in documents.kept for one in each.wanted.tasks if one[2]}
+    there = {each.document.key for each in documents.kept}
+    there |= {each.key for each in tables.kept_documents.some(tasks - there)} if tasks else set()
     for each in documents.kept:
-        for refusal in (found[one] for one in each.wanted.templates):
-            if isinstance(refusal, Refusal):
-                yield each.problem(f"{refusal}. Machines for which a rule holds wait for it", "spec")
+        lacking = [str(told) for one in each.wanted.templates if isinstance(told := found[one], Refusal)]
+        lacking += [
+            f"{kind} {name} of namespace {namespace} is not there"
+            for kind, namespace, name in each.wanted.tasks
+            if (kind, namespace, name) in tasks - there
+        ]
+        for text in lacking:
+            yield each.problem(f"{text}. Machines for which a rule holds wait for it", "spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +254,13 @@ def machines_of(flow: DeclaredFlow, machines: References) -> dict[MachineKey, st
     """The ids of the machines that a workflow means, as far as these are there and clear."""
     found = {key: machines.named(*key, flow.addresses) for key in flow.machine_keys}
     return {key: each.id for key, each in found.items() if each is not None}
+
+
+def own_machines(tables: Tables, flow: DeclaredWorkflow) -> set[str]:
+    """The ids of the machines that run a stored workflow or stand in its map."""
+    workers = (worker for each in tables.workflows.listed([flow.id]) for worker in each.workers)
+    in_map = (tables.hardware.at(each) for each in addresses(flow.devices))
+    return {*workers, *in_map} - {""}
 
 
 def elsewhere(

@@ -11,7 +11,14 @@ from typing import Any, Final
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, DeclaredWorkflow, with_retirement
 from tinkbox.model.devices import ANNOTATION, without_texts
 from tinkbox.model.documents.hardware_v1alpha2 import is_v1alpha2
-from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, GROUP, OBJECT_META, OWN_ANNOTATIONS, VERSION
+from tinkbox.model.documents.kubernetes import (
+    DEFAULT_NAMESPACE,
+    GROUP,
+    LAST_APPLIED_ANNOTATION,
+    OBJECT_META,
+    OWN_ANNOTATIONS,
+    VERSION,
+)
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import Labels
 from tinkbox.model.rollout import LABEL
@@ -27,7 +34,6 @@ _SERVERS: Final = frozenset(
 )
 # What earlier releases stored beside these was a slip, and no document may have it.
 _KEPT: Final = frozenset(OBJECT_META) - _SERVERS
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def machine_manifest(hardware: Hardware, labels: Labels, retired: str | None = None) -> Manifest:
@@ -118,7 +124,7 @@ def _metadata(given: Mapping[str, Any], labels: Labels) -> Manifest:
 
 def _is_left_out(annotation: str) -> bool:
     is_ours = annotation.startswith(OWN_ANNOTATIONS)
-    return annotation == _LAST_APPLIED or (is_ours and annotation not in KNOWN_ANNOTATIONS["Hardware"])
+    return annotation == LAST_APPLIED_ANNOTATION or (is_ours and annotation not in KNOWN_ANNOTATIONS["Hardware"])
 
 
 def _sorted(labels: Labels) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What `apply --prune` deletes: what its labels select and no document declares."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -98,8 +98,7 @@ def needed(
         return
     found = templates_of(tables, {each.template_key for each in documents.flows}, documents)
     machines = _meant(tables, documents.flows, referred(documents))
-    declared = References(each.hardware for each in documents.machines)
-    going = References(each.hardware for each, _ in surplus.machines if each.hardware.id in leaving)
+    meant_by = going(surplus, References(each.hardware for each in documents.machines))
     for each, meant in zip(documents.flows, machines, strict=True):
         template = found[each.template_key]
         if isinstance(template, Template) and template.id in templates:
@@ -111,9 +110,23 @@ def needed(
                 yield pruned_away(
                     each, f"machine {leaving[machine]}", "spec.tasks" if each.structured else "spec.hardwareRef"
                 )
-        at = [going.at(address) for address in each.addresses if declared.at(address) is None]
-        for other in dict.fromkeys(one.id for one in at if one is not None and one.id not in meant):
-            yield pruned_away(each, f"machine {leaving[other]}", "spec")
+        for other in meant_by(each.addresses):
+            if other not in meant:
+                yield pruned_away(each, f"machine {leaving[other]}", "spec")
+
+
+def going(surplus: Surplus, declared: References) -> Callable[[Iterable[str]], list[str]]:
+    """A question: the ids of the machines to be deleted that have one of these MACs, addresses, agent ids or ids.
+
+    What a `declared` machine has means that one.
+    """
+    leaving = References(each.hardware for each, why in surplus.machines if not why)
+
+    def meant_by(workers: Iterable[str]) -> list[str]:
+        found = (leaving.at(each) for each in workers if declared.at(each) is None)
+        return list(dict.fromkeys(each.id for each in found if each is not None))
+
+    return meant_by
 
 
 def _meant(tables: Tables, flows: Sequence[DeclaredFlow], referred: Referred) -> list[Sequence[str]]:

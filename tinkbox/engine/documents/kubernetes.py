@@ -26,11 +26,13 @@ from tinkbox.model.documents.kubernetes import (
     FORMER_KINDS,
     GROUP,
     GROUPS,
+    LAST_APPLIED_ANNOTATION,
     OWN_ANNOTATIONS,
     READ_AS,
     SHAPES,
     UNHEEDED,
     VERSION,
+    WITHOUT_ANNOTATIONS,
     kinds_of,
     versions_of,
 )
@@ -853,15 +855,27 @@ class _ObjectReader(NodeReader):
                 return self.scalar(node, key)
 
     def _look_at_annotations(self, node: Node | None) -> None:
-        """Refuse those with our own prefix that nothing here reads; Tinkerbell's own says of a workflow that it waits."""
+        """Refuse those with our own prefix that nothing here reads; Tinkerbell's own says of a workflow that it waits.
+
+        Of a kind that is stored without annotations, the others are told.
+        """
         known = KNOWN_ANNOTATIONS.get(self._kind.partition(" ")[0], ())
-        for name, _ in node.value if isinstance(node, MappingNode) else ():
-            waiting = UNHEEDED[self._kind].get("spec.disabled")
-            if waiting and isinstance(name, ScalarNode) and name.value == DISABLED_ANNOTATION:
+        waits = "spec.disabled" in UNHEEDED[self._kind]
+        names = [name for name, _ in node.value] if isinstance(node, MappingNode) else []
+        others: list[ScalarNode] = []
+        for name in (each for each in names if isinstance(each, ScalarNode)):
+            if waits and name.value == DISABLED_ANNOTATION:
                 text = f"{name.value}: {ANNOTATED_DISABLED}"
                 self.waiting.append(Problem(line=line_of(name), key="metadata.annotations", text=text))
-            if isinstance(name, ScalarNode) and name.value.startswith(OWN_ANNOTATIONS) and name.value not in known:
+            elif not name.value.startswith(OWN_ANNOTATIONS):
+                others += [name] if name.value != LAST_APPLIED_ANNOTATION else ()
+            elif name.value not in known:
                 super().unknown(name, "metadata.annotations", known)
+        if others and (what := WITHOUT_ANNOTATIONS.get(self._kind)):
+            first, more = shortened(str(others[0].value), _LONGEST_KEY), len(others) - 1
+            told = f"annotations {first} and {more} more are" if more else f"annotation {first} is"
+            text = f"{told} not kept: {what} is stored without annotations"
+            self.notes.append(Problem(line=line_of(others[0]), key="metadata.annotations", text=text))
 
     def _mapping(self, node: Node, shape: Mapping[str, Any], key: str, field: str) -> dict[str, Any]:
         if "*" in shape and isinstance(node, MappingNode):

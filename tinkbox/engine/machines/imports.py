@@ -155,9 +155,6 @@ class Imports:
             if _given(planned) != given:
                 return None
             changing = [(each, each.hardware) for each in planned if each.hardware and each.outcome in _STORED]
-            tables.hardware.release(
-                [hardware.id for each, hardware in changing if each.outcome is ImportOutcome.UPDATED]
-            )
             self._machines.take_in(tables, [hardware for _, hardware in changing])
             for each, hardware in changing:
                 tables.labels.replace(LabelKind.MACHINE, hardware.id, hardware.labels)

@@ -194,11 +194,19 @@ class Machines:
         await self._store.read(lambda tables: _refuse_known(tables, hardware))
 
     def take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
-        """Store machines, or replace those with their ids; raises Conflict for a MAC, address, agent id or id of another."""
+        """Store machines, or replace those with their ids; raises Conflict for a MAC, address, agent id or id of another.
+
+        They may exchange MACs, addresses and agent ids: what one of them had before is free for the others.
+        """
         now, ids = self._clock(), {each.id for each in machines}
-        before = {each.hardware.id: each.hardware for each in tables.hardware.some(each.id for each in machines)}
+        before = {each.hardware.id: each.hardware for each in tables.hardware.some(ids)}
+        tables.hardware.release(before)
+        to_store = set(before)
         for hardware in machines:
+            to_store.discard(hardware.id)
             for claim, holder in tables.hardware.holders(hardware):
+                if holder in to_store:
+                    continue
                 raise Conflict(
                     f"conflicting hardware {_claimed(hardware, claim, holder)}: machine {holder} has it already"
                 )

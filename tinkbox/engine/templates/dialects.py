@@ -23,6 +23,7 @@ from tinkbox.model.errors import Invalid, Problem
 
 MAX_SHOWN = 40
 GO_KEYWORDS = frozenset({"if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"})
+JINJA_GLOBALS = ("range", "dict", "namespace", "joiner", "cycler")  # what Jinja2 calls besides functions and data
 NEITHER = frozenset({"true", "false", "nil", "not", "and", "or"})
 _OPENING = re.compile(r"\{\{|\{%|\{#")
 _STATEMENT = re.compile(

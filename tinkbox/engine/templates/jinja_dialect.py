@@ -16,6 +16,7 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from tinkbox.engine.templates.dialects import JINJA_GLOBALS
 from tinkbox.engine.templates.go_dialect import TOO_MUCH_MEMORY
 from tinkbox.gotemplate import GoError
 from tinkbox.gotemplate.values import Thing
@@ -26,7 +27,6 @@ from tinkbox.sprig import REFUSED
 _FILE = "<template>"
 # Chance, and Python's own look at things, which shows addresses in memory.
 _NOT_HERE = ("random", "pprint")
-_GLOBALS = ("range", "dict", "namespace", "joiner", "cycler")
 _READS_ANOTHER: Final[Mapping[type[nodes.Node], str]] = {
     nodes.Include: "include",
     nodes.Import: "import",
@@ -154,7 +154,7 @@ def _environment(data: Mapping[str, Any], functions: Functions) -> ImmutableSand
         finalize=_printable,
         cache_size=0,
     )
-    environment.globals = {name: environment.globals[name] for name in _GLOBALS} | dict(functions)
+    environment.globals = {name: environment.globals[name] for name in JINJA_GLOBALS} | dict(functions)
     environment.filters |= functions
     for name in _NOT_HERE:
         del environment.filters[name]

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from tinkbox.engine.documents.definitions import invalid_template, read_definition
 from tinkbox.engine.templates.dialects import (
+    JINJA_GLOBALS,
     Dialect,
     Mark,
     Placeholder,
@@ -23,9 +24,11 @@ from tinkbox.engine.templates.dialects import (
     device_names,
     find_dialect,
     placeholders,
+    words,
 )
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
+from tinkbox.engine.templates.sample_machine import SAMPLE
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
@@ -34,6 +37,7 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.spelling import nearest
 from tinkbox.model.template import MAX_TEXT, Definition
+from tinkbox.sprig.all_functions import SLOW
 from tinkbox.thread_turns import Turn, in_thread
 
 WORKFLOW_IDS = ("workflow_id", "workflowid")
@@ -82,8 +86,9 @@ def check_devices(devices: Devices) -> None:
 async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> tuple[Problem, ...]:
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
-    Where a text has nothing but names as placeholders, an address stands for them and it is read whole: what is ignored of it
-    (`Definition`) is returned.  `apart` is as in `render_each`.
+    What is ignored of it (`Definition`) is returned.  Where a text has nothing but names as placeholders, an address stands for
+    them and it is read whole; what another makes is known as far as it can be filled from a sample (`fill_from_sample`).
+    `apart` is as in `render_each`.
     """
     _bound(text, "template")
     dialect, mark = await in_thread(turn, find_dialect, text, NAMES)
@@ -93,26 +98,51 @@ async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> 
         return await _check_whole(text, names, turn, apart)
     if dialect is Dialect.GO and not apart:
         await in_thread(turn, _read_go, text, because, now())
-    else:
+    filled = await fill_from_sample(text, turn, apart=apart)
+    if not isinstance(filled, Rendered) and (dialect is not Dialect.GO or apart):
         problems = [each for each in await render_confined(text, [], turn, dialect) if isinstance(each, Problem)]
         if problems:
             raise invalid_template(problems, because)
-    return ()
+    return _ignored_of(filled)
 
 
-async def told_of_stored(text: str, turn: Turn, *, apart: bool = False) -> tuple[Problem, ...]:
+async def told_of_stored(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> tuple[Problem, ...]:
     """What `check` returns, of a text that it took once; what it refuses by now is among it.
 
-    It takes no process for Jinja2, for only of a text with nothing but names as placeholders there is something to say.
+    Of what Jinja2 makes nothing is told: that takes a process for each of many texts that stay as they are.
     """
     try:
         dialect, _ = await in_thread(turn, find_dialect, text, NAMES)
         names = await in_thread(turn, placeholders, text, dialect)
-        if names is None:
-            return ()
-        return await _check_whole(await in_thread(turn, as_go, text), names, turn, apart)
+        if names is not None:
+            return await _check_whole(await in_thread(turn, as_go, text), names, turn, apart)
+        return _ignored_of(await fill_from_sample(text, turn, apart=apart)) if dialect is Dialect.GO else ()
     except Invalid as refusal:
         return tuple(refusal.problems)
+
+
+async def fill_from_sample(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> Rendered | Invalid | None:
+    """A template as it is filled from a machine that has everything, with an address for every other name.
+
+    None: it may call what takes long.  What fails may be the fault of the sample.  Raises as `render_each`.
+    """
+    if any(each in text for each in SLOW):
+        return None
+    dialect, _ = await in_thread(turn, find_dialect, text, NAMES)
+    names = {*await in_thread(turn, words, text)} - {*RESERVED}
+    if dialect is Dialect.JINJA:  # where data would hide what it can call
+        names -= {*NAMES, *JINJA_GLOBALS}
+    data = rendering_data(dict.fromkeys(names, DUMMY), SAMPLE)
+    (filled,) = await render_each(text, [data], turn, apart=apart)
+    return filled
+
+
+def _ignored_of(filled: Rendered | Invalid | None) -> tuple[Problem, ...]:
+    """What is ignored of a template that was filled from a sample, but for what is so because of the sample."""
+    if filled is None:
+        return ()
+    ignored = filled.definition.ignored if isinstance(filled, Rendered) else filled.ignored
+    return tuple(each for each in ignored if DUMMY not in str(each))
 
 
 async def _check_whole(text: str, names: Sequence[Placeholder], turn: Turn, apart: bool) -> tuple[Problem, ...]:

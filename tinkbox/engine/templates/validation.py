@@ -15,6 +15,7 @@ from tinkbox.engine.templates.rendering import (
     RESERVED,
     Rendered,
     check,
+    fill_from_sample,
     render_each,
     rendering_data,
 )
@@ -113,7 +114,8 @@ async def _judge_alone(text: str, devices: Devices, names: Names, turn: Turn, kn
         await in_thread(turn, bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
         return Remarks(ignored=rendered.definition.ignored)
     has_names_alone = await in_thread(turn, placeholders, text, Dialect.EITHER) is not None
-    return known if has_names_alone else known + Remarks(notes=(Problem(text=_NOT_LOOKED_AT),))
+    is_looked_at = has_names_alone or isinstance(await fill_from_sample(text, turn, apart=True), Rendered)
+    return known if is_looked_at else known + Remarks(notes=(Problem(text=_NOT_LOOKED_AT),))
 
 
 def _devices(called: Sequence[str], names: Names, address: str) -> Devices:

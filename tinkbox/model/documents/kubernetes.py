@@ -91,6 +91,10 @@ OBJECT_META = (
 OWN_ANNOTATIONS = "tinkbox.internal/"
 # Tinkerbell's own, of any document: its value is the reason, which may be empty (pkg/constant).
 DISABLED_ANNOTATION = "tinkerbell.org/disabled"
+# What `kubectl apply` writes into every document.
+LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+# The kinds of documents that are stored without annotations, in a person's words.
+WITHOUT_ANNOTATIONS: Mapping[str, str] = {"Template": "a Template", "Workflow": f"a Workflow of {VERSION}"}
 _HEAD = {"apiVersion": "", "kind": "", "metadata": OBJECT_META}
 HARDWARE: Mapping[str, Any] = {
     **_HEAD,

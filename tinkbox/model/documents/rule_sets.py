@@ -21,6 +21,7 @@ RULE_SETS: Final = (KeptKind.RULE_SET, KeptKind.POLICY)  # the kinds of document
 # What Tinkerbell gives the workflows that it makes so.
 LABEL: Final = "tinkerbell.org/auto-enrollment"
 PREFIX: Final = "enrollment-"
+_OF_POLICY: Final = "spec.rules.workflowAutoCreation"  # where the rule sets of a Policy stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +140,18 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem], rules: l
 
 def _of_policy(document: KeptDocument, notes: list[Problem], rules: list[tuple[str, Pattern]]) -> Iterator[RuleSet]:
     listed = mapping_of(document.spec.get("rules")).get("workflowAutoCreation")
-    for place, each in enumerate(listed if isinstance(listed, list) else []):
-        key = f"spec.rules.workflowAutoCreation[{place}]"
+    sets = listed if isinstance(listed, list) else []
+    if not sets:
+        notes.append(Problem(key=_OF_POLICY, text="there is no rule: it accepts no machine"))
+    for place, each in enumerate(sets):
+        key = f"{_OF_POLICY}[{place}]"
         config = mapping_of(mapping_of(each).get("config"))
         told = {name: config[name] for name in ("globals", "references", "timeoutSeconds", "tasks") if config.get(name)}
         if not told.get("tasks"):
             notes.append(
                 Problem(key=f"{key}.config", text="no tasks: machines are registered, and nothing is done with them")
             )
+        notes += _without_task(told.get("tasks"), f"{key}.config.tasks")
         yield RuleSet(
             title=f"policy {document.name}, workflowAutoCreation[{place}]",
             patterns=_patterns(mapping_of(each).get("rules"), f"{key}.rules", notes, rules),
@@ -154,6 +159,14 @@ def _of_policy(document: KeptDocument, notes: list[Problem], rules: list[tuple[s
             is_disabled=bool(config.get("disabled")),
             workflow=told if told.get("tasks") else {},
         )
+
+
+def _without_task(listed: Any, key: str) -> Iterator[Problem]:
+    """The entries of the tasks of a Policy that refer to no Task."""
+    for place, each in enumerate(listed if isinstance(listed, list) else []):
+        if not mapping_of(mapping_of(each).get("taskRef")).get("name"):
+            text = "the name of a Task is required: machines for which a rule holds wait for it"
+            yield Problem(key=f"{key}[{place}].taskRef", text=text)
 
 
 def _patterns(listed: Any, key: str, notes: list[Problem], rules: list[tuple[str, Pattern]]) -> Sequence[Pattern]:

@@ -1310,8 +1310,10 @@ async def test_what_is_ignored_of_a_template_in_either_language_is_told_again_of
     first = await box.applying.apply(given, STORED, "ann")
     again = await box.applying.apply(given, STORED, "ann")
     assert set(outcomes(again).values()) == {"unchanged"}
-    assert [str(each) for each in again.notes] == [str(each) for each in first.notes if "args" in str(each)]
-    assert again.notes
+    # Of what Jinja2 makes its workflow tells it then: by itself such a template is only looked at when it changes.
+    told = [str(each).partition("tasks[0]")[2] for each in again.notes]
+    assert told == [str(each).partition("tasks[0]")[2] for each in first.notes if "args" in str(each)]
+    assert told
     (found,) = await problems(box, machine(1), template(text=text), flow(1), wish=replace(STORED, strict=True))
     assert "tasks[0].actions[0].args: unknown key args" in found
 

@@ -133,9 +133,10 @@ async def test_one_that_was_made_by_hand_counts_as_for_apply(box: Appliance) -> 
     assert (found.id, found.is_new) == (by_hand, False)
 
 
-async def test_one_that_was_made_by_hand_for_another_machine_differs(box: Appliance) -> None:
+@pytest.mark.parametrize("is_said", [True, False])
+async def test_one_that_was_made_by_hand_for_another_machine_differs(box: Appliance, is_said: bool) -> None:
     await site(box, 2)
-    said = box.machines.known.find("node1").hardware
+    said = box.machines.known.find("node1").hardware if is_said else None
     by_hand = await box.workflows.create("hello", {"device_1": mac(1)}, machine=said, name="install-1")
     with pytest.raises(Invalid) as refused:
         await create(box, flow(1).replace("hardwareRef: node1", "hardwareRef: node2"))

@@ -745,15 +745,26 @@ async def test_a_document_of_a_said_machine_means_that_one_of_several_workflows_
         assert (str(result.outcome), result.id) == ("unchanged", made)
 
 
-async def test_where_no_machine_was_said_any_is_as_before(box: Appliance) -> None:
-    """As of workflows of an earlier release."""
-    await box.applying.apply(files(template(), machine(1), machine(2)), Wish(), "ann")
-    await box.workflows.create("hello", {"device_1": mac(1)})
-    for number in (1, 2):
-        given = flow(number, "hello_world_workflow", device=1)
-        assert await apply_again(box, given) == {"unchanged"}
+async def test_where_no_machine_was_said_a_document_of_another_machine_than_its_own_differs(box: Appliance) -> None:
+    await box.applying.apply(files(template("pair", PAIR), *map(without_hostname, (1, 2, 3))), Wish(), "ann")
+    await box.workflows.create("pair", {"device_1": mac(1), "spare": "10.0.0.9"})
     ((only,), _) = await exported(box, Asked(Kind.WORKFLOW))
     assert "hardwareRef" not in only.manifest["spec"]
+
+    async def became(reference: str) -> tuple[str, str]:
+        given = yaml_documents([{**only.manifest, "spec": {**only.manifest["spec"], "hardwareRef": reference}}])
+        (result,) = (await box.applying.apply(files(given), Wish(rehearsal=True), "ann")).results
+        assert result.old is None or result.old["spec"].get("hardwareRef") in (None, reference)
+        return str(result.outcome), result.why.partition(" from")[0]
+
+    assert await became("node1") == ("unchanged", "")  # of its map
+    assert await became("node2") == ("unchanged", "")  # of the template itself
+    assert await became("node3") == ("refused", "its hardwareRef differs")
+    await box.machine_changes.change(
+        "node1", MachineChange(name="m4", added_macs=(mac(4),), removed_macs=(mac(1),)), force=True
+    )
+    assert await became("m4") == ("unchanged", "")
+    assert await became("node1") == ("unchanged", "")  # which means none by now
 
 
 async def test_a_said_machine_that_is_gone_or_another_by_now_is_told_as_that_of_a_document(box: Appliance) -> None:

@@ -245,6 +245,43 @@ async def test_a_rule_set_whose_template_is_not_there_is_told(box: Appliance) ->
     assert len(await notes(box, f"{RULES}---\n{template()}")) == 1
 
 
+async def test_a_policy_whose_task_is_not_there_is_told(box: Appliance) -> None:
+    policy = POLICY.replace("namespace: tinkerbell}", "tasks: [{taskRef: {name: wipe}}]}")
+    told = (await notes(box, policy))[-1]
+    assert told == (
+        "0.yaml:5, spec: task wipe of namespace default is not there. Machines for which a rule holds wait for it"
+    )
+    task = (
+        "apiVersion: tinkerbell.org/v1alpha2\nkind: Task\nmetadata: {name: wipe}\n"
+        "spec: {actions: [{name: a, image: b}]}\n"
+    )
+    assert "is not there" not in "".join(await notes(box, f"{policy}---\n{task}"))
+    assert "is not there" not in "".join(await notes(box, policy))
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("{}", "spec.rules.workflowAutoCreation: there is no rule: it accepts no machine"),
+        (
+            "{rules: {workflowAutoCreation: []}}",
+            "spec.rules.workflowAutoCreation: there is no rule: it accepts no machine",
+        ),
+        (
+            "{rules: {workflowAutoCreation: [{config: {tasks: [{taskRef: {name: wipe}}]}}]}}",
+            "spec.rules.workflowAutoCreation[0].rules: there is no rule: it holds of no machine",
+        ),
+        (
+            "{rules: {workflowAutoCreation: [{rules: [{arch: [x86]}], config: {tasks: [{taskReff: {name: wipe}}]}}]}}",
+            "spec.rules.workflowAutoCreation[0].config.tasks[0].taskRef: the name of a Task is required",
+        ),
+    ],
+)
+async def test_what_a_policy_lacks_is_told(box: Appliance, spec: str, told: str) -> None:
+    found = await notes(box, f"{POLICY.partition('spec:')[0]}spec: {spec}\n")
+    assert any(told in each for each in found), found
+
+
 @pytest.mark.parametrize("rehearsal", [False, True])
 @pytest.mark.parametrize("stays", [False, True], ids=["in the files", "applied before"])
 async def test_a_template_that_a_rule_set_needs_is_not_pruned(box: Appliance, rehearsal: bool, stays: bool) -> None:

@@ -159,6 +159,26 @@ async def test_what_will_be_there_says_whether_a_name_is_taken(box: Appliance, s
     assert "default/p1" not in there(box)
 
 
+async def test_machines_exchange_their_macs(box: Appliance, store: Way) -> None:
+    await store(box, machine("n1", 11), machine("m1", 12))
+    await store(box, machine("n1", 12), machine("m1", 11))
+    assert there(box) == {"default/n1": [mac(12)], "default/m1": [mac(11)]}
+    assert box.machines.known.find(mac(11)).hardware.name == "m1"
+
+
+async def test_machines_exchange_their_agent_ids(box: Appliance, store: Way) -> None:
+    await store(box, machine("n1", 11, agent="a-1"), machine("m1", 12, agent="a-2"))
+    await store(box, machine("n1", 11, agent="a-2"), machine("m1", 12, agent="a-1"))
+    assert box.machines.known.find("a-1").hardware.name == "m1"
+    assert box.machines.known.find("a-2").hardware.name == "n1"
+
+
+async def test_a_machine_takes_no_mac_of_one_that_is_not_stored_with_it(box: Appliance, store: Way) -> None:
+    await store(box, machine("n1", 11), machine("m1", 12))
+    assert "already" in await refusal(store(box, machine("n1", 12), machine("o1", 11)))
+    assert there(box) == {"default/n1": [mac(11)], "default/m1": [mac(12)]}
+
+
 async def test_the_name_of_a_machine_that_is_pruned_is_free(box: Appliance) -> None:
     await by_apply(box, machine("n1", 11).replace('"name"', '"labels": {"a": "b"}, "name"'))
     await box.machine_changes.change("n1", Change(name="m1"))

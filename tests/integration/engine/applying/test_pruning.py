@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, mac
+from tests.integration.engine.appliance import HELLO, Appliance, address, mac
 from tests.integration.engine.applying.documents import files, flow, machine, outcomes, pruning, template
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.machines.changes import Change
@@ -93,3 +93,29 @@ async def test_a_machine_that_an_agent_is_named_by_is_needed(box: Appliance) -> 
     await box.workflows.cancel("w", "ann")
     (told,) = await refusals(box, *documents)
     assert told.startswith("2.yaml:5, spec: machine node1 would be pruned")
+
+
+@pytest.mark.parametrize("worker", [mac(2), address(2)])
+async def test_a_machine_that_the_template_itself_names_as_a_worker_is_needed(box: Appliance, worker: str) -> None:
+    documents = unseen(1, rack="r2"), template(text=HELLO.replace("{{.device_1}}", worker)), flow(1, "w")
+    await apply(box, unseen(2), *documents)
+    await box.workflows.cancel("w", "ann")
+    (told,) = await refusals(box, *documents)
+    assert told.startswith("2.yaml:5, spec: machine node2 would be pruned, and this workflow needs it")
+    assert (await apply(box, unseen(2), *documents, wish=LAB))["hardware/node2"] == "unchanged"
+
+
+async def test_a_machine_that_hosts_a_service_of_the_template_is_needed(box: Appliance) -> None:
+    services = f'\nservices:\n  - {{name: files, image: nginx, worker: "{mac(2)}"}}\n'
+    documents = unseen(1, rack="r2"), template(text=HELLO.rstrip() + services), flow(1, "w")
+    await apply(box, unseen(2), *documents)
+    await box.workflows.cancel("w", "ann")
+    (told,) = await refusals(box, *documents)
+    assert told.startswith("2.yaml:5, spec: machine node2 would be pruned, and this workflow needs it")
+
+
+async def test_a_machine_that_the_template_names_no_more_is_pruned(box: Appliance) -> None:
+    before = unseen(1, rack="r2"), template(text=HELLO.replace("{{.device_1}}", mac(2))), flow(1, "w")
+    await apply(box, unseen(2), *before)
+    await box.workflows.cancel("w", "ann")
+    assert (await apply(box, before[0], template(), before[2], wish=LAB))["hardware/node2"] == "pruned"

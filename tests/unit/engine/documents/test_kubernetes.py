@@ -349,6 +349,27 @@ def test_an_annotation_of_our_own_that_means_nothing_is_refused_and_others_are_f
     assert str(problem) == f"line 7, {key}: unknown key tinkbox.internal/retire; {told}"
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        (TEMPLATE, "Template", ["annotation a/b is not kept: a Template is stored without annotations"]),
+        (WORKFLOW, "Workflow", ["annotation a/b is not kept: a Workflow of v1alpha1 is stored without annotations"]),
+        (HARDWARE, "Hardware", []),
+    ],
+)
+def test_annotations_that_are_not_kept_are_told(text: str, kind: str, told: list[str]) -> None:
+    ours = "tinkbox.internal/parameters: '{}', " if kind == "Workflow" else ""
+    given = f"{{annotations: {{kubectl.kubernetes.io/last-applied-configuration: x, {ours}a/b: c}}, name:"
+    one_line = text.replace("metadata:\n  name:", "metadata: {name:").replace("ubuntu\nspec", "ubuntu}\nspec")
+    one_line = one_line.replace("machine1\n  namespace: tink\n", "machine1, namespace: tink}\n")
+    found = [
+        each for each in read_all(one_line.replace("{name:", given, 1)).notes if each.key == "metadata.annotations"
+    ]
+    assert [(each.line, each.text) for each in found] == [(3, each) for each in told]
+    many = read_all(one_line.replace("{name:", given.replace("a/b: c", "a/b: c, d: e, f: g"), 1)).notes
+    assert all("annotations a/b and 2 more are not kept" in each.text for each in many if each.key)
+
+
 def test_the_metadata_may_have_whatever_kubernetes_keeps_there() -> None:
     kept = ", ".join(f"{each}: null" for each in OBJECT_META if each != "name")
     text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {{name: x, {kept}}}\nspec: {{data: y}}\n"

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.template_texts import MAC, SMALL
-from tinkbox.engine.templates.rendering import Rendered, check, render, render_each, rendering_data
+from tinkbox.engine.templates.rendering import (
+    Rendered,
+    check,
+    render,
+    render_each,
+    rendering_data,
+    told_of_stored,
+)
 from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware
@@ -327,6 +334,38 @@ async def test_the_name_of_a_workflow_is_one_before_there_is_a_workflow() -> Non
     with pytest.raises(Invalid) as refusal:
         await check(text.replace("http:", "ftp:"))
     assert [problem.key for problem in refusal.value.problems] == ["services[1].urls[0]"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "{{ index .Hardware.Disks 0 }}",
+        "{{ (index .hardware.spec.interfaces 1).dhcp.mac }}{{ .size | default 3 }}",
+        "{{ if .debug }}yes{{ end }}",
+        "{{ Hardware.Disks[0] }}{{ size | upper }}",
+        "{% for each in range(2) %}{{ each }}{% endfor %}",
+    ],
+)
+async def test_an_unknown_key_is_told_of_a_template_with_logic_before_it_is_filled(expression: str) -> None:
+    text = VALUED.replace("EXPRESSION", expression).replace("image: x", "image: x\n        imagee: y")
+    is_go = "{{ ." in expression or "{{ i" in expression or "{{ (" in expression
+    for apart in (False, True):
+        assert [each.key for each in await check(text, apart=apart)] == ["tasks[0].actions[0].imagee"]
+        told = await told_of_stored(text, apart=apart)
+        assert [each.key for each in told] == (["tasks[0].actions[0].imagee"] if is_go else [])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "environment: {A: {{ index .Hardware.Disks 99 }}}",
+        "{{ .key }}: {{ .value | upper }}",
+        "imagee: '{{ htpasswd `a` `b` }}'",  # which takes long
+        "timeout: {{ .timeout | upper }}",
+    ],
+)
+async def test_what_may_be_the_fault_of_the_sample_is_not_told_of_a_template(more: str) -> None:
+    assert await check(SMALL.replace("image: x", f"image: x, {more}")) == ()
 
 
 async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:

@@ -13,7 +13,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.validation import AT_ONCE, validate
 from tinkbox.engine.turns import SLICE
 from tinkbox.model.documents.hardware import hardware_from_document
-from tinkbox.model.errors import Invalid, Remarks
+from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.services import HostFolder, Resources
 
@@ -175,7 +175,7 @@ async def test_a_service_on_an_unknown_host_is_a_problem() -> None:
 async def test_what_is_ignored_is_told_with_and_without_machines() -> None:
     more = "image: x, args: [{{ index .Hardware.Disks 0 }}]"
     verdicts = await validate(DISK.replace("image: x", more), [ONE, TWO], NAMES)
-    assert verdicts.remarks == Remarks()
+    assert [each.key for each in verdicts.remarks.ignored] == ["tasks[0].actions[0].args"]
     assert [[one.key for one in each.ignored] for each in verdicts] == [["tasks[0].actions[0].args"], []]
     for known in ([], [ONE]):
         verdicts = await validate(SMALL.replace("image: x", "image: x, args: [a]"), known, NAMES)
@@ -187,7 +187,9 @@ async def test_of_a_template_with_logic_and_no_machine_it_is_looked_at_what_it_m
     args = "image: x, args: [a], environment: {A: {{ upper .device_1 }}}"
     remarks = (await validate(SMALL.replace("image: x", args), [], NAMES)).remarks
     assert ([each.key for each in remarks.ignored], remarks.notes) == (["tasks[0].actions[0].args"], ())
-    (note,) = (await validate(DISK, [], NAMES)).remarks.notes
+    remarks = (await validate(DISK.replace("image: x", "image: x, args: [a]"), [], NAMES)).remarks
+    assert ([each.key for each in remarks.ignored], remarks.notes) == (["tasks[0].actions[0].args"], ())
+    (note,) = (await validate(DISK.replace("Disks 0", "Disks 99"), [], NAMES)).remarks.notes
     assert "no machine is registered and the template cannot be filled without one" in note.text
     assert not (await validate(SMALL.replace("image: x", "image: {{.image}}"), [], NAMES)).remarks.notes
 

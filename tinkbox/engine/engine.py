@@ -150,6 +150,7 @@ class Engine:
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,
+            reserved=(settings.names.name, settings.names.address),
         )  # fmt: skip
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
         self.remarks_on_machine = remarks_on_machine = partial(_remarks_on, addressing)

@@ -18,6 +18,7 @@ DEFAULT_LEASE_SECONDS = 86_400
 DEFAULT_ARCHITECTURE = "x86_64"
 # As documents have it, as Windows, as switches, and as UEFI's boot menu.
 _MAC = re.compile(r"(?:(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}|[0-9a-f]{12})\Z")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class MacAddress(str):
@@ -49,6 +50,14 @@ class MacAddress(str):
 def is_mac(text: str) -> bool:
     """Whether a text is a MAC, in any usual spelling."""
     return _MAC.match(text.strip().lower()) is not None
+
+
+def spelled_address(text: str) -> str:
+    """What a machine is addressed by, as it is compared: a MAC and an id in their one spelling, anything else as it is."""
+    if is_mac(text):
+        return MacAddress(text)
+    lowered = text.lower()
+    return lowered if _UUID.fullmatch(lowered) else text
 
 
 def is_of_card(mac: MacAddress) -> bool:
@@ -116,7 +125,8 @@ class Hardware:
     """A machine, identified by `id` (a UUID, lower case).
 
     `interfaces` are those with a MAC, and may be empty: such a machine cannot boot by the network, but a worker that somebody
-    starts on it works.  `without_mac` are the others.  `name` and `agent_id` are those of a `kind: Hardware`, else empty.
+    starts on it works.  `without_mac` are the others.  `name` and `agent_id` are those of a `kind: Hardware`, else empty; an
+    `agent_id` that is a MAC or a UUID has the one spelling of these (`spelled_address`).
     `labels` are what people gave it, whatever its document says.  `remarks` are about a document that was given.
     """
 
@@ -149,6 +159,13 @@ class Hardware:
             if address.lower() == interface.mac or address == str(interface.address):
                 return interface
         return None
+
+
+def addressed_by(hardware: Hardware) -> list[str]:
+    """All by which the worker of a task may mean a machine, as `spelled_address` has it: no other machine may have any of it."""
+    macs = (str(each.mac) for each in hardware.interfaces)
+    found = [*macs, *map(str, hardware.addresses), hardware.agent_id, hardware.id]
+    return [each for each in dict.fromkeys(found) if each]
 
 
 def called(hardware: Hardware | None, otherwise: str = "") -> str:

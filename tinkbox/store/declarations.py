@@ -2,9 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from tinkbox.model.declaration import Declaration, DeclaredWorkflow, MachineKey, SaidMachine
 from tinkbox.model.workflow import FINAL, State
@@ -51,6 +51,12 @@ class DeclarationTable:
                 "INSERT INTO workflow_document (workflow_id, document) VALUES (?, ?)",
                 (workflow_id, json.dumps(declared.document)),
             )
+
+    def rewrite(self, workflow_id: str, document: Mapping[str, Any]) -> None:
+        """Keep another document of a workflow of v1alpha2, which differs in nothing but its metadata."""
+        self._sql.execute(
+            "UPDATE workflow_document SET document = ? WHERE workflow_id = ?", (json.dumps(document), workflow_id)
+        )
 
     def outlive(self, workflow_id: str) -> None:
         """Keep what a workflow was made from, if it was a document, beyond the workflow; of the MOST_FORGOTTEN that ended last."""

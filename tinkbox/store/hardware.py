@@ -2,8 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -13,15 +12,16 @@ from typing import Final
 from tinkbox.model.boot import Stage
 from tinkbox.model.documents.hardware import hardware_from_document
 from tinkbox.model.documents.json_text import read_kept
-from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, names_of
+from tinkbox.model.hardware import Hardware, addressed_by, names_of, spelled_address
 from tinkbox.model.notes import Retirement
 
 # Machines of which the documents are kept as values.
 REMEMBERED: Final = 4096
 # Earlier releases took documents with NaN, which SQLite does not: such a machine has neither name nor agent id here.
-# The index `hardware_by_agent` is of this very expression.
 _DOCUMENT: Final = "CASE WHEN json_valid(document) THEN document END"
+_AGENT: Final = f"json_extract({_DOCUMENT}, '$.spec.agentID')"
+# All spellings of a MAC or an id are alike in it.  The index `hardware_by_bare_agent` is of this very expression, of _AGENT.
+_BARE: Final = "replace(replace(replace(lower(trim({}, char(9, 10, 11, 12, 13, 32))), ':', ''), '-', ''), '.', '')"
 _RECORDS = """
     SELECT hardware.*,
            (SELECT attempt FROM action WHERE worker = hardware.id AND state = 'LEAVING') AS leaving,
@@ -84,17 +84,29 @@ class HardwareTable:
         return {row["id"]: datetime.fromisoformat(row["updated_at"]) for row in rows}
 
     def holders(self, hardware: Hardware) -> list[tuple[str, str]]:
-        """(what, hardware id) of other machines that already have one of its MACs or addresses, its agent id, or its name as their id."""
+        """(what, hardware id) of other machines that have what it is `addressed_by`, or one of its names as their id."""
+        claims = addressed_by(hardware)
         names = [each.lower() for each in names_of(hardware)]
-        claims = [*(each.mac for each in hardware.interfaces), *map(str, hardware.addresses)]
         rows = self._sql.execute(
-            "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "  # noqa: S608
+            "SELECT mac AS claim, hardware_id FROM interface WHERE mac IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
             "UNION SELECT address, hardware_id FROM interface WHERE address IN (SELECT value FROM json_each(:c)) AND hardware_id != :id "
-            f"UNION SELECT :agent, id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = :agent AND :agent != '' AND id != :id "
-            "UNION SELECT id, id FROM hardware WHERE id IN (SELECT value FROM json_each(:names)) AND id != :id",
-            {"c": json.dumps(claims), "id": hardware.id, "agent": hardware.agent_id, "names": json.dumps(names)},
+            "UNION SELECT id, id FROM hardware WHERE id IN (SELECT value FROM json_each(:ids)) AND id != :id",
+            {"c": json.dumps(claims), "id": hardware.id, "ids": json.dumps([*claims, *names])},
         ).fetchall()
-        return [(row["claim"], row["hardware_id"]) for row in rows]
+        found = {(row["claim"], row["hardware_id"]): None for row in rows}
+        found |= {each: None for each in self._agents(claims) if each[1] != hardware.id}
+        return list(found)
+
+    def _agents(self, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+        """(agent id, hardware id) of the machines that have one of these agent ids, as `spelled_address` has them."""
+        rows = self._sql.execute(
+            f"SELECT id, {_AGENT} AS agent FROM hardware WHERE {_BARE.format(_AGENT)} IN "  # noqa: S608
+            f"(SELECT {_BARE.format('value')} FROM json_each(?))",
+            (json.dumps(list(wanted)),),
+        ).fetchall()
+        for row in rows:
+            if isinstance(row["agent"], str) and (agent := spelled_address(row["agent"])) in wanted:
+                yield agent, row["id"]
 
     def addresses(self) -> list[IPv4Address]:
         """Every address that is reserved for a machine."""
@@ -172,17 +184,15 @@ class HardwareTable:
         self._sql.execute("DELETE FROM hardware WHERE id = ?", (hardware_id,))
 
     def by_address(self, address: str) -> str | None:
-        """The id of the machine that has this MAC, however it is spelled, IPv4 address, agent id, or id."""
-        mac = ""
-        with suppress(Invalid):
-            mac = MacAddress(address)
+        """The id of the machine that has this MAC or id, however these are spelled, IPv4 address, or agent id."""
+        spelled = spelled_address(address)
         rows = self._sql.execute(
-            "SELECT hardware_id FROM interface WHERE mac = ?2 OR address = ?1 "  # noqa: S608
-            f"UNION ALL SELECT id FROM hardware WHERE json_extract({_DOCUMENT}, '$.spec.agentID') = ?1 "
+            "SELECT hardware_id FROM interface WHERE mac = ?1 OR address = ?1 "
             "UNION ALL SELECT id FROM hardware WHERE id = ?1",
-            (address, mac),
+            (spelled,),
         ).fetchall()
-        return next((row["hardware_id"] for row in rows), None)
+        held = next((row["hardware_id"] for row in rows), None)
+        return held or next((holder for _, holder in self._agents([spelled])), None)
 
     def grant_ticket(self, ids: Sequence[str]) -> None:
         self._sql.executemany("UPDATE hardware SET ticket = 1 WHERE id = ?", [(each,) for each in ids])

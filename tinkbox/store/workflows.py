@@ -74,6 +74,12 @@ _WORKERS = """
     SELECT workflow_id, worker FROM action WHERE workflow_id IN (SELECT value FROM json_each(?))
     GROUP BY workflow_id, worker ORDER BY workflow_id, min(position)
 """
+_ADDRESSED = """
+    SELECT DISTINCT workflow_id, json_extract(definition, '$.address') AS address, worker AS machine FROM action
+    WHERE workflow_id IN (SELECT value FROM json_each(?1))
+    UNION SELECT workflow_id, json_extract(definition, '$.address'), host FROM service
+    WHERE workflow_id IN (SELECT value FROM json_each(?1)) AND host != ''
+"""
 _TASKS = """
     SELECT workflow_id, json_extract(definition, '$.task', '$.address') AS called, worker, count(*) AS total,
            sum(state IN ('SUCCESS', 'SKIPPED')) AS done, sum(state = 'SKIPPED') AS skipped
@@ -302,6 +308,13 @@ class WorkflowTable:
         for row in self._sql.execute(_TASKS, (json.dumps(ids),)).fetchall():
             found.setdefault(row["workflow_id"], []).append(row)
         return {workflow_id: _shown(rows, most) for workflow_id, rows in found.items()}
+
+    def addressed(self, ids: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The ids of the machines of each of these workflows by what its tasks and services called them when it was made."""
+        found: dict[str, dict[str, str]] = {}
+        for row in self._sql.execute(_ADDRESSED, (json.dumps(list(ids)),)).fetchall():
+            found.setdefault(row["workflow_id"], {})[row["address"]] = row["machine"]
+        return found
 
     def unfinished_workers(self) -> list[tuple[str, str]]:
         """The machines of every workflow that is not over, each with the workflow's name before it, oldest workflow first."""

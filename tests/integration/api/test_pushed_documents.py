@@ -733,7 +733,7 @@ async def test_a_push_is_refused_that_changes_what_a_workflow_knows_a_machine_by
     workflow = await door.box.workflow()
     moved = json.loads(json.dumps(hardware(1)).replace(mac(1), mac(9)))
     status, problem = await door.ask("POST", "/v1/hardware", moved)
-    told = f"workflow {workflow[:8]} is not over and knows machine machine-1 by its MACs and addresses"
+    told = f"workflow {workflow[:8]} is not over and knows machine machine-1 by its MACs, addresses and agent id"
     assert (status, problem["detail"].startswith(told)) == (409, True)
     await door.done("POST", "/v1/hardware", hardware(1))
 

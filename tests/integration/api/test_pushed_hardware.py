@@ -29,6 +29,27 @@ async def test_a_file_with_machines_of_both_formats_is_stored_whole(door: Door) 
     assert {each["name"] for each in await door.done("GET", "/v1/hardware")} == {"n1", "machine-1"}
 
 
+async def test_a_machine_that_stands_twice_in_a_file_is_told_and_refused_where_that_is_wanted(door: Door) -> None:
+    again = {**TODAY, "spec": {"interfaces": [{"dhcp": {"mac": mac(12), "hostname": "n1"}}]}}
+    text = f"{json.dumps(TODAY)}\n{json.dumps(again)}\n".encode()
+    told = "hardware n1 is declared again at line 2, which counts: this document is left out"
+    status, problem = await door.ask("POST", "/v1/hardware?strict=true", text)
+    assert (status, [each["text"] for each in problem["problems"]]) == (422, [told])
+    answer = await door.done("POST", "/v1/hardware", text)
+    assert [(each["name"], each["mac"]) for each in answer["pushed"]] == [("n1", mac(12))]
+    assert [each["text"] for each in answer["notes"]] == [told]
+
+
+async def test_every_command_reads_lists_within_lists(door: Door) -> None:
+    def nested(document: object) -> str:
+        return json.dumps({"apiVersion": "v1", "kind": "List", "items": [{"kind": "List", "items": [document]}]})
+
+    await door.done("POST", "/v1/hardware", nested(TODAY).encode())
+    await door.done("POST", "/v1/templates", {"name": "", "data": nested(TEMPLATE)})
+    await door.done("POST", "/v1/workflows", {"documents": nested(WORKFLOW)})
+    assert (await door.done("GET", "/v1/workflows/w"))["name"] == "w"
+
+
 async def test_what_is_no_document_beside_machines_is_refused_and_nothing_is_stored(door: Door) -> None:
     status, problem = await door.ask("POST", "/v1/hardware", f"{json.dumps(TODAY)}\n{{'id': 1}}".encode())
     assert (status, problem["problems"][0]["line"]) == (422, 2)

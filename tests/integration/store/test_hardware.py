@@ -167,5 +167,5 @@ async def test_no_document_is_read_to_find_a_machine_by_what_tasks_call_it(store
         return [row["detail"] for each in asked for row in sql.execute(f"EXPLAIN QUERY PLAN {each}").fetchall()]
 
     steps = await store.read(use_case)
-    assert len([each for each in steps if "USING INDEX hardware_by_agent" in each]) == 2, steps
+    assert len([each for each in steps if "USING INDEX hardware_by_bare_agent" in each]) == 2, steps
     assert not [each for each in steps if each.startswith("SCAN") and "json_each" not in each], steps

@@ -417,7 +417,7 @@ class _WorkflowDoor:
                 strict=how.strict,
             )
             await self.workflows.create_prepared(made)
-        notes += [asdict(each) for each in (*made.ignored, *made.notes)] if looks else []
+        notes += [asdict(each) for each in made.told] if looks else []
         return {"id": made.id, "notes": notes} if notes else {"id": made.id}
 
     async def _in_vain(self, key: str, devices: Devices) -> list[ProblemFields]:

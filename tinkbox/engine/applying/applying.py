@@ -7,6 +7,7 @@ Rule 3: what changes nothing, as a rehearsal, is answered of one committed state
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -32,7 +33,16 @@ from tinkbox.engine.applying.document_references import (
     why_not_made,
 )
 from tinkbox.engine.applying.kept_documents import beyond_room
-from tinkbox.engine.applying.pruning import Surplus, going, needed, pruned_results, refuse_unagreed, surplus_of
+from tinkbox.engine.applying.pruning import (
+    RuleTemplate,
+    Surplus,
+    going,
+    needed,
+    pruned_results,
+    refuse_unagreed,
+    surplus_of,
+    templates_of_rules,
+)
 from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
@@ -49,17 +59,18 @@ from tinkbox.engine.documents.definitions import invalid_template, refuse_ignore
 from tinkbox.engine.documents.kubernetes import Part, RemarksOn, parts_of
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.machines.references import References
-from tinkbox.engine.machines.replacement import claims, new_names
+from tinkbox.engine.machines.replacement import known_by, new_names
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Wanted, fill_each
 from tinkbox.engine.templates.rendering import (
     DECLARED_IN,
     Rendered,
     check,
+    fill_from_sample,
     render_each,
     told_of_stored,
 )
-from tinkbox.engine.templates.structured_tasks import composed
+from tinkbox.engine.templates.structured_tasks import check_task, composed
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -67,13 +78,14 @@ from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
 from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.documents.hardware import allowing_netboot
-from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey
+from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
 from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal, TooLarge, Unavailable
-from tinkbox.model.hardware import Hardware, MacAddress, called
+from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
 from tinkbox.model.machine_keys import typed
 from tinkbox.model.notes import Retirement
+from tinkbox.model.template import Definition
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
@@ -133,7 +145,8 @@ class _Prospect:
     """What would become of documents, by one committed state.
 
     `pruned` are the results of `surplus`, `needed` the problems with it, `templates` what workflows mean by their
-    references, `tasks` what those of v1alpha2 do, `notes` what there is to say of rules.
+    references, `tasks` what those of v1alpha2 do, `notes` what there is to say of rules, `rule_templates` those that may name
+    machines which would be pruned.
     """
 
     decisions: Decisions
@@ -143,6 +156,7 @@ class _Prospect:
     templates: Mapping[TemplateKey, Template | BuiltIn | Refusal]
     tasks: Mapping[KeptKey, MeantTask]
     notes: Sequence[Problem] = ()
+    rule_templates: Sequence[RuleTemplate] = ()
 
     @property
     def changes(self) -> bool:
@@ -222,6 +236,8 @@ class Applying:
                 others: list[Problem] = []
                 for one in documents.templates:
                     others += (await _judged_text(one, texts, wish, turn)).problems
+                for kept in documents.kept:
+                    others += (await _judged_task(kept, wish, turn)).problems
                 prospect = await ask(lambda tables: self._prospect(tables, documents, None))
                 refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
@@ -275,6 +291,7 @@ class Applying:
                 *templates_elsewhere(new, templates),
                 *run_anew(new),
             ],
+            rule_templates=templates_of_rules(tables, documents, surplus),
         )
 
     async def _prepared(
@@ -282,7 +299,7 @@ class Applying:
     ) -> tuple[dict[int, Prepared], list[Problem]]:
         """Check what is to change, and fill the templates of new workflows, by the places of these in the documents.
 
-        Beside them is what is ignored of templates, and of others that workflows are made of, whether or not they change.
+        Beside them is what is ignored of templates and Tasks, and of others that workflows are made of, whether or not they change.
         """
         decisions = prospect.decisions
         problems = [*decisions.problems, *prospect.needed]
@@ -292,6 +309,13 @@ class Applying:
             problems += judged.problems
             if judged.ignored:
                 told[each.declared.key] = judged.ignored
+        of_tasks: list[Problem] = []
+        for kept in decisions.kept:
+            is_stored = kept.old is not None and kept.old.get("spec") == kept.new.get("spec")
+            judged = await _judged_task(kept.declared, wish, turn, is_stored=is_stored)
+            problems += judged.problems
+            of_tasks += judged.ignored
+        problems += await _named_by_rules(prospect, wish, turn)
         if problems:
             refuse([*problems, *self._unknown(prospect, Unread())])
         refuse_unagreed(prospect.surplus, wish.agreed)
@@ -304,7 +328,7 @@ class Applying:
             if ready.ignored:
                 told.setdefault(_key_of(ready.template), about_template(flow, ready.ignored))
         told |= await self._told_of_standing(prospect, told, wish, turn)
-        return prepared, [each for ignored in told.values() for each in ignored]
+        return prepared, [*of_tasks, *(each for ignored in told.values() for each in ignored)]
 
     async def _foretell(
         self, documents: Documents, prospect: _Prospect, prepared: Mapping[int, Prepared], wish: Wish
@@ -464,8 +488,8 @@ class Applying:
             if isinstance(filled, Refusal):
                 continue
             definition = filled.definition
-            workers = [*(each.worker for each in definition.tasks), *(each.worker for each in definition.services)]
-            problems += [pruned_away(flow, f"machine {leaving[each]}", "spec") for each in meant_by(workers)]
+            named = meant_by(_workers_of(definition))
+            problems += [pruned_away(flow, f"machine {leaving[each]}", "spec") for each in named]
             if is_told or not definition.ignored:
                 continue
             if wish.strict:
@@ -566,7 +590,7 @@ class Applying:
                 each.hardware.id: tables.workflows.needing(each.hardware.id)
                 for each in documents.machines
                 if (record := records.get(each.hardware.id))
-                and (each.retired is not None or claims(record.hardware) != claims(each.hardware))
+                and (each.retired is not None or known_by(record.hardware) != known_by(each.hardware))
             },
             so_called=self._so_called(tables, documents, records, leaving),
             typed=partial(typed, tables.hardware),
@@ -583,6 +607,7 @@ class Applying:
             },
             referred=self._referred(documents),
             own_machines=partial(own_machines, tables),
+            reserved=self._machines.reserved,
         )
         return decide(documents, stored)
 
@@ -704,6 +729,8 @@ class Applying:
                 followed.flows.append((ready.name, workers))
             elif flow.outcome is Outcome.CONFIGURED:
                 tables.labels.replace(LabelKind.WORKFLOW, flow.id, flow.labels or NO_LABELS)
+                if flow.declared.structured:
+                    tables.declarations.rewrite(flow.id, flow.new)
         refuse(problems)
         return [*notes, *self._lacking(new, decisions, wish)]
 
@@ -774,7 +801,7 @@ def _beyond_room(tables: Tables, decisions: Decisions, leaving: Iterable[KeptDoc
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """What is wrong with the text of a template, and what of it is ignored."""
+    """What is wrong with the text of a template, or with a Task, and what of it is ignored."""
 
     problems: Sequence[Problem] = ()
     ignored: Sequence[Problem] = ()
@@ -796,6 +823,39 @@ async def _judged_text(
         problems = declared.problems_in_text(refusal.problems, lines)
         return _JudgedText(problems or [declared.problem(str(refusal), "spec.data")])
     return _JudgedText(ignored=declared.problems_in_text(ignored, lines))
+
+
+async def _judged_task(declared: DeclaredKept, wish: Wish, turn: Turn, *, is_stored: bool = False) -> _JudgedText:
+    """As `_judged_text`, of a Task; other documents that are kept are not looked at."""
+    if declared.document.kind is not KeptKind.TASK:
+        return _JudgedText()
+    told: Sequence[Problem]
+    try:
+        told, refuses = await check_task(declared.document.manifest, turn), wish.strict
+    except Invalid as refusal:
+        told, refuses = refusal.problems, wish.strict or not is_stored
+    placed = [declared.problem(each.text, each.key) for each in told]
+    return _JudgedText(problems=placed) if refuses else _JudgedText(ignored=placed)
+
+
+def _workers_of(definition: Definition) -> Iterator[str]:
+    """What a template calls the machines of its tasks and services."""
+    yield from (each.worker for each in definition.tasks)
+    yield from (each.worker for each in definition.services)
+
+
+async def _named_by_rules(prospect: _Prospect, wish: Wish, turn: Turn) -> list[Problem]:
+    """That the template of a rule set itself names a machine that would be deleted, as far as it can be filled from a sample."""
+    leaving = prospect.surplus.leaving
+    meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
+    problems: list[Problem] = []
+    for each in prospect.rule_templates:
+        with suppress(Invalid):
+            filled = await fill_from_sample(each.text, turn, apart=wish.apart)
+            if isinstance(filled, Rendered):
+                named = meant_by(_workers_of(filled.definition))
+                problems += [each.told(f"machine {leaving[machine]}") for machine in named]
+    return problems
 
 
 def _ready(
@@ -836,4 +896,4 @@ def _key_of(template: Template | BuiltIn) -> TemplateKey:
 
 def _claimed_of(hardware: Hardware) -> tuple[object, ...]:
     """What no other machine may have."""
-    return hardware.interfaces, hardware.name
+    return addressed_by(hardware), names_of(hardware)

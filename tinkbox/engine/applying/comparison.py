@@ -25,6 +25,7 @@ from tinkbox.engine.applying.reading import (
 )
 from tinkbox.engine.applying.structured_flows import reference
 from tinkbox.engine.machines.replacement import (
+    agent_in_the_way,
     id_in_the_way,
     name_in_the_way,
     name_taken,
@@ -71,6 +72,7 @@ class Stored:
     `template_ids` the ids of the templates that workflows refer to, `referred` those of the machines that they mean, `waiting`
     the rollouts in which machines wait; `typed` words a machine for a command, and `named` has the ids of those of a name or
     hostname.  `own_machines` has the ids of the machines that run a workflow or stand in its map.
+    What is `reserved` is as in `Machines`.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class Stored:
     typed: Callable[[Hardware], str] = called
     named: Callable[[str], Sequence[str]] = lambda _: ()
     own_machines: Callable[[DeclaredWorkflow], Collection[str]] = lambda _: ()
+    reserved: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +252,9 @@ def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
             f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
         )
         return Decision(declared=declared, outcome=Outcome.REFUSED, old=old, new=new, id=flow.id, why=why)
-    same = not flow.id or labels == flow.labels
+    # A document of v1alpha2 is kept whole: its annotations may change, as labels may.
+    annotated = bool(declared.structured) and old["metadata"] != new["metadata"]
+    same = not flow.id or (labels == flow.labels and not annotated)
     outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
     return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
 
@@ -389,7 +394,9 @@ def _machine_problems(
         if holder.id not in ours or claim == holder.id:
             taken.setdefault(holder.id, (holder, []))[1].append(claim)
     for holder, claims_of in taken.values():
-        yield declared.problem(_taken(wanted, holder, claims_of, stored.typed(holder), is_new=record is None))
+        yield declared.problem(told_of_holder(wanted, holder, claims_of, stored.typed(holder), is_new=record is None))
+    if why := agent_in_the_way(wanted, stored.reserved):
+        yield declared.problem(why, "spec.agentID")
     if record is not None and (why := name_in_the_way(record.hardware, wanted, stored.typed, stored.named)):
         yield declared.problem(why, "metadata.name")
     elif record is not None and (why := id_in_the_way(record.hardware, wanted)):
@@ -404,7 +411,7 @@ def _machine_problems(
         yield from _still_needed(declared, needing, stored.waiting.get(wanted.id, ""))
 
 
-def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], typed: str, *, is_new: bool) -> str:
+def told_of_holder(wanted: Hardware, holder: Hardware, claimed: Collection[str], typed: str, *, is_new: bool) -> str:
     """That another machine, `typed` in a command, has what a document claims; it may be the same one, renamed in the file."""
     macs, namesake = {str(each.mac) for each in wanted.interfaces}, _is_namesake(wanted, holder)
     listed = sorted(claimed, key=lambda each: (each not in macs, each))
@@ -413,7 +420,7 @@ def _taken(wanted: Hardware, holder: Hardware, claimed: Collection[str], typed: 
         f"`tinkbox hardware get {typed}` shows it"
     )
     if holder.id in claimed:
-        return f"{told}. Choose another name"
+        return f"{told}. Choose another {'agent id' if wanted.agent_id in claimed else 'name'}"
     delete = f"`tinkbox hardware delete {typed}` first"
     if namesake:
         told += (

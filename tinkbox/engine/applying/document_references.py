@@ -11,6 +11,7 @@ from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.applying.reading import DeclaredFlow, Documents, TemplateKey, Unread
 from tinkbox.engine.applying.structured_flows import hardware_view, tasks_called
 from tinkbox.engine.machines.references import References, runs_elsewhere
+from tinkbox.engine.templates.binding import way_out
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
 from tinkbox.engine.templates.structured_tasks import At, Entry, in_itself
 from tinkbox.engine.templates.templates import find_template, in_namespace, told_namespace
@@ -20,7 +21,7 @@ from tinkbox.model.devices import addresses
 from tinkbox.model.documents.kept_documents import KeptKey
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
-from tinkbox.model.hardware import worker_of
+from tinkbox.model.hardware import spelled_address, worker_of
 from tinkbox.model.text import shortened
 from tinkbox.store.database import Tables
 from tinkbox.store.templates import Template
@@ -179,14 +180,16 @@ def lacked_by_rules(tables: Tables, documents: Documents) -> Iterator[Problem]:
     there = {each.document.key for each in documents.kept}
     there |= {each.key for each in tables.kept_documents.some(tasks - there)} if tasks else set()
     for each in documents.kept:
-        lacking = [str(told) for one in each.wanted.templates if isinstance(told := found[one], Refusal)]
+        lacking = [
+            (str(told), key) for one, key in each.wanted.templates.items() if isinstance(told := found[one], Refusal)
+        ]
         lacking += [
-            f"{kind} {name} of namespace {namespace} is not there"
-            for kind, namespace, name in each.wanted.tasks
+            (f"{kind} {name} of namespace {namespace} is not there", key)
+            for (kind, namespace, name), key in each.wanted.tasks.items()
             if (kind, namespace, name) in tasks - there
         ]
-        for text in lacking:
-            yield each.problem(f"{text}. Machines for which a rule holds wait for it", "spec")
+        for text, key in lacking:
+            yield each.problem(f"{text}. Machines for which a rule holds wait for it", key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +219,14 @@ def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, MeantTask], machines:
         named = wanted.get("name") or ""
         agent = each.get("agentID") or ""
         key = (wanted.get("namespace") or flow.namespace, named)
-        machine = machines.named(*key, flow.addresses) if named else machines.at(agent)
+        at_agent = machines.at(agent)
+        machine = machines.named(*key, flow.addresses) if named else at_agent
         task = tasks.get(flow.task_key(each))
         if named and machine is None:
             told = machines.ambiguity(*key, flow.addresses, is_structured=True) or f"hardware {named} {_ABSENT}"
             problems.append(Problem(text=f"spec.tasks[{place}]: {told}"))
+        if agent and at_agent is None:
+            problems.append(Problem(text=f"spec.tasks[{place}].agentID: {_no_agent(agent, flow.namespace, machines)}"))
         if task is None:
             kind, namespace, name = flow.task_key(each)
             problems.append(Problem(text=f"spec.tasks[{place}]: {kind} {name} of namespace {namespace} {_ABSENT}"))
@@ -230,6 +236,18 @@ def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, MeantTask], machines:
     if problems:
         raise Invalid("a document refers to what is not there", problems)
     return entries
+
+
+def _no_agent(agent: str, namespace: str, machines: References) -> str:
+    """What to say of an `agentID` that no machine has."""
+    if "{{" in agent:
+        return "it takes no placeholders: give an agent id, a MAC or an address"
+
+    def worker_named(name: str) -> str:
+        found = machines.named(namespace, name)
+        return worker_of(found) if found else ""
+
+    return f"no machine has the agent id, MAC or address {agent}: {way_out(agent, worker_named)}"
 
 
 def reference_problems(
@@ -257,10 +275,14 @@ def machines_of(flow: DeclaredFlow, machines: References) -> dict[MachineKey, st
 
 
 def own_machines(tables: Tables, flow: DeclaredWorkflow) -> set[str]:
-    """The ids of the machines that run a stored workflow or stand in its map."""
-    workers = (worker for each in tables.workflows.listed([flow.id]) for worker in each.workers)
-    in_map = (tables.hardware.at(each) for each in addresses(flow.devices))
-    return {*workers, *in_map} - {""}
+    """The ids of the machines that run a stored workflow or stand in its map.
+
+    What a task was bound by means the machine of then, whichever machine has it now.
+    """
+    bound = tables.workflows.addressed([flow.id]).get(flow.id, {})
+    spelled = set(map(spelled_address, bound))
+    others = (each for each in addresses(flow.devices) if spelled_address(each) not in spelled)
+    return {*bound.values(), *map(tables.hardware.at, others)} - {""}
 
 
 def elsewhere(

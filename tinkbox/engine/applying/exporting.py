@@ -28,7 +28,7 @@ from tinkbox.model.declaration import (
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.errors import Invalid, NotFound, Problem, Refusal
-from tinkbox.model.hardware import Hardware, called, name_of
+from tinkbox.model.hardware import Hardware, called, name_of, spelled_address
 from tinkbox.model.labels import NO_LABELS, Labels, Selector
 from tinkbox.model.spelling import meant
 from tinkbox.model.text import counted, natural, quoted, spelled
@@ -307,7 +307,7 @@ def _workflows(
         )
     newest = _of_their_own_template(tables, newest, notes)
     machines = References(known)
-    newest = _of_their_own_machines(machines, _with_said_machines(tables, machines, newest, notes), notes)
+    newest = _of_their_own_machines(tables, machines, _with_said_machines(tables, machines, newest, notes), notes)
     notes += _out_of_service(machines, retired, newest.values())
     notes += _without_tasks(tables, newest)
     notes += _breakpoints(tables, newest.values())
@@ -468,24 +468,31 @@ def _name_now(known: References, said: SaidMachine) -> str:
 
 
 def _of_their_own_machines(
-    known: References, flows: Mapping[tuple[str, str], DeclaredWorkflow], notes: list[Problem]
+    tables: Tables,
+    known: References,
+    flows: Mapping[tuple[str, str], DeclaredWorkflow],
+    notes: list[Problem],
 ) -> dict[tuple[str, str], DeclaredWorkflow]:
     """Those whose documents mean the machines that they were made with, as these are called now, or that are gone."""
+    addressed = tables.workflows.addressed(each.id for each in flows.values())
     found, strange, gone, anew = {}, [], [], []
     for key, each in flows.items():
-        if each.declaration is None:
-            found[key] = each
+        beside = worker_addresses(each.devices, each.declaration.document if each.declaration else {})
+        bound = _bound_by(beside, addressed.get(each.id, {}))
+        names = _machine_names(known, each.declaration, beside) if each.declaration else {}
+        other = names if isinstance(names, str) else _other_at(known, bound)
+        if isinstance(names, str) or other:
+            strange.append(f"{each.name} ({other})")
             continue
-        meant, beside = each.declaration.meant, worker_addresses(each.devices, each.declaration.document)
-        names = _machine_names(known, each.declaration, beside)
-        if isinstance(names, str):
-            strange.append(f"{each.name} ({names})")
-            continue
-        found[key] = replace(each, declaration=_with_names(each.declaration, names))
+        declared = _with_names(each.declaration, names) if each.declaration else None
+        found[key] = replace(each, declaration=declared)
+        meant = each.declaration.meant if each.declaration else {}
         absent = [one for one, its_id in meant.items() if known.of(its_id) is None]
-        if any(known.named(*one, beside) is None for one in absent):
+        if any(known.named(*one, beside) is None for one in absent) or any(known.at(one) is None for one in bound):
             gone.append(each.name)
-        elif any(one in each.declaration.machines for one in absent):
+        elif (each.declaration and any(one in each.declaration.machines for one in absent)) or (
+            each.is_over and tables.hardware.left(each.id, bound.values())
+        ):
             anew.append(each.name)
     if strange:
         notes.append(
@@ -504,7 +511,7 @@ def _of_their_own_machines(
     if gone:
         notes.append(
             Problem(
-                text=f"{counted(len(gone), 'workflow')} without a machine that hardwareRef names, which `tinkbox apply` refuses "
+                text=f"{counted(len(gone), 'workflow')} without a machine that their documents name, which `tinkbox apply` refuses "
                 f"where they are not known, and with them every document that is applied together with them: {_some(gone)}"
             )
         )
@@ -548,6 +555,22 @@ def _machine_names(known: References, declared: Declaration, beside: Sequence[st
             if [each.id for each in again] != [machine_id]:
                 return f"{_any_of(again)} in place of its {told_apart(machine)}"
     return names
+
+
+def _bound_by(written: Iterable[str], addressed: Mapping[str, str]) -> dict[str, str]:
+    """The ids of the machines that a workflow was made with by what is `written` in its document; a value may have lines of it."""
+    there = {spelled_address(one) for each in written for one in (each, *each.splitlines())}
+    return {each: its_id for each, its_id in addressed.items() if spelled_address(each) in there}
+
+
+def _other_at(known: References, bound: Mapping[str, str]) -> str:
+    """Which other machine than its own has by now what a document calls one by; empty: none has."""
+    for address, its_id in bound.items():
+        machine, own = known.at(address), known.of(its_id)
+        if machine is not None and machine.id != its_id:
+            was = told_apart(own) if own is not None else f"machine at {address}, which was deleted"
+            return f"{told_apart(machine)} in place of its {was}"
+    return ""
 
 
 def _any_of(machines: Sequence[Hardware]) -> str:

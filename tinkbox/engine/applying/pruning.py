@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from tinkbox.engine.applying.comparison import Outcome, newest_declared
+from tinkbox.engine.applying.comparison import Outcome, newest_declared, told_of_holder
 from tinkbox.engine.applying.document_references import pruned_away, stored_templates, templates_of
 from tinkbox.engine.applying.manifests import machine_manifest, template_manifest
-from tinkbox.engine.applying.reading import DeclaredFlow, DeclaredKept, Documents, Referred, wanted_by
+from tinkbox.engine.applying.reading import DeclaredFlow, DeclaredKept, Documents, Referred, Wanted, wanted_by
 from tinkbox.engine.applying.results import NOTHING, Result
 from tinkbox.engine.machines.references import References
 from tinkbox.model.declaration import MachineKey
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.rule_sets import RULE_SETS, read_rule_sets
-from tinkbox.model.errors import Conflict, Problem
+from tinkbox.model.errors import Conflict, Problem, Refusal
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import Selector
+from tinkbox.model.machine_keys import typed
 from tinkbox.model.text import natural
 from tinkbox.store.database import Tables
 from tinkbox.store.hardware import MachineRecord
@@ -50,8 +51,10 @@ def surplus_of(tables: Tables, documents: Documents, selector: Selector | None) 
     declared = {each.hardware.id for each in documents.machines}
     if left_out := [(namespace, name) for kind, namespace, name in documents.left_out if kind == "Hardware"]:
         known = References(each.hardware for each in everything)
-        meant = [known.named(namespace, name) if namespace else known.of(name) for namespace, name in left_out]
-        declared |= {each.id for each in meant if each is not None}
+        for namespace, name in left_out:
+            by_id = known.of(name)
+            meant = known.meant(namespace, name) if namespace else [by_id] if by_id else []
+            declared |= {each.id for each in meant}
     wanted = {each.id for each in stored_templates(tables, documents).values()}
     kept_keys = {each.document.key for each in documents.kept}
     machines = [
@@ -89,8 +92,10 @@ def needed(
 ) -> Iterator[Problem]:
     """That a document needs what would be deleted: without it nobody could apply the same documents to another appliance.
 
-    `referred` says which machines their Workflows mean by the names of now.
+    Or that it may be the new name of a machine that would be.  `referred` says which machines their Workflows mean by the
+    names of now.
     """
+    yield from _renamed(tables, documents, surplus)
     yield from _needed_by_rules(tables, documents, surplus)
     leaving, templates = surplus.leaving, {each.id: each.name for each in surplus.templates}
     kept = {each.key for each in surplus.kept}
@@ -113,6 +118,22 @@ def needed(
         for other in meant_by(each.addresses):
             if other not in meant:
                 yield pruned_away(each, f"machine {leaving[other]}", "spec")
+
+
+def _renamed(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
+    """That a new machine has a MAC or the agent id of one that would be deleted: notes and id of the same machine would be lost."""
+    leaving = References(each.hardware for each, why in surplus.machines if not why)
+    known = {each.hardware.id for each in tables.hardware.some(one.hardware.id for one in documents.machines)}
+    for each in documents.machines if surplus.leaving else ():
+        if (wanted := each.hardware).id in known:
+            continue
+        claimed: dict[str, list[str]] = defaultdict(list)
+        for mark in (*(str(one.mac) for one in wanted.interfaces), wanted.agent_id):
+            if mark and (holder := leaving.at(mark)) is not None:
+                claimed[holder.id].append(mark)
+        for machine, marks in claimed.items():
+            if (holder := leaving.of(machine)) is not None:
+                yield each.problem(told_of_holder(wanted, holder, marks, typed(tables.hardware, holder), is_new=True))
 
 
 def going(surplus: Surplus, declared: References) -> Callable[[Iterable[str]], list[str]]:
@@ -152,33 +173,66 @@ def _meant(tables: Tables, flows: Sequence[DeclaredFlow], referred: Referred) ->
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class RuleTemplate:
+    """The text of a template that a rule set means; `told` says that the rule set needs what would be deleted."""
+
+    text: str
+    told: Callable[[str], Problem]
+
+
+def templates_of_rules(tables: Tables, documents: Documents, surplus: Surplus) -> list[RuleTemplate]:
+    """The templates that rule sets mean, where machines would be deleted that these may name as a worker."""
+    if not surplus.leaving:
+        return []
+    wanting = _wanting(tables, documents, surplus)
+    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
+    return [
+        RuleTemplate(meant.data, partial(told, key))
+        for wanted, told in wanting
+        for one, key in wanted.templates.items()
+        if not isinstance(meant := found[one], Refusal)
+    ]
+
+
 def _needed_by_rules(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[Problem]:
-    """That a rule set, of the documents or one that stays, refers to a template or a Task that would be deleted."""
-    templates = {each.id: each.name for each in surplus.templates}
-    going = {each.key for each in surplus.kept}
-    if not templates and not going:
+    """That a rule set, of the documents or one that stays, refers to a template, a Task or a machine that would be deleted."""
+    templates, leaving = {each.id: each.name for each in surplus.templates}, surplus.leaving
+    kept = {each.key for each in surplus.kept}
+    if not (templates or kept or leaving):
         return
-    others = going | {each.document.key for each in documents.kept}
+    wanting = _wanting(tables, documents, surplus)
+    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
+    meant_by = going(surplus, References(each.hardware for each in documents.machines))
+    for wanted, told in wanting:
+        for one, key in wanted.templates.items():
+            if isinstance(meant := found[one], Template) and meant.id in templates:
+                yield told(key, f"template {meant.name}")
+        for task in sorted(kept & set(wanted.tasks)):
+            yield told(wanted.tasks[task], f"task {task[2]}")
+        for value, key in wanted.values.items():
+            for machine in meant_by([value]):
+                yield told(key, f"machine {leaving[machine]}")
+
+
+def _wanting(
+    tables: Tables, documents: Documents, surplus: Surplus
+) -> Sequence[tuple[Wanted, Callable[[str, str], Problem]]]:
+    """What the rule sets refer to, of the documents and those that stay, each with what says of a field that it needs something."""
+    others = {each.key for each in surplus.kept} | {each.document.key for each in documents.kept}
     staying = [each for each in tables.kept_documents.all(RULE_SETS) if each.key not in others]
     wanting = [(each.wanted, partial(_told_of, each)) for each in documents.kept]
-    wanting += [(wanted_by(read_rule_sets(each).rule_sets), partial(_told_of_staying, each)) for each in staying]
-    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
-    for wanted, told in wanting:
-        meant = [found[key] for key in wanted.templates]
-        for each in (one for one in meant if isinstance(one, Template) and one.id in templates):
-            yield told(f"template {each.name}")
-        for _, _, name in sorted(going & set(wanted.tasks)):
-            yield told(f"task {name}")
+    return wanting + [(wanted_by(read_rule_sets(each).rule_sets), partial(_told_of_staying, each)) for each in staying]
 
 
-def _told_of(declared: DeclaredKept, what: str) -> Problem:
+def _told_of(declared: DeclaredKept, key: str, what: str) -> Problem:
     return declared.problem(
         f"{what} would be pruned, and {_called(declared.document)} needs it: give its document as well, or have --prune select others",
-        "spec",
+        key,
     )
 
 
-def _told_of_staying(document: KeptDocument, what: str) -> Problem:
+def _told_of_staying(document: KeptDocument, _: str, what: str) -> Problem:
     space = "" if document.namespace == DEFAULT_NAMESPACE else f" --namespace {document.namespace}"
     return Problem(
         text=f"{what} would be pruned, and {_called(document)}, which was applied before, needs it: give its document as well, "

@@ -20,6 +20,14 @@ from tinkbox.engine.documents.kubernetes import (
     claimed_twice,
     read_part,
 )
+from tinkbox.engine.documents.repeated_documents import (
+    SUPERSEDED,
+    has_moved,
+    machine_key,
+    name_field,
+    one_machine,
+    superseded,
+)
 from tinkbox.engine.templates.templates import check_template_name
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model.declaration import (
@@ -80,7 +88,6 @@ _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml h
 
 
 _FLOWS: Final = ("Workflow", "Workflow v1alpha2")
-_FILLED: Final = ("Task", "Workflow v1alpha2")  # by themselves, text by text
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 TemplateKey = tuple[str, str]  # namespace and name
 FlowKey = tuple[str, str]  # namespace and name
@@ -215,10 +222,16 @@ class DeclaredFlow(Declared):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What rule sets refer to: templates, each from a namespace, and Tasks."""
+    """What rule sets refer to, each with the field that does: templates, each from a namespace, Tasks, and values of devices."""
 
-    templates: Sequence[TemplateKey] = ()
-    tasks: Sequence[KeptKey] = ()
+    templates: Mapping[TemplateKey, str] = field(default_factory=dict)
+    tasks: Mapping[KeptKey, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> set[str]:
+        """All fields that refer to something."""
+        return {*self.templates.values(), *self.tasks.values(), *self.values.values()}
 
 
 NOTHING_WANTED: Final = Wanted()
@@ -226,9 +239,15 @@ NOTHING_WANTED: Final = Wanted()
 
 def wanted_by(rule_sets: Collection[RuleSet]) -> Wanted:
     """What these rule sets refer to."""
-    templates = {(each.namespace, each.template): None for each in rule_sets if each.template}
-    tasks = {task_key(entry, each.namespace): None for each in rule_sets for entry in each.tasks}
-    return Wanted(tuple(templates), tuple(tasks))
+    tasks: dict[KeptKey, str] = {}
+    for each in rule_sets:
+        for place, entry in enumerate(each.tasks):
+            tasks.setdefault(task_key(entry, each.namespace), f"{each.place}[{place}].taskRef")
+    return Wanted(
+        templates={(each.namespace, each.template): f"{each.place}.ref" for each in rule_sets if each.template},
+        tasks=tasks,
+        values={value: f"{each.place}.kvs.{name}" for each in rule_sets for name, value in each.values.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,7 +411,9 @@ class Reading:
         if read.rule_sets and not self._discovers:
             notes.append(source.problem("spec", _WAITS))
         self._found.tell(in_file(declared.file, each) for each in notes)
-        return replace(declared, wanted=wanted_by(read.rule_sets))
+        wanted = wanted_by(read.rule_sets)
+        kept = source.with_places({*declared.source.lines, *map(source.nearest, wanted.fields)})
+        return replace(declared, source=kept, wanted=wanted)
 
     def end_early(self) -> None:
         """The rest is not read: it may declare anything."""
@@ -401,7 +422,11 @@ class Reading:
     def documents(self) -> Documents:
         """All that was taken."""
         found = self._found
-        found.tell(_leave_out_superseded(found))
+        repeated = _leave_out_superseded(found)
+        if self._strict:
+            found.problems += repeated
+        else:
+            found.tell(repeated)
         if found.untold:
             found.notes.append(
                 Problem(text=f"{counted(found.untold, 'more note')} left out: apply fewer files at once to see them")
@@ -436,14 +461,23 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         _note_unread(each, found.unread)
         return
     try:
-        places = _PLACES | each.filled_fields if each.kind in _FILLED else _PLACES
-        readers[each.kind](each.with_places(places), file, found)
+        readers[each.kind](each.with_places(_places_in(each)), file, found)
     except Refusal as refusal:
         problems = refusal.problems if isinstance(refusal, Invalid) else ()
         listed = problems or [Problem(text=str(refusal))]
         news = [one for one in listed if not one.key or one.key not in each.wrong]
         found.problems += [in_file(file.name, each.problem(one.key, one.text)) for one in news]
         _note_unread(each, found.unread)
+
+
+def _places_in(each: Object) -> Collection[str]:
+    """The fields whose lines are told after the document was read."""
+    match each.kind:
+        case "Task":  # any of them may be wrong
+            return each.lines
+        case "Workflow v1alpha2":
+            return _PLACES | each.filled_fields
+    return _PLACES
 
 
 def _note_unread(each: Object, unread: Unread) -> None:
@@ -618,20 +652,26 @@ def _named(found: _Found) -> Iterator[tuple[tuple[str, ...], str, Declared]]:
 
 def _leave_out_superseded(found: _Found) -> list[Problem]:
     """Of documents of one name in one file leave out all but the last, as kubectl applies them in their order; returns the notes."""
-    last: dict[tuple[str, tuple[str, ...], str], Declared] = {}
-    notes: list[Problem] = []
-    superseded: set[int] = set()
-    for key, name, each in reversed(list(_named(found))):
-        later = last.setdefault((each.file, key, name), each)
-        if later is not each:
-            superseded.add(id(each))
-            text = f"{key[0]} {name} is declared again at {_place_of(later)}, which counts: this document is left out"
-            notes.append(each.problem(text, "metadata.name"))
-    found.machines = [each for each in found.machines if id(each) not in superseded]
-    found.templates = [each for each in found.templates if id(each) not in superseded]
-    found.flows = [each for each in found.flows if id(each) not in superseded]
-    found.kept = [each for each in found.kept if id(each) not in superseded]
-    return notes[::-1]
+    named = [((each.file, key, name, _own_key(each)), (f"{key[0]} {name}", each)) for key, name, each in _named(found)]
+    repeated = superseded(named)
+    notes = [
+        each.problem(SUPERSEDED.format(what=what, place=_place_of(later)), _name_field(each))
+        for (what, each), (_, later) in repeated
+    ]
+    left_out = {id(each) for (_, each), _ in repeated}
+    found.machines = [each for each in found.machines if id(each) not in left_out]
+    found.templates = [each for each in found.templates if id(each) not in left_out]
+    found.flows = [each for each in found.flows if id(each) not in left_out]
+    found.kept = [each for each in found.kept if id(each) not in left_out]
+    return notes
+
+
+def _own_key(each: Declared) -> tuple[str, ...]:
+    return machine_key(each.hardware) if isinstance(each, DeclaredMachine) else ()
+
+
+def _name_field(each: Declared) -> str:
+    return name_field(each.hardware) if isinstance(each, DeclaredMachine) else "metadata.name"
 
 
 def _twice(found: _Found) -> Iterator[Problem]:
@@ -645,39 +685,27 @@ def _twice(found: _Found) -> Iterator[Problem]:
             yield _renamed(before, each, found)
         else:
             yield each.problem(
-                f"{key[0]} {name} is declared a second time, the first is at {_place_of(before)}", "metadata.name"
+                f"{key[0]} {name} is declared a second time, the first is at {_place_of(before)}", _name_field(each)
             )
 
 
 def _named_apart(first: DeclaredMachine, second: DeclaredMachine) -> bool:
     """Whether two documents of one machine call it by different names, or have it in different namespaces."""
-    return first.name != second.name or _has_moved(first, second)
-
-
-def _has_moved(first: DeclaredMachine, second: DeclaredMachine) -> bool:
-    """Whether a machine keeps its name and is in another namespace; one without a name has none."""
-    hardware = first.hardware, second.hardware
-    return all(each.name == first.name for each in hardware) and len(set(map(namespace_of, hardware))) > 1
+    return first.name != second.name or has_moved(first.hardware, second.hardware)
 
 
 def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> Problem:
     """What to do with two documents of one machine; one that was renamed or moved keeps its id, which its first name makes too."""
     keeping = [each for each in (first, second) if kept_id(each.hardware.document)]
-    is_object, has_moved = all(each.hardware.name for each in (first, second)), _has_moved(first, second)
-    if not is_object or len(keeping) != 1:
-        what, which = ("moved", "namespace that it is in") if has_moved else ("renamed", "name that it has")
-        return second.problem(
-            f"hardware {second.name} has the id of {first.name} at {_place_of(first)}: it is one machine that was {what}. Delete "
-            f"the document of the {which} no more",
-            "metadata.name" if is_object else "id",
-        )
+    if not all(each.hardware.name for each in (first, second)) or len(keeping) != 1:
+        return second.problem(one_machine(first.hardware, second.hardware, _place_of(first)), _name_field(second))
     (renamed,) = keeping
     former = second if renamed is first else first
     everything = (*found.machines, *found.templates, *found.flows, *found.kept)
     is_alone = sum(each.file == former.file for each in everything) == 1
     remedy = f"delete {former.file}" if is_alone else f"delete that document in {former.file}"
     before = f"was called {former.name} before, as {_place_of(former)} still calls it"
-    if has_moved:
+    if has_moved(first.hardware, second.hardware):
         before = f"was in namespace {namespace_of(former.hardware)} before, as {_place_of(former)} still has it"
     return renamed.problem(f"machine {renamed.name} {before}: {remedy}", "metadata.name")
 

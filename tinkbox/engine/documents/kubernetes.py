@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from typing import Any, Final, TypeVar
 
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.engine.documents.repeated_documents import SUPERSEDED, machine_key, name_field, one_machine, superseded
 from tinkbox.model.applying import MAX_DOCUMENT
 from tinkbox.model.declaration import KNOWN_ANNOTATIONS, RETIRED_KEY
 from tinkbox.model.devices import ANNOTATION, Devices, annotated
@@ -37,7 +38,7 @@ from tinkbox.model.documents.kubernetes import (
     versions_of,
 )
 from tinkbox.model.errors import Invalid, Problem, Remarks, TooLarge
-from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.hardware import Hardware, addressed_by, called
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 from tinkbox.model.spelling import is_misspelt, meant, nearest
@@ -74,9 +75,13 @@ _OLDER_FORM: Final = (
     "machine with `tinkbox hardware add`, or write a kind: Hardware"
 )
 _LISTED: Final = "this is what a list prints, and no document: `tinkbox export` prints documents that can be applied"
+_KINDS: Final = tuple(kind for each in GROUPS for kind in kinds_of(each))
 _AT_ONCE: Final = "`tinkbox apply -f FILE` takes all kinds of documents at once"
 CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 PART: Final = 64 * 1024  # letters of documents that are read at a time
+MAX_NESTED: Final = 8  # lists of documents within each other
+_LIST: Final = "List"  # how the kinds of lists end
+_TELLING: Final = ("kind", "id")  # one of them every document has
 _MARK: Final = "---"  # it begins a document wherever a line begins with it
 _DIRECTIVE: Final = "%"  # it stands before the mark of its document
 _BREAKS: Final = ("\n", "\r", "\x85", "\u2028", "\u2029")
@@ -148,10 +153,13 @@ class Object:
 
     def problem(self, key: str, text: str) -> Problem:
         """A problem with a field, or with the nearest that is there."""
-        known = key
-        while known and known not in self.lines:
-            known = known[: max(known.rfind("."), known.rfind("["), 0)]
-        return _entitled(Problem(line=self.lines.get(known), key=key, text=text), self.title)
+        return _entitled(Problem(line=self.lines.get(self.nearest(key)), key=key, text=text), self.title)
+
+    def nearest(self, key: str) -> str:
+        """A field, or that around it, of which the line is known; empty: the document."""
+        while key and key not in self.lines:
+            key = key[: max(key.rfind("."), key.rfind("["), 0)]
+        return key
 
     def problems_in_text(self, found: Sequence[Problem], lines_of: Callable[[], Sequence[str]]) -> list[Problem]:
         """What there is to say of a Template's text, with the line of the file where that is found, of which `lines_of` gives the lines."""
@@ -177,8 +185,8 @@ class Everything:
 
     A hardware document of 2020 is a HARDWARE_2020 without a name.  There are so many `values` in all.  Where it is not `whole`,
     there are documents among the problems of which it is not known what they declare.  Those that are `left_out` cannot be
-    carried out: they are right and wait, or are of others, which have no content here but for the id of a machine; of each the
-    `kubernetes_kind`, namespace and name are known.
+    carried out: they are right and wait, or are what documents of others may declare, also such that stand in these.  Those have
+    no content here but for the id of a machine; of each the `kubernetes_kind`, namespace and name are known.
     """
 
     objects: tuple[Object, ...] = ()
@@ -219,7 +227,7 @@ def has_objects(text: str) -> bool:
             document, end = _JSON.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        for each in (document, *_items_of(document)):
+        for each in _with_items(document):
             if isinstance(each, dict) and "apiVersion" in each and "kind" in each:
                 return True
         at = _behind(_BEFORE_FLOW, text, end)
@@ -255,36 +263,46 @@ def take_hardware(
 ) -> tuple[list[Hardware], tuple[Problem, ...]]:
     """The machines in a file, in the format of 2020 or of Kubernetes, and what there is to say, also of each (`remarks_on`).
 
-    Raises Invalid with every problem of theirs, `strict` also with what would be ignored.
+    Of two documents of one machine the last counts, unless they call it by different names or namespaces.  Raises Invalid with
+    every problem of theirs, `strict` also with what would be ignored.
     """
     taken, problems = _read(text, "Hardware", strict=strict)
-    machines: list[Hardware] = []
     read: list[tuple[Hardware, Object]] = []
     notes = list(taken.notes)
     for each in taken.objects:
         try:
-            machines.append(given_hardware(each.content))
-            read.append((machines[-1], each))
-            told = remarks_on(machines[-1])
+            read.append((given_hardware(each.content), each))
+            told = remarks_on(read[-1][0])
             ignored = [each.problem(found.key, found.text) for found in told.ignored]
             (problems if strict else notes).extend(ignored)
             notes += [each.problem(found.key, found.text) for found in told.notes]
         except Invalid as error:
             listed = error.problems or [Problem(text=str(error))]
             problems += [each.problem(found.key, found.text) for found in listed if each.content]
+    repeated = superseded([(machine_key(each[0]), each) for each in read])
+    for (machine, document), (_, later) in repeated:
+        text = SUPERSEDED.format(what=f"hardware {called(machine)}", place=f"line {later.lines['']}")
+        (problems if strict else notes).append(document.problem(name_field(machine), text))
+    left_out = {id(document) for (_, document), _ in repeated}
+    read = [each for each in read if id(each[1]) not in left_out]
+    first: dict[str, tuple[Hardware, Object]] = {}
+    for machine, document in read:
+        other, before = first.setdefault(machine.id, (machine, document))
+        if before is not document:
+            text = one_machine(other, machine, f"line {before.lines['']}")
+            problems.append(document.problem(name_field(machine), text))
     for (_, document), claim, (other, before) in claimed_twice((each[0], each) for each in read):
         where = f"hardware {called(other)} at line {before.lines['']}"
         problems.append(document.problem("", CLAIM.format(claim=claim, other=where)))
     _refuse("Hardware", problems)
-    return machines, tuple(notes)
+    return [machine for machine, _ in read], tuple(notes)
 
 
 def claimed_twice(machines: Iterable[tuple[Hardware, D]]) -> Iterator[tuple[D, str, D]]:
-    """Of machines with their documents: those that want a MAC, address or agent id of an earlier one, that, and the earlier one's."""
+    """Of machines with their documents: those that want what an earlier one is `addressed_by`, that, and the earlier one's."""
     first: dict[str, tuple[Hardware, D]] = {}
     for hardware, document in machines:
-        claims = [*(one.mac for one in hardware.interfaces), *map(str, hardware.addresses)]
-        for claim in (*claims, *([hardware.agent_id] if hardware.agent_id else ())):
+        for claim in addressed_by(hardware):
             before, its_document = first.setdefault(claim, (hardware, document))
             if before.id != hardware.id:
                 yield document, claim, its_document
@@ -423,9 +441,9 @@ def read_all(text: str, *, strict: bool = False) -> Everything:
     try:
         composed, plain_ones = _nodes_of(text)
         values = composed.values
-        nodes = list(_documents(composed))
-        beginning = Counter(map(line_of, nodes))
-        for node, plain in zip(nodes, plain_ones, strict=False):
+        listed = list(_documents(composed, plain_ones))
+        beginning = Counter(line_of(node) for node, _ in listed)
+        for node, plain in listed:
             before = found.sizes()
             whole &= _take_any(node, plain, found, strict=strict)
             if beginning[line_of(node)] > 1:
@@ -456,14 +474,17 @@ def _nodes_of(text: str) -> tuple[Nodes, Iterable[Any]]:
         documents = read_stream(text)
     except ValueError as error:
         raise Invalid("this is not valid JSON", [_json_problem(str(error))]) from None
-    return compose_json(text), chain.from_iterable(map(_items_of, documents))
+    return compose_json(text), documents
 
 
-def _items_of(document: Any) -> list[Any]:
-    """The documents that a document of JSON is, as `_documents` has their nodes."""
-    is_list = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
-    items = document.get("items") if is_list else document or None
-    return items if isinstance(items, list) else [document]
+def _with_items(document: Any, depth: int = 0) -> Iterator[Any]:
+    """A document of JSON, and where it is a list of documents, as `_documents` has them, also these."""
+    yield document
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith(_LIST):
+        document = document.get("items")
+    if isinstance(document, list) and depth <= MAX_NESTED:
+        for each in document:
+            yield from _with_items(each, depth + 1)
 
 
 def _json_problem(told: str) -> Problem:
@@ -513,13 +534,7 @@ class _Found:
         """Leave out a document that has no shape, which is refused where it may be meant as one of ours and its reader is `strict`."""
         doubtful = _doubtful(head) if strict else ""
         (self.problems if doubtful else self.notes).append(Problem(line=line_of(node), key=doubtful, text=told))
-        kind = FORMER_KINDS.get((head["group"], head["kind"]), head["kind"])
-        namespace = head.get("namespace") or DEFAULT_NAMESPACE
-        content = {"metadata": {"annotations": kept}} if kind == "Hardware" and (kept := _kept_id(node)) else {}
-        lines = {"": line_of(node)}
-        self.left_out.append(
-            Object(name=head.get("name", ""), namespace=namespace, content=content, lines=lines, kind=kind)
-        )
+        self.left_out += chain.from_iterable(map(_meant_by, (node, *_inside(node))))
 
 
 def _take_any(node: Node, plain: Any, found: _Found, *, strict: bool) -> bool:
@@ -549,9 +564,7 @@ def _take_headless(node: Node, entries: Mapping[str, Node], plain: Any, found: _
         (found.problems if strict else found.notes).extend(slips)
     elif {"id", _BEFORE_2020} <= set(entries):
         found.notes.append(Problem(line=line_of(node), text=_OLDER_FORM))
-        its_id = entries["id"].value if isinstance(entries["id"], ScalarNode) else ""
-        lines = {"": line_of(node)}
-        found.left_out.append(Object(name="", namespace="", content={"id": its_id}, lines=lines, kind=HARDWARE_2020))
+        found.left_out += _meant_by(node)
     else:
         text = _LISTED if {"id", "name"} <= set(entries) else _UNKNOWN
         found.problems.append(Problem(line=line_of(node), text=text))
@@ -609,6 +622,51 @@ def _known(head: Mapping[str, str]) -> str:
     return meant(head.get("kind", ""), kinds_of(group)) if group in GROUPS else "it needs a kind"
 
 
+def _inside(node: Node) -> Iterator[Node]:
+    """All that stands anywhere in a document and may be a document itself."""
+    seen, waiting = {id(node)}, [node]
+    while waiting:
+        above = waiting.pop()
+        below = above.value if isinstance(above, SequenceNode) else [value for _, value in above.value]
+        for each in below:
+            if isinstance(each, CollectionNode) and id(each) not in seen:
+                seen.add(id(each))
+                waiting.append(each)
+                if isinstance(each, MappingNode) and any(name.value in _TELLING for name, _ in each.value):
+                    yield each
+
+
+def _meant_by(node: Node) -> Iterator[Object]:
+    """What a document that is left out, or one that stands in it, may declare: one for each kind that it may be of.
+
+    A kind of Tinkerbell's that is not known here may be the successor of any.
+    """
+    entries, lines = _entries(node), {"": line_of(node)}
+    if "kind" not in entries:
+        its_id = entries.get("id")
+        if isinstance(its_id, ScalarNode) and {"network", _BEFORE_2020} & set(entries):
+            content = {"id": its_id.value}
+            yield Object(name="", namespace="", content=content, lines=lines, kind=HARDWARE_2020)
+        return
+    head, kept = _head(node), _kept_id(node)
+    if "kind" not in head or not ("name" in head or kept):
+        return
+    group, kind = head["group"], head["kind"]
+    kinds = [FORMER_KINDS.get((group, kind), kind)]
+    if group not in GROUPS:
+        kinds += [each for each in _KINDS if is_misspelt(kind, each)]
+    elif kinds == [kind] and kind not in kinds_of(group):
+        kinds += kinds_of(group)
+    for each in dict.fromkeys(kinds):
+        yield Object(
+            name=head.get("name", ""),
+            namespace=head.get("namespace") or DEFAULT_NAMESPACE,
+            content={"metadata": {"annotations": kept}} if kept and each == "Hardware" else {},
+            lines=lines,
+            kind=each,
+        )
+
+
 def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
     """The texts of a value, each with its field."""
     if isinstance(value, str):
@@ -639,11 +697,10 @@ def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Pr
     found = _Found()
     if len(text) > MAX_DOCUMENT:
         raise TooLarge(f"more than {MAX_DOCUMENT // 1024} KiB of documents: split them over several files")
-    composed, plain_ones = _nodes_of(text)
+    listed = list(_documents(*_nodes_of(text)))
     is_left = False
-    nodes = list(_documents(composed))
-    beginning = Counter(map(line_of, nodes))
-    for node, plain in zip(nodes, plain_ones, strict=False):
+    beginning = Counter(line_of(node) for node, _ in listed)
+    for node, plain in listed:
         head, entries, before = _head(node), _entries(node), found.sizes()
         if kind == "Hardware" and "kind" not in head and "apiVersion" not in head:
             _take_headless(node, entries, plain, found, strict=strict)
@@ -662,7 +719,7 @@ def _read(text: str, kind: str, *, strict: bool = False) -> tuple[Taken, list[Pr
         found.notes.append(Problem(text=_AT_ONCE))
     if not found.objects and not found.problems and not found.waiting:
         raise Invalid(f"there is no kind: {kind} in it", found.notes)
-    left_out = tuple(each for each in found.left_out if each.content)
+    left_out = tuple(each for each in found.left_out if each.kind == kind and each.content)
     taken = Taken(
         objects=tuple(found.objects), notes=tuple(found.notes), left_out=left_out, waiting=tuple(found.waiting)
     )
@@ -675,16 +732,52 @@ def _refuse(kind: str, problems: list[Problem]) -> None:
         raise Invalid(f"invalid {kind}: {counted(len(ordered), 'problem')}", ordered)
 
 
-def _documents(nodes: list[Node]) -> Iterator[Node]:
-    """Every document, those in lists one by one; empty ones are left out."""
-    for node in nodes:
-        items = _entries(node).get("items")
-        if _head(node).get("kind", "").endswith("List") and isinstance(items, SequenceNode):
-            yield from items.value
-        elif isinstance(node, SequenceNode) and node.value:
-            yield from node.value
-        elif not is_null(node):
-            yield node
+def _documents(nodes: Iterable[Node], plain_ones: Iterable[Any]) -> Iterator[tuple[Node, Any]]:
+    """Every document with what JSON has there, those in lists one by one; empty ones are left out.
+
+    Raises Invalid for lists that nothing here reads (`_items`).
+    """
+    seen: set[int] = set()
+    for node, plain in zip(nodes, plain_ones, strict=False):
+        if not is_null(node):
+            yield from _each_of(node, plain, seen, 0)
+
+
+def _each_of(node: Node, plain: Any, seen: set[int], depth: int) -> Iterator[tuple[Node, Any]]:
+    """The documents of a list, also of those that stand in it, or a document that is none; `seen` are the lists so far."""
+    items = _items(node)
+    if items is None:
+        yield node, plain
+        return
+    # Lists that aliases repeat at each depth would be a million documents of one kilobyte.
+    if id(node) in seen:
+        text = "an alias repeats a list of documents: write them where they belong"
+        raise Invalid("a list is given twice", [Problem(line=line_of(node), text=text)])
+    if depth == MAX_NESTED:
+        text = f"more than {MAX_NESTED} lists of documents within each other: let the documents stand beside each other"
+        raise Invalid("too many lists within each other", [Problem(line=line_of(node), text=text)])
+    seen.add(id(node))
+    inside = plain["items"] if isinstance(plain, dict) else plain
+    for item, its_plain in zip(items, repeat(None) if inside is None else inside, strict=False):
+        yield from _each_of(item, its_plain, seen, depth + 1)
+
+
+def _items(node: Node) -> list[Node] | None:
+    """What stands in a list of documents; None: it is none.
+
+    Raises Invalid for a list of Kubernetes or of Tinkerbell that holds something else: what it declares would be missing.
+    """
+    if isinstance(node, SequenceNode):
+        return node.value or None
+    head, items = _head(node), _entries(node).get("items")
+    if items is None or is_null(items) or not head.get("kind", "").endswith(_LIST):
+        return None
+    if isinstance(items, SequenceNode):
+        return list(items.value)
+    if head["group"] not in ("", *GROUPS):
+        return None
+    text = "expected a list of documents"
+    raise Invalid("a list without documents", [Problem(line=line_of(items), key="items", text=text)])
 
 
 def _title(node: Node) -> str:
@@ -843,7 +936,9 @@ class _ObjectReader(NodeReader):
                 found = {
                     name: self.plain(value, path(key, name)) for name, value in self.fields(node, key, shape).items()
                 }
-                self._look_at_annotations(_entries(node).get("annotations"))
+                annotations = _entries(node).get("annotations")
+                self._refuse_no_texts(annotations or node, found.get("annotations"))
+                self._look_at_annotations(annotations)
                 return found
             case dict():
                 return self._mapping(node, shape, key, field)
@@ -853,6 +948,19 @@ class _ObjectReader(NodeReader):
                 return self.number(node, key, "", MAX_NUMBER)
             case _:
                 return self.scalar(node, key)
+
+    def _refuse_no_texts(self, node: Node, annotations: Any) -> None:
+        """Refuse annotations that are no texts, as labels are, and as the API server of Kubernetes does."""
+        if annotations is None:
+            return
+        if not isinstance(annotations, dict):
+            self.refuse(node, "metadata.annotations", "expected keys with values")
+            return
+        places = _entries(node)
+        for name, value in annotations.items():
+            if not isinstance(value, str):
+                told = f"the value of {shortened(str(name), _LONGEST_KEY)} is no text: put it in quotes"
+                self.refuse(places.get(str(name), node), "metadata.annotations", told)
 
     def _look_at_annotations(self, node: Node | None) -> None:
         """Refuse those with our own prefix that nothing here reads; Tinkerbell's own says of a workflow that it waits.

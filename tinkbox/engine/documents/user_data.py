@@ -58,9 +58,9 @@ _KEYS: Final = (
     "snappy", "spacewalk", "ssh", "ssh_authorized_keys", "ssh_deletekeys", "ssh_fp_console_blacklist",
     "ssh_genkeytypes", "ssh_import_id", "ssh_key_console_blacklist", "ssh_keys", "ssh_publish_hostkeys",
     "ssh_pwauth", "ssh_quiet_keygen", "swap", "syslog_fix_perms", "system_info", "timezone", "ubuntu_advantage",
-    "ubuntu_drivers", "ubuntu_pro", "unverified_modules", "updates", "user", "users", "vendor_data", "version",
-    "warnings", "wireguard", "write_files", "write_files_deferred", "yum_add_repo", "yum_repo_dir", "yum_repos",
-    "zypper",
+    "ubuntu_drivers", "ubuntu_pro", "unverified_modules", "updates", "user", "users", "vendor_data", "vendor_data2",
+    "version", "warnings", "wireguard", "write_files", "write_files_deferred", "yum_add_repo", "yum_repo_dir",
+    "yum_repos", "zypper",
 )  # fmt: skip
 _LISTS: Final = ("packages", "runcmd", "bootcmd", "write_files", "ssh_authorized_keys", "mounts")
 _MAPPINGS: Final = ("apt", "ntp", "growpart", "phone_home", "power_state", "disk_setup", "autoinstall", "reporting")

@@ -49,7 +49,7 @@ class Base:
 class MachineChanges:
     """Changes known machines; raises as `Machines.get` for a key, and Conflict as `Machines.push`.
 
-    What would confuse a workflow that is not over is refused with Conflict, unless it is forced: another MAC, another address.
+    What would confuse a workflow that is not over is refused with Conflict, unless it is forced: another MAC, address or agent id.
     """
 
     def __init__(self, store: Store, machines: Machines, additions: Additions, clock: Callable[[], datetime]) -> None:
@@ -120,8 +120,8 @@ class MachineChanges:
                 return False
             if not force and (workflow := workflow_in_the_way(stored, wanted, tables.workflows.needing)):
                 raise Conflict(
-                    f"workflow {workflow} is not over and knows machine {called(stored)} by its MACs and addresses: wait for "
-                    "it, cancel it, or say --force"
+                    f"workflow {workflow} is not over and knows machine {called(stored)} by its MACs, addresses and agent "
+                    "id: wait for it, cancel it, or say --force"
                 )
             for claim, holder in tables.hardware.holders(wanted):
                 (other,) = tables.hardware.some([holder])

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Address
 from itertools import islice, takewhile
@@ -11,8 +10,7 @@ from typing import Any
 from tinkbox.engine.lookup import only_machine
 from tinkbox.engine.turns import in_slices
 from tinkbox.model import machine_keys
-from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, worker_of
+from tinkbox.model.hardware import Hardware, MacAddress, name_of, names_of, spelled_address, worker_of
 from tinkbox.model.labels import Selector
 from tinkbox.model.machine_keys import exactly, meant
 from tinkbox.model.text import natural
@@ -68,11 +66,12 @@ class KnownMachines:
         return hardware_id in self._records
 
     def at(self, address: str) -> str:
-        """The id of the machine that has this MAC, however it is spelled, IPv4 address, agent id or id; empty: none has."""
-        holder = self._by_address.get(address, "") or self._by_agent.get(address, "")
-        with suppress(Invalid):
-            holder = holder or self.holder(MacAddress(address))
-        return holder or (address if address in self._records else "")
+        """The id of the machine that has this MAC or id, however these are spelled, IPv4 address or agent id; empty: none has."""
+        spelled = spelled_address(address)
+        for holders in (self._by_address, self._by_mac, self._by_agent):
+            if spelled in holders:
+                return holders[spelled]
+        return spelled if spelled in self._records else ""
 
     def named(self, name: str) -> list[str]:
         """The ids of the machines that have this name, or an interface with this hostname."""

@@ -1,7 +1,7 @@
 """Use-cases of machines: what we were told about them, and what people ask of them."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.replacement import (
+    agent_in_the_way,
     claims,
     id_in_the_way,
     name_in_the_way,
@@ -103,7 +104,7 @@ class Machines:
     of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not,
     `sessions` who works on which. Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, an
     agent id, a hostname or a name. `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its
-    boot; `tpm_rule` is what the TPM of a machine counts for.
+    boot; `tpm_rule` is what the TPM of a machine counts for.  What is `reserved` means the appliance where templates name a worker.
     """
 
     def __init__(
@@ -117,10 +118,12 @@ class Machines:
         is_let_in: Callable[[MacAddress], bool],
         supply: Callable[[str], Supply | None] = lambda _: None,
         tpm_rule: TpmRule = TpmRule.FIRST,
+        reserved: Collection[str] = (),
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._clock = clock
+        self.reserved = reserved
         self.known = KnownMachines()
         self.timeline = Timeline(store, clock, lambda: wakeups.wake(CHANGES), self.known.knows)
         self.boot_facts = BootFactsCache(self.known, supply)
@@ -196,6 +199,8 @@ class Machines:
     def take_in(self, tables: Tables, machines: Sequence[Hardware]) -> None:
         """Store machines, or replace those with their ids; raises Conflict for a MAC, address, agent id or id of another.
 
+        An agent id that reads as any of these, or is `reserved`, is one of these.
+
         They may exchange MACs, addresses and agent ids: what one of them had before is free for the others.
         """
         now, ids = self._clock(), {each.id for each in machines}
@@ -204,6 +209,8 @@ class Machines:
         to_store = set(before)
         for hardware in machines:
             to_store.discard(hardware.id)
+            if why := agent_in_the_way(hardware, self.reserved):
+                raise Conflict(f"conflicting hardware {why}")
             for claim, holder in tables.hardware.holders(hardware):
                 if holder in to_store:
                     continue
@@ -469,7 +476,10 @@ def _refuse_renamed(tables: Tables, stored: Hardware, hardware: Hardware) -> Non
 
 
 def _claimed(hardware: Hardware, claim: str, holder: str) -> str:
+    if claim == hardware.agent_id:
+        return f"agent id {claim}"
+    if claim == hardware.id:
+        return f"id {claim}"
     if claim == holder:
         return f"name {claim}, which is an id"
-    what = "MAC address" if ":" in claim else "IP address"
-    return f"agent id {claim}" if claim == hardware.agent_id else f"{what} {claim}"
+    return f"{'MAC address' if ':' in claim else 'IP address'} {claim}"

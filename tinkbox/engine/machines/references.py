@@ -2,11 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 
 from tinkbox.engine.lookup import MOST_TOLD
-from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import Hardware, MacAddress, called, mac_of, names_of, namespace_of, told_namespace
+from tinkbox.model.hardware import (
+    Hardware,
+    addressed_by,
+    called,
+    mac_of,
+    names_of,
+    namespace_of,
+    spelled_address,
+    told_namespace,
+)
 
 
 class References:
@@ -19,8 +26,7 @@ class References:
         for each in self._by_id.values():
             for name in names_of(each):
                 self._by_name[name].append(each)
-            addresses = (each.id, each.agent_id, *(one.mac for one in each.interfaces), *map(str, each.addresses))
-            self._by_address |= {address: each for address in addresses if address}
+            self._by_address |= dict.fromkeys(addressed_by(each), each)
 
     def named(self, namespace: str, name: str, beside: Iterable[str] = ()) -> Hardware | None:
         """The one machine that a reference means (`meant`); None: there is none, or it may be any of several."""
@@ -64,11 +70,8 @@ class References:
         return self._by_id.get(machine_id)
 
     def at(self, address: str) -> Hardware | None:
-        """The machine that has a MAC, however it is spelled, an address, an agent id or an id."""
-        spelled = address
-        with suppress(Invalid):
-            spelled = MacAddress(address)
-        return self._by_address.get(spelled)
+        """The machine that has a MAC or an id, however these are spelled, an address or an agent id."""
+        return self._by_address.get(spelled_address(address))
 
     def _at_any(self, machines: Iterable[Hardware], addresses: Iterable[str]) -> list[Hardware]:
         """Those of the machines that have one of these addresses."""

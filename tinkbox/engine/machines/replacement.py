@@ -1,6 +1,6 @@
 """What stands against a document that is to take the place of a machine's present one.  Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 
 from tinkbox.model.documents.hardware import ID_ANNOTATION, kept_id
@@ -16,19 +16,24 @@ def claims(hardware: Hardware) -> set[tuple[str, str]]:
     }
 
 
+def known_by(hardware: Hardware) -> set[tuple[str, str]]:
+    """What workflows that are not over know a machine by: what it is recognised by, and its agent id."""
+    return claims(hardware) | ({("agent", hardware.agent_id)} if hardware.agent_id else set())
+
+
 def workflow_in_the_way(stored: Hardware, wanted: Hardware, needing: Callable[[str], Sequence[str]]) -> str:
-    """The unfinished workflow that knows a machine by MACs and addresses which would change; empty: there is none.
+    """The unfinished workflow that knows a machine by what would change (`known_by`); empty: there is none.
 
     `needing` has the ids of the unfinished workflows that need a machine, by its id.
     """
-    return next(iter(needing(stored.id)), "") if claims(stored) != claims(wanted) else ""
+    return next(iter(needing(stored.id)), "") if known_by(stored) != known_by(wanted) else ""
 
 
 def needed(stored: Hardware, workflow: str, typed: Callable[[Hardware], str]) -> str:
     """That an unfinished workflow is in the way of a document, and the ways out; `typed` words a machine for a command."""
     return (
-        f"workflow {workflow[:8]} is not over and knows machine {called(stored)} by its MACs and addresses: wait for it, cancel "
-        f"it, or change them with `tinkbox hardware edit {typed(stored)} --force`"
+        f"workflow {workflow[:8]} is not over and knows machine {called(stored)} by its MACs, addresses and agent id: wait for it, "
+        f"cancel it, or change them with `tinkbox hardware edit {typed(stored)} --force`"
     )
 
 
@@ -82,6 +87,13 @@ def id_in_the_way(stored: Hardware, wanted: Hardware) -> str:
         f"so the document is of another machine: {apart}. If it is the same machine, change its {name} first, and its MACs in a "
         "second step"
     )
+
+
+def agent_in_the_way(wanted: Hardware, reserved: Collection[str]) -> str:
+    """Why a machine cannot have its agent id, of those that mean the appliance itself; empty: it can."""
+    if not wanted.agent_id or wanted.agent_id not in reserved:
+        return ""
+    return f"agent id {wanted.agent_id} is what templates call the appliance itself: choose another one"
 
 
 def namesakes(

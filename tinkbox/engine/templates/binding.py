@@ -92,7 +92,7 @@ def bind_services(
         host = _host(hardware_at, service, names)
         if host is None:
             called = f"the appliance, which is called {names.name} or {names.address}"
-            text = f"{service.worker} is neither {called}, nor known hardware: {_way_out(service.worker, worker_named)}"
+            text = f"{service.worker} is neither {called}, nor known hardware: {way_out(service.worker, worker_named)}"
             problems.append(Problem(key=f"services[{index}].worker", text=text))
             continue
         key = f"services[{index}].volumes"
@@ -110,10 +110,10 @@ def bind_services(
 
 def not_found(worker: str, worker_named: WorkerNamed) -> str:
     """What to say of a worker that is no known hardware."""
-    return f"hardware mentioned with reference {worker} not found: {_way_out(worker, worker_named)}"
+    return f"hardware mentioned with reference {worker} not found: {way_out(worker, worker_named)}"
 
 
-def _way_out(worker: str, worker_named: WorkerNamed) -> str:
+def way_out(worker: str, worker_named: WorkerNamed) -> str:
     """What helps where no hardware has what a template calls a worker."""
     if meant := worker_named(worker):
         kind = "MAC" if is_mac(meant) else "agent id or id"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, Final
 
+from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
@@ -32,6 +33,10 @@ MAX_ROUNDS: Final = 11  # a text that leads to ten others, one after the other, 
 # What a text mentions of its own document, by the name of that.
 _MENTIONS: Final = {each: re.compile(rf"\.{each}\b((?:\.\w+)*)") for each in ("task", "workflow")}
 _MARKS: Final = re.compile(r"\{(?=[{%#])")
+_ANY: Final = "any"  # the worker of a Task and the name of a workflow, which a Workflow says
+_NO_ACTIONS: Final = "there are none: a Workflow that names this Task does nothing by it"
+# How v1alpha2 calls what v1alpha1 calls so.
+_IN_V1ALPHA2: Final = {"timeout": "timeoutSeconds", "environment": "env", "command": "args", "reboot": "background"}
 Document = Mapping[str, Any]
 _Path = tuple[str | int, ...]
 _Text = tuple[_Path, str]  # a text with placeholders, and where it stands in the spec
@@ -53,6 +58,11 @@ class Entry:
     at: At = in_itself  # of the Task
 
 
+def _key(path: _Path) -> str:
+    """What people call a place in the spec."""
+    return "spec" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+
+
 @dataclass(frozen=True, slots=True)
 class _Named:
     """What people call a document, and where its fields stand."""
@@ -62,8 +72,7 @@ class _Named:
 
     def problem(self, path: _Path, text: str) -> Problem:
         """A problem with a text of the spec."""
-        key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-        return Problem(text=f"{self.what}, {self.at(f'spec{key}')}: {text}")
+        return Problem(text=f"{self.what}, {self.at(_key(path))}: {text}")
 
 
 async def composed(
@@ -96,7 +105,71 @@ async def composed(
         called = name if name not in names else f"{name}-{number + 1}"
         tasks.append(_task(called, entry.worker, mapping_of(task.get("spec")), mapping_of(spec.get("globals")), extra))
     name = str(mapping_of(workflow.get("metadata")).get("name"))
-    told = {"version": "0.1", "name": name, "global_timeout": spec.get("timeoutSeconds") or 0, "tasks": tasks}
+    return _template(name, spec.get("timeoutSeconds") or 0, tasks)
+
+
+async def check_task(task: Document, turn: Turn = nullcontext) -> tuple[Problem, ...]:
+    """Everything that can be said of a Task before a Workflow fills it; raises Invalid with every problem.
+
+    What is ignored of it (`Definition`) is returned.  The key of each problem is the field.  Of a text with placeholders only these
+    are read: what comes of it may be anything.
+    """
+    return await in_thread(turn, _checked, task)
+
+
+def _checked(task: Document) -> tuple[Problem, ...]:
+    found = _open_texts(task)
+    if len(found) > MAX_TEXTS:
+        raise Invalid("", [Problem(key="spec", text=f"more than {MAX_TEXTS} texts with placeholders")])
+    problems = [Problem(key=_key(path), text=text) for path, text in _wrong(found)]
+    given = mapping_of(task.get("spec"))
+    actions = [_known_of_action(mapping_of(each), place) for place, each in enumerate(list_of(given.get("actions")))]
+    ignored = [] if actions else [Problem(key="spec.actions", text=_NO_ACTIONS)]
+    name = str(mapping_of(task.get("metadata")).get("name"))
+    spec = {**_known(given), "actions": actions}
+    try:
+        definition = read_definition(_template(_ANY, 0, [_task(name, _ANY, spec, {}, {})]))
+        ignored += map(_of_task, definition.ignored)
+    except Invalid as refusal:
+        problems += map(_of_task, refusal.reasons)
+        ignored += map(_of_task, refusal.ignored)
+    if problems:
+        raise Invalid("no machine could carry out the Task", [*problems, *ignored], ignored=ignored)
+    return tuple(ignored)
+
+
+def _known_of_action(action: Document, place: int) -> Document:
+    """The action with a name and an image of its own where placeholders say these."""
+    open_ones = [name for name in ("name", "image") if _is_open(action.get(name))]
+    return {**_known(action), **dict.fromkeys(open_ones, f"{_ANY}-{place}")}
+
+
+def _known(value: Any) -> Any:
+    """A copy without the texts that have placeholders."""
+    if isinstance(value, Mapping):
+        return {name: _known(inner) for name, inner in value.items() if not _is_open(inner)}
+    if isinstance(value, list):
+        return [_known(inner) for inner in value if not _is_open(inner)]
+    return value
+
+
+def _is_open(value: Any) -> bool:
+    return isinstance(value, str) and "{{" in value
+
+
+def _of_task(problem: Problem) -> Problem:
+    """What is told of the one task of a template, as it is told of the Task that this was made of."""
+    steps = problem.key.split(".")[1:]
+    if not problem.key.startswith("tasks["):
+        return Problem(key="spec", text=problem.text)
+    if steps == ["name"]:
+        return Problem(key="metadata.name", text=problem.text)
+    return Problem(key=".".join(("spec", *(_IN_V1ALPHA2.get(each, each) for each in steps))), text=problem.text)
+
+
+def _template(name: str, seconds: Any, tasks: Sequence[Document]) -> str:
+    """The text of a template with these tasks."""
+    told = {"version": "0.1", "name": name, "global_timeout": seconds, "tasks": tasks}
     # What was filled in stays as it is: it is no template.
     return _MARKS.sub(r"\\u007b", json.dumps(told, ensure_ascii=False, indent=1))
 
@@ -142,13 +215,13 @@ def _action(action: Document) -> dict[str, Any]:
 
 async def _filled(document: Document, called: str, data: Document, named: _Named, turn: Turn, apart: bool) -> Document:
     """The document with the texts of its spec filled; in them it is `called` so."""
-    found = [(path, text) for path, text in _texts(document.get("spec"), ()) if "{{" in text]
+    found = _open_texts(document)
     if not found:
         return document
     if len(found) > MAX_TEXTS:
         raise Invalid(f"{named.what} has more than {MAX_TEXTS} texts with placeholders")
-    if problems := await in_thread(turn, _wrong, found, named):
-        raise Invalid(f"{named.what} cannot be read", problems)
+    if wrong := await in_thread(turn, _wrong, found):
+        raise Invalid(f"{named.what} cannot be read", [named.problem(path, text) for path, text in wrong])
     spec = json.loads(json.dumps(document["spec"]))
     for number in range(MAX_ROUNDS):
         ready = _ready(found, called) if number < MAX_ROUNDS - 1 else found
@@ -226,9 +299,9 @@ def _refuse_unfilled(
         raise Invalid(f"{named.what} cannot be filled", problems)
 
 
-def _wrong(found: Sequence[_Text], named: _Named) -> list[Problem]:
-    """What is wrong with each text by itself: together, one could begin what another ends."""
-    problems = []
+def _wrong(found: Sequence[_Text]) -> list[tuple[_Path, str]]:
+    """What is wrong with each text by itself, and where it stands: together, one could begin what another ends."""
+    wrong: list[tuple[_Path, str]] = []
     around = surroundings(now())
     for path, text in found:
         try:
@@ -236,8 +309,8 @@ def _wrong(found: Sequence[_Text], named: _Named) -> list[Problem]:
                 raise Invalid("", [Problem(text="a control character may not be in it")])
             GoTemplate(text, around)
         except Invalid as refusal:
-            problems += [named.problem(path, each.text) for each in refusal.problems]
-    return problems
+            wrong += [(path, each.text) for each in refusal.problems]
+    return wrong
 
 
 def _render(text: str, data: Document) -> str | Problem:
@@ -245,6 +318,11 @@ def _render(text: str, data: Document) -> str | Problem:
         return GoTemplate(text, surroundings(now())).render(data)
     except Invalid as refusal:
         return refusal.problems[0]
+
+
+def _open_texts(document: Document) -> list[_Text]:
+    """The texts of a document that have placeholders."""
+    return [(path, text) for path, text in _texts(document.get("spec"), ()) if _is_open(text)]
 
 
 def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
-from tinkbox.engine.templates.dialects import Dialect, device_names, placeholders
+from tinkbox.engine.templates.dialects import Dialect, placeholders
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
+from tinkbox.engine.templates.named_devices import device_names
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
@@ -24,7 +25,7 @@ from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Remarks
-from tinkbox.model.hardware import Hardware, MacAddress, names_of, worker_of
+from tinkbox.model.hardware import Hardware, addressed_by, names_of, spelled_address, worker_of
 from tinkbox.model.images.standing import WantedImage
 from tinkbox.thread_turns import Turn, in_thread
 
@@ -160,31 +161,20 @@ class _Known:
         return known
 
     def _take(self, machine: Hardware) -> None:
-        macs = (each.mac for each in machine.interfaces)
-        for address in (machine.id, machine.agent_id, *macs, *map(str, machine.addresses)):
-            if address:
-                self._at[_spelled(address)] = machine
+        self._at |= dict.fromkeys(addressed_by(machine), machine)
         for name in set(names_of(machine)):
             self._named[name].append(machine)
 
     def at(self, address: str) -> str | None:
-        """The id of the machine that has a MAC, however it is spelled, an IPv4 address, an agent id or an id."""
+        """The id of the machine that has a MAC or an id, however these are spelled, an IPv4 address or an agent id."""
         found = self.machine_at(address)
         return found.id if found else None
 
     def machine_at(self, address: str) -> Hardware | None:
         """The machine that `at` tells the id of."""
-        return self._at.get(_spelled(address))
+        return self._at.get(spelled_address(address))
 
     def worker_named(self, name: str) -> str:
         """What templates call the only machine that has this name; empty where none has, or several have."""
         so_called = self._named.get(name, ())
         return worker_of(so_called[0]) if len(so_called) == 1 else ""
-
-
-def _spelled(address: str) -> str:
-    """A MAC in the one spelling, whatever else as it is."""
-    try:
-        return MacAddress(address)
-    except Invalid:
-        return address

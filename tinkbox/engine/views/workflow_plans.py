@@ -148,7 +148,7 @@ class WorkflowPlans:
             plan,
             obstacles=[*_in_the_way(working, osie, self._known.key), *missing, *waits],
             notes=[
-                *map(str, prepared.notes),
+                *map(str, prepared.told),
                 *self._shortages.elsewhere(new),
                 *self._shortages.metadata(new, self._hardware_of),
                 *self._shortages.names(new),

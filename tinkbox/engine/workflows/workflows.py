@@ -121,6 +121,11 @@ class Prepared:
         """What there is to say of how the template was filled."""
         return self.rendered.notes
 
+    @property
+    def told(self) -> tuple[Problem, ...]:
+        """What people are told of the template, whether the workflow is made or planned."""
+        return (*self.ignored, *self.notes)
+
 
 class Workflows:
     """Create, show, cancel, retry and delete workflows.

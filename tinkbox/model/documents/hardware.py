@@ -16,7 +16,7 @@ from tinkbox.model.documents.hardware_values import Findings, Reader
 from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.documents.kubernetes import DISABLED_ANNOTATION, identity
 from tinkbox.model.errors import Invalid, Problem, Remarks
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.hardware import Hardware, spelled_address
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 
@@ -136,7 +136,7 @@ def _from_object(document: Mapping[str, Any], found: Findings) -> Hardware:
         without_mac=without_mac,
         document=dict(document),
         name=name,
-        agent_id=agent_id if isinstance(agent_id, str) else "",
+        agent_id=spelled_address(agent_id) if isinstance(agent_id, str) else "",
         remarks=Remarks(ignored=ignored, notes=notes),
     )
 

@@ -30,7 +30,8 @@ class RuleSet:
 
     `title` is what people call it.  `agent_value` is the name of the template's device that is the machine, and `values` are the
     others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
-    machines are registered alone.  A disabled one leaves machines to a person.
+    machines are registered alone.  A disabled one leaves machines to a person.  `place` is the field of the document where it
+    says what is done with machines.
     """
 
     title: str
@@ -41,12 +42,13 @@ class RuleSet:
     namespace: str = DEFAULT_NAMESPACE
     is_disabled: bool = False
     workflow: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
 
     @property
     def tasks(self) -> list[Mapping[str, Any]]:
-        """The entries of its workflow, each of which refers to a Task."""
+        """The entries of its workflow, each of which refers to a Task; empty ones in place of what is none."""
         listed = self.workflow.get("tasks")
-        return [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+        return list(map(mapping_of, listed)) if isinstance(listed, list) else []
 
     def devices(self, mac: str) -> dict[str, str]:
         """What the template's devices are for the machine of this MAC; empty: nothing is said of any."""
@@ -135,6 +137,7 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem], rules: l
         values=values,
         namespace=namespace,
         is_disabled=bool(workflow.get("disabled")),
+        place="spec.workflow.template",
     )
 
 
@@ -158,6 +161,7 @@ def _of_policy(document: KeptDocument, notes: list[Problem], rules: list[tuple[s
             namespace=str(config.get("namespace") or DEFAULT_NAMESPACE),
             is_disabled=bool(config.get("disabled")),
             workflow=told if told.get("tasks") else {},
+            place=f"{key}.config.tasks",
         )
 
 

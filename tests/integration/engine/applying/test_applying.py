@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.integration.engine.appliance import HELLO, Appliance, appliance, hardware, mac
+from tests.integration.engine.appliance import HELLO, Appliance, address, appliance, hardware, mac
 from tests.integration.engine.applying.documents import (
     files,
     flow,
@@ -451,6 +452,10 @@ async def test_of_two_of_one_name_in_one_file_the_last_counts_and_the_other_is_t
         "0.yaml:27, metadata.name: template hello is declared again at 0.yaml:32, which counts: this document is left out",
         "0.yaml:53, metadata.name: workflow install-1 is declared again at 0.yaml:59, which counts: this document is left out",
     ]
+    found = await problems(box, "---\n".join(texts), wish=Wish(strict=True))
+    assert [each for each in found if "declared again" in each] == [
+        str(each) for each in applied.notes if "declared again" in each.text
+    ]
 
 
 async def test_a_template_without_a_text_is_left_out_and_only_its_workflow_fails(box: Appliance) -> None:
@@ -846,13 +851,74 @@ async def test_what_was_made_anew_since_it_was_agreed_to_is_not_pruned(box: Appl
     assert (pruned["hardware/node2"], pruned["template/old"]) == ("pruned", "pruned")
 
 
-async def test_a_pruned_machine_leaves_its_card_to_a_new_one(box: Appliance) -> None:
+@pytest.mark.parametrize("rehearsal", [False, True])
+async def test_a_changed_name_is_refused_also_where_the_old_machine_would_be_pruned(
+    box: Appliance, rehearsal: bool
+) -> None:
+    await apply(box, machine(1), machine(3))
+    wish = replace(pruning("rack=r1"), rehearsal=rehearsal)
+    (told,) = await problems(box, machine(2, card=1), machine(3), wish=wish)
+    with_id = f"annotations: {{tinkbox.internal/id: {identity('', 'node1')}}}"
+    assert told == (
+        f"0.yaml:1: {mac(1)} belongs to machine node1 already: `tinkbox hardware get node1` shows it. To rename it, give the "
+        f"document its id, under metadata: `{with_id}`. If it is another machine, `tinkbox hardware delete node1` first"
+    )
+    renamed = machine(2, card=1).replace("{name: node2", f"{{name: node2, {with_id}")
+    assert await apply(box, renamed, machine(3), wish=pruning("rack=r1")) == {
+        "hardware/node2": "configured",
+        "hardware/node3": "unchanged",
+    }
+    assert box.machines.known.find(mac(1)).hardware.id == identity("", "node1")
+
+
+async def test_a_changed_namespace_is_refused_also_where_the_old_machine_would_be_pruned(box: Appliance) -> None:
     await apply(box, machine(1))
-    assert await apply(box, machine(2, card=1), wish=pruning("rack=r1")) == {
-        "hardware/node2": "created",
+    (told,) = await problems(box, machine(1).replace("{name:", "{namespace: a, name:"), wish=pruning("rack=r1"))
+    assert "That machine is in namespace default, the document in namespace a" in told
+
+
+async def test_a_pruned_machine_leaves_its_card_to_a_known_one_and_its_address_to_any(box: Appliance) -> None:
+    await apply(box, machine(1), machine(2))
+    moved = machine(2, card=1).replace(address(2), address(1))
+    assert await apply(box, moved, wish=pruning("rack=r1")) == {
+        "hardware/node2": "configured",
         "hardware/node1": "pruned",
     }
     assert box.machines.known.find(mac(1)).hardware.name == "node2"
+    fresh = machine(5).replace(address(5), address(1))
+    assert (await apply(box, fresh, wish=pruning("rack=r1")))["hardware/node5"] == "created"
+
+
+@pytest.mark.parametrize("kind", ["List", "HardwareList"])
+async def test_machines_in_lists_within_lists_are_applied_and_not_pruned(box: Appliance, kind: str) -> None:
+    head = "tinkerbell.org/v1alpha1" if kind == "HardwareList" else "v1"
+    documents = [yaml.safe_load(machine(each)) for each in (1, 2, 3)]
+    await apply(box, json.dumps(documents))
+    inner = {"apiVersion": head, "kind": kind, "items": documents[2:]}
+    nested = {"apiVersion": "v1", "kind": "List", "items": [documents[0], inner]}
+    assert await apply(box, json.dumps(nested), wish=replace(pruning("rack=r1"), strict=True)) == {
+        "hardware/node1": "unchanged",
+        "hardware/node3": "unchanged",
+        "hardware/node2": "pruned",
+    }
+
+
+async def test_what_stands_in_a_document_that_is_left_out_is_not_pruned(box: Appliance) -> None:
+    documents = [yaml.safe_load(machine(each)) for each in (1, 2, 3)]
+    old = hardware(5)
+    await apply(box, json.dumps([*documents, {**old, "labels": {"rack": "r1"}}]))
+    other = [
+        {"apiVersion": "v1", "kind": "list", "items": [documents[1]]},
+        {"apiVersion": "x.example.com/v1", "kind": "Object", "spec": {"manifest": documents[2], "other": [old]}},
+    ]
+    given = machine(1), json.dumps(other)
+    assert await apply(box, *given, wish=pruning("rack=r1")) == {"hardware/node1": "unchanged"}
+    assert set(await apply(box, machine(1), wish=pruning("rack=r1"))) == {
+        "hardware/node1",
+        "hardware/node2",
+        "hardware/node3",
+        "hardware/machine-5",
+    }
 
 
 @pytest.mark.parametrize("rehearsal", [False, True])
@@ -1225,11 +1291,15 @@ async def test_parameters_that_are_no_texts_are_written_as_json_and_read_again(b
     assert await apply(box, again.replace('\\"n\\": 3', '\\"n\\": 4')) == {"workflow/by-hand": "refused"}
     assert await apply(box, again.replace('\\"b\\": false', '\\"b\\": 0')) == {"workflow/by-hand": "refused"}
     text_again = again.replace("by-hand", "third")
-    for wrong in ('"[1]"', '"{"', "3"):
+    for wrong, told in (
+        ('"[1]"', "the annotation tinkbox.internal/parameters is"),
+        ('"{"', "the annotation tinkbox.internal/parameters is"),
+        ("3", "the value of tinkbox.internal/parameters is no text"),
+    ):
         broken = {**json.loads(text_again)}
         broken["metadata"]["annotations"] = {"tinkbox.internal/parameters": json.loads(wrong)}
         (refused,) = await problems(box, json.dumps(broken))
-        assert "metadata.annotations: the annotation tinkbox.internal/parameters is" in refused
+        assert f"metadata.annotations: {told}" in refused
 
 
 async def test_a_slip_that_was_stored_before_is_read_and_makes_no_difference(box: Appliance) -> None:

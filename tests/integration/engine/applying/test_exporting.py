@@ -1,6 +1,7 @@
 """What is there, as files that make the same again."""
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -483,7 +484,7 @@ async def test_a_workflow_whose_machine_is_gone_is_told_and_left_out_where_anoth
     found, (told,) = await exported(box, asked)
     assert (named(found), told.partition(", ")[0]) == (
         ["workflow/install-1"],
-        "1 workflow without a machine that hardwareRef names",
+        "1 workflow without a machine that their documents name",
     )
     await box.applying.apply(files(without_hostname(1, "zz")), Wish(), "ann")
     found, (told,) = await exported(box, asked)
@@ -519,7 +520,7 @@ async def test_what_was_registered_anew_under_the_first_name_of_a_deleted_machin
     assert box.machines.known.find("node1").hardware.id == former
     found, (told,) = await exported(box, asked)
     assert "r1" in str(found[0].manifest["spec"])
-    assert told.startswith("1 workflow without a machine that hardwareRef names")
+    assert told.startswith("1 workflow without a machine that their documents name")
     await box.applying.apply(files(without_hostname(11).replace("node11", "r1")), Wish(), "ann")
     found, (told,) = await exported(box, asked)
     assert (found, told.partition(" (")[0]) == (
@@ -529,6 +530,122 @@ async def test_what_was_registered_anew_under_the_first_name_of_a_deleted_machin
     other = workflow.replace("name: r1", "name: node1").replace("Ref: r1", "Ref: node1")
     *_, again = (await box.applying.apply(files(other), Wish(rehearsal=True), "ann")).results
     assert str(again.outcome) == "refused"
+
+
+def with_agent(number: int, agent: str) -> str:
+    return without_hostname(number).replace("spec:\n", f"spec:\n  agentID: {agent}\n")
+
+
+BY_MAP = flow(1, "w").replace("  hardwareRef: node1\n", "")
+BY_AGENT = STRUCTURED.replace("NAMESPACE", "default").replace("name: install-1", "name: w")
+BY_AGENT = BY_AGENT.replace(
+    "hardware: {hardwareRef: {name: node1}, bootOptions: {toggleNetboot: true}}", f'agentID: "{mac(1)}"'
+)
+
+
+async def by_hand(box: Appliance) -> None:
+    await box.workflows.create("hello", {"device_1": mac(1).upper()}, name="w")
+
+
+async def declared(box: Appliance) -> None:
+    await box.applying.apply(files(BY_MAP), Wish(), "ann")
+
+
+async def structured(box: Appliance) -> None:
+    await box.applying.apply(files(BY_AGENT), Wish(), "ann")
+
+
+@pytest.mark.parametrize("made", [by_hand, declared, structured])
+async def test_a_workflow_whose_map_means_another_machine_by_now_is_left_out(
+    box: Appliance, made: Callable[[Appliance], Awaitable[None]]
+) -> None:
+    """Its MAC moved, and while none has it, another appliance refuses the document."""
+    await box.applying.apply(files(template(), without_hostname(1), without_hostname(2)), Wish(), "ann")
+    await made(box)
+    found, notes = await exported(box, Asked(Kind.WORKFLOW))
+    assert (named(found), notes) == (["workflow/w"], [])
+    moved = MachineChange(added_macs=(mac(7),), removed_macs=(mac(1),))
+    await box.machine_changes.change("node1", moved, force=True)
+    found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert (named(found), told.partition(", ")[0]) == (
+        ["workflow/w"],
+        "1 workflow without a machine that their documents name",
+    )
+    await box.machine_changes.change("node2", MachineChange(added_macs=(mac(1),)), force=True)
+    found, (told,) = await exported(box, Asked(Kind.WORKFLOW))
+    assert found == []
+    assert told == (
+        "1 workflow left out, whose documents would mean other machines than theirs: "
+        f"w (node2 of namespace default ({mac(2)}) in place of its node1 of namespace default ({mac(7)}))"
+    )
+
+
+async def test_a_workflow_whose_agent_id_moved_is_left_out(box: Appliance) -> None:
+    one, two = with_agent(1, "ag-1"), with_agent(2, "ag-2")
+    await box.applying.apply(files(template(), one, two), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": "ag-1"}, name="w")
+    await box.workflows.cancel("w", "ann")
+    exchanged = one.replace("ag-1", "ag-2"), two.replace("ag-2", "ag-1")
+    assert set((await reapplied_texts(box, *exchanged)).values()) == {"configured"}
+    found, (told,) = await exported(box, parse_asked("workflow/w"))
+    assert found == []
+    assert told.endswith(
+        f"w (node2 of namespace default ({mac(2)}) in place of its node1 of namespace default ({mac(1)}))"
+    )
+
+
+async def test_a_workflow_whose_service_has_another_host_by_now_is_left_out(box: Appliance) -> None:
+    text = f'{HELLO}services: [{{name: s, worker: "{{{{.host}}}}", image: x}}]\n'
+    await box.applying.apply(files(template(text=text), without_hostname(1), with_agent(2, "ag-2")), Wish(), "ann")
+    await box.workflows.create("hello", {"device_1": mac(1), "host": "ag-2"}, name="w")
+    await box.workflows.cancel("w", "ann")
+    await reapplied_texts(box, with_agent(2, "ag-3"), with_agent(3, "ag-2"))
+    found, (told,) = await exported(box, parse_asked("workflow/w"))
+    assert found == []
+    assert f"w (node3 of namespace default ({mac(3)}) in place of its node2 of namespace default ({mac(2)}))" in told
+
+
+async def reapplied_texts(box: Appliance, *texts: str) -> dict[str, str]:
+    return outcomes(await box.applying.apply(files(*texts), Wish(), "ann"))
+
+
+@pytest.mark.parametrize("made", [by_hand, declared, structured])
+async def test_a_mac_of_a_deleted_machine_that_another_has_by_now_is_told(
+    box: Appliance, made: Callable[[Appliance], Awaitable[None]]
+) -> None:
+    await box.applying.apply(files(template(), without_hostname(1)), Wish(), "ann")
+    await made(box)
+    await box.workflows.cancel("w", "ann")
+    await box.departures.delete("node1", "ann")
+    asked = parse_asked("workflow/w")
+    found, (told,) = await exported(box, asked)
+    assert (named(found), told.partition(", ")[0]) == (
+        ["workflow/w"],
+        "1 workflow without a machine that their documents name",
+    )
+    await box.applying.apply(files(without_hostname(1)), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    assert (named(found), "registered anew" in told) == (["workflow/w"], True)
+    await box.departures.delete("node1", "ann")
+    await box.applying.apply(files(without_hostname(1).replace("node1", "node9")), Wish(), "ann")
+    found, (told,) = await exported(box, asked)
+    assert found == []
+    assert f"w (node9 of namespace default ({mac(1)}) in place of its machine at " in told
+
+
+async def test_a_hardware_ref_fits_the_machine_of_the_workflow_and_not_the_one_that_has_its_mac_by_now(
+    box: Appliance,
+) -> None:
+    await box.applying.apply(files(template(), without_hostname(1), without_hostname(2)), Wish(), "ann")
+    await by_hand(box)
+    moved = MachineChange(added_macs=(mac(7),), removed_macs=(mac(1),))
+    await box.machine_changes.change("node1", moved, force=True)
+    await box.machine_changes.change("node2", MachineChange(added_macs=(mac(1),)), force=True)
+    document = flow(1, "w").replace(mac(1), mac(1).upper())
+    assert await reapplied_texts(box, document) == {"workflow/w": "unchanged"}
+    assert await reapplied_texts(box, document.replace("hardwareRef: node1", "hardwareRef: node2")) == {
+        "workflow/w": "refused"
+    }
 
 
 async def test_a_machine_that_was_registered_anew_under_the_name_that_the_document_has_is_told(box: Appliance) -> None:
@@ -775,7 +892,7 @@ async def test_a_said_machine_that_is_gone_or_another_by_now_is_told_as_that_of_
     found, (told,) = await exported(box, asked)
     assert (found[0].manifest["spec"]["hardwareRef"], told.partition(", ")[0]) == (
         "node1",
-        "1 workflow without a machine that hardwareRef names",
+        "1 workflow without a machine that their documents name",
     )
     await box.applying.apply(files(without_hostname(1)), Wish(), "ann")
     found, (told,) = await exported(box, asked)

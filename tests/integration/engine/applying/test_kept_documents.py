@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.engine.appliance import Appliance
-from tests.integration.engine.applying.documents import files, flow, outcomes, pruning, template
+from tests.integration.engine.appliance import HELLO, Appliance, mac
+from tests.integration.engine.applying.documents import files, flow, machine, outcomes, pruning, template
 from tinkbox.engine.applying import kept_documents
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import Asked, parse_asked
@@ -240,7 +240,7 @@ async def test_rules_of_an_appliance_that_ignores_unknown_machines_wait_and_say_
 
 async def test_a_rule_set_whose_template_is_not_there_is_told(box: Appliance) -> None:
     _, told = await notes(box, RULES)
-    assert told.startswith("0.yaml:5, spec: template 'hello' not found")
+    assert told.startswith("0.yaml:9, spec.workflow.template.ref: template 'hello' not found")
     assert told.endswith("Machines for which a rule holds wait for it")
     assert len(await notes(box, f"{RULES}---\n{template()}")) == 1
 
@@ -249,7 +249,8 @@ async def test_a_policy_whose_task_is_not_there_is_told(box: Appliance) -> None:
     policy = POLICY.replace("namespace: tinkerbell}", "tasks: [{taskRef: {name: wipe}}]}")
     told = (await notes(box, policy))[-1]
     assert told == (
-        "0.yaml:5, spec: task wipe of namespace default is not there. Machines for which a rule holds wait for it"
+        "0.yaml:8, spec.rules.workflowAutoCreation[0].config.tasks[0].taskRef: task wipe of namespace default is not there. "
+        "Machines for which a rule holds wait for it"
     )
     task = (
         "apiVersion: tinkerbell.org/v1alpha2\nkind: Task\nmetadata: {name: wipe}\n"
@@ -297,7 +298,7 @@ async def test_a_template_that_a_rule_set_needs_is_not_pruned(box: Appliance, re
         )
     else:
         assert told == (
-            "0.yaml:5, spec: template hello would be pruned, and rule set all needs it: give its document as well, or have "
+            "0.yaml:9, spec.workflow.template.ref: template hello would be pruned, and rule set all needs it: give its document as well, or have "
             "--prune select others"
         )
     assert [each.name for each in await box.templates.all()] == ["hello"]
@@ -318,6 +319,46 @@ async def test_a_task_that_a_policy_needs_is_not_pruned(box: Appliance) -> None:
     with pytest.raises(Invalid) as refused:
         await apply(box, policy, wish=pruning("z=1"))
     assert "task wipe would be pruned, and policy example needs it" in str(refused.value.problems[0])
+
+
+LABELLED = machine(7, "r7")
+NAMING = [
+    pytest.param(template(text=HELLO.replace("{{.device_1}}", mac(7))), "ref", id="a task"),
+    pytest.param(
+        template(text=HELLO.rstrip() + f'\nservices:\n  - {{name: files, image: nginx, worker: "{mac(7)}"}}\n'),
+        "ref",
+        id="a service",
+    ),
+    pytest.param(template(text=HELLO.replace("{{.device_1}}", f'{{{{ "{mac(7)}" | lower }}}}')), "ref", id="as it is filled"),
+    pytest.param(template(), "kvs.device_2", id="a value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("naming", "field"), NAMING)
+@pytest.mark.parametrize("rehearsal", [False, True])
+@pytest.mark.parametrize("stays", [False, True], ids=["in the files", "applied before"])
+async def test_a_machine_that_the_template_of_a_rule_set_names_is_not_pruned(
+    box: Appliance, naming: str, field: str, rehearsal: bool, stays: bool
+) -> None:
+    rules = RULES.replace('size: "3"', f'device_2: "{mac(7)}"') if field == "kvs.device_2" else RULES
+    await apply(box, LABELLED, naming, rules)
+    with pytest.raises(Invalid) as refused:
+        await apply(box, naming if stays else rules, wish=replace(pruning("rack=r7"), rehearsal=rehearsal))
+    (told,) = map(str, refused.value.problems)
+    if stays:
+        assert told.startswith("machine node7 would be pruned, and rule set all, which was applied before, needs it")
+    else:
+        assert told.startswith(
+            f"0.yaml:9, spec.workflow.template.{field}: machine node7 would be pruned, and rule set all needs it"
+        )
+    await box.kept_documents.delete("workflowruleset", "all")
+    assert (await apply(box, naming, wish=pruning("rack=r7")))["hardware/node7"] == "pruned"
+
+
+async def test_a_machine_that_no_template_of_a_rule_set_names_is_pruned(box: Appliance) -> None:
+    unread = RULES.replace("ref: hello", "ref: broken").replace("name: all", "name: other")
+    await apply(box, LABELLED, template(), template("broken", text="{{ .hardware.nothing.at.all }}\n"), RULES, unread)
+    assert (await apply(box, TASK, wish=pruning("rack=r7")))["hardware/node7"] == "pruned"
 
 
 async def test_a_rule_that_asks_for_nothing_is_told(box: Appliance) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, hardware, mac
+from tests.integration.engine.appliance import ADDRESS, HELLO, Appliance, address, hardware, mac
 from tests.integration.engine.applying.documents import files, pruning
+from tests.integration.engine.applying.documents import machine as of_site
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.documents.kubernetes import take_hardware
 from tinkbox.engine.machines.changes import Change
+from tinkbox.engine.machines.references import References
 from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.errors import Conflict, Invalid
 from tinkbox.model.hardware import Hardware, namespace_of
@@ -171,6 +173,84 @@ async def test_machines_exchange_their_agent_ids(box: Appliance, store: Way) -> 
     await store(box, machine("n1", 11, agent="a-2"), machine("m1", 12, agent="a-1"))
     assert box.machines.known.find("a-1").hardware.name == "m1"
     assert box.machines.known.find("a-2").hardware.name == "n1"
+
+
+TAKEN = {
+    "id": identity("", "node2"),
+    "id in capitals": identity("", "node2").upper(),
+    "MAC": mac(2),
+    "MAC of Windows": mac(2).replace(":", "-").upper(),
+    "MAC of a switch": f"{mac(2)[:5]}.{mac(2)[6:11]}.{mac(2)[12:]}".replace(":", ""),
+    "address": address(2),
+}
+
+
+@pytest.mark.parametrize("agent", TAKEN.values(), ids=TAKEN)
+async def test_an_agent_id_that_reads_as_another_machine_is_refused(box: Appliance, store: Way, agent: str) -> None:
+    """In whatever spelling, and whichever of the two comes first, also in one file."""
+    node2 = of_site(2)
+    await store(box, node2)
+    told = await refusal(store(box, machine("n1", 11, agent=agent)))
+    assert "already" in told
+    assert "node2" in told or TAKEN["id"] in told
+    assert set(there(box)) == {"default/node2"}
+    assert box.machines.known.at(agent) == TAKEN["id"]
+    await box.departures.delete("node2", "ann")
+    for documents in ((machine("n1", 11, agent=agent), node2), (node2, machine("n1", 11, agent=agent))):
+        with pytest.raises((Invalid, Conflict)):
+            await store(box, *documents)
+    assert there(box) == {}
+    await store(box, machine("n1", 11, agent=agent))
+    assert "already" in await refusal(store(box, node2))
+    assert set(there(box)) == {"default/n1"}
+    assert box.machines.known.at(agent) == N1
+    assert await box.store.read(lambda tables: tables.hardware.at(agent)) == N1
+
+
+async def test_an_agent_id_may_be_the_machines_own_mac_address_or_id(box: Appliance, store: Way) -> None:
+    for number, agent in enumerate((N1, mac(11), mac(11).replace(":", "-")), 1):
+        await store(box, machine("n1", 11, agent=agent))
+        for spelled in (agent, agent.upper()):
+            assert await box.store.read(lambda tables, spelled=spelled: tables.hardware.at(spelled)) == N1, number
+            assert box.machines.known.at(spelled) == N1
+
+
+async def test_a_machine_is_found_by_an_agent_id_however_its_mac_is_spelled(box: Appliance, store: Way) -> None:
+    await store(box, machine("n1", agent=mac(11).replace(":", "-")))
+    for spelled in (mac(11), mac(11).upper(), mac(11).replace(":", "")):
+        assert await box.store.read(lambda tables, spelled=spelled: tables.hardware.at(spelled)) == N1
+        assert box.machines.known.at(spelled) == N1
+        assert (found := References([box.machines.known.find("n1").hardware]).at(spelled)) is not None
+        assert found.id == N1
+
+
+async def test_agent_ids_that_differ_in_a_hyphen_are_those_of_two_machines(box: Appliance, store: Way) -> None:
+    await store(box, machine("n1", agent="ag-1"), machine("m1", agent="ag1"))
+    found = [
+        await box.store.read(lambda tables, each=each: tables.hardware.at(each)) for each in ("ag-1", "ag1", "AG1")
+    ]
+    assert found == [N1, M1, ""]
+
+
+@pytest.mark.parametrize("agent", ["provisioner", ADDRESS])
+async def test_no_machine_has_an_agent_id_that_means_the_appliance(box: Appliance, store: Way, agent: str) -> None:
+    told = await refusal(store(box, machine("n1", 11, agent=agent)))
+    assert told.endswith(f"agent id {agent} is what templates call the appliance itself: choose another one")
+    assert there(box) == {}
+
+
+async def test_agent_ids_stay_while_a_workflow_is_not_over(box: Appliance, store: Way) -> None:
+    """Those that two machines exchange as well: the workflow would stay that of one, and its map mean the other."""
+    await store(box, machine("n1", 11, agent="a-1"), machine("m1", 12, agent="a-2"))
+    await box.templates.create("hello", HELLO)
+    workflow = await box.workflows.create("hello", {"device_1": "a-1"}, name="w")
+    told = await refusal(store(box, machine("n1", 11, agent="a-2"), machine("m1", 12, agent="a-1")))
+    assert told.startswith(
+        f"workflow {workflow[:8]} is not over and knows machine n1 by its MACs, addresses and agent id"
+    )
+    await box.workflows.cancel("w", "ann")
+    await store(box, machine("n1", 11, agent="a-2"), machine("m1", 12, agent="a-1"))
+    assert box.machines.known.find("a-1").hardware.name == "m1"
 
 
 async def test_a_machine_takes_no_mac_of_one_that_is_not_stored_with_it(box: Appliance, store: Way) -> None:

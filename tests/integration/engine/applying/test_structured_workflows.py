@@ -6,10 +6,11 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.applying.documents import files, machine, outcomes, pruning
+from tinkbox.engine.applying import applying
 from tinkbox.engine.applying.applying import Wish
 from tinkbox.engine.applying.exporting import parse_asked
 from tinkbox.engine.documents.kubernetes import take
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.workflow import State
 
 TASK = """\
@@ -102,6 +103,20 @@ async def test_they_are_made_in_the_order_of_their_creation_elsewhere_and_a_time
     assert set(again.values()) == {"unchanged"}
 
 
+async def test_changed_annotations_are_stored_and_exported(box: Appliance) -> None:
+    noted = flow().replace("labels: {a: b}", "labels: {a: b}, annotations: {note: x}")
+    await apply(box, noted, TASK, machine(1))
+    assert await apply(box, noted) == {"workflow/install-1": "unchanged"}
+    changed = noted.replace("note: x", "note: a longer one")
+    for wish, outcome in ((Wish(rehearsal=True), "configured"), (Wish(), "configured"), (Wish(), "unchanged")):
+        assert await apply(box, changed, wish=wish) == {"workflow/install-1": outcome}
+    (found,) = (await box.exporting.export([parse_asked("workflow/install-1")], None)).documents
+    assert found.manifest["metadata"]["annotations"] == {"note": "a longer one"}
+    assert found.manifest["metadata"]["labels"] == {"a": "b"}
+    assert found.manifest["spec"]["vars"] == {"word": "1"}
+    assert await apply(box, flow(name="install-1")) == {"workflow/install-1": "configured"}
+
+
 async def test_another_spec_is_refused_and_labels_change(box: Appliance) -> None:
     await apply(box, flow(), TASK, machine(1))
     applied = await box.applying.apply(files(flow(word="other")), Wish(), "ann")
@@ -145,14 +160,14 @@ def line_of(document: str, text: str) -> int:
 
 async def test_what_cannot_be_filled_is_told(box: Appliance) -> None:
     (told,) = await problems(box, flow(), machine(1), TASK.replace(".task.spec.vars.other", "nosuch ."))
-    assert told.startswith(f"0.yaml:8, spec.tasks: Task wipe, 2.yaml:{line_of(TASK, '.task.spec.vars.other')}, ")
-    assert 'spec.actions[0].args[1]: function "nosuch" not defined' in told
+    place = f"2.yaml:{line_of(TASK, '.task.spec.vars.other')}, spec.actions[0].args[1]"
+    assert told.startswith(f'{place}: function "nosuch" not defined')
     (told,) = await problems(box, flow(), machine(1), TASK.replace(".task.spec.vars.other", ".task.spec.vars.none"))
     assert f"Task wipe, 2.yaml:{line_of(TASK, '.task.spec.vars.other')}, spec.actions[0].args[1]: at <" in told
     wrong = flow().replace('{word: "1"}', "{word: x,\n    b: '{{ nosuch }}'}")
     (told,) = await problems(box, wrong, machine(1), TASK)
     assert f"the Workflow, 0.yaml:{line_of(wrong, 'nosuch')}, spec.vars.b: function" in told
-    await apply(box, TASK.replace(".task.spec.vars.other", "nosuch ."))
+    await apply(box, TASK.replace(".task.spec.vars.other", ".task.spec.vars.none"))
     (told,) = await problems(box, flow(), machine(1))
     assert told.startswith("0.yaml:8, spec.tasks: Task wipe, spec.actions[0].args[1]: ")
 
@@ -194,3 +209,91 @@ def test_other_commands_leave_it_to_apply() -> None:
     with pytest.raises(Invalid) as refused:
         take(flow(), "Workflow")
     assert str(refused.value.problems[0]) == "line 1: Workflow install-1 is left for `tinkbox apply`"
+
+
+BAD_TASK = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Task
+metadata: {name: bad}
+spec:
+  actions:
+    - {name: one, image: a:v1, retries: 1000}
+    - name: one
+      image: "{{ if }}"
+      args: ["{{ nosuch .hardware }}"]
+    - {name: two}
+"""
+
+
+async def test_a_task_is_checked_when_it_is_applied(box: Appliance) -> None:
+    wrong = [
+        "0.yaml:6, spec.actions[0].retries: expected attempts after a failure as a whole number, at most 100",
+        "0.yaml:8, spec.actions[1].image: missing value for if",
+        '0.yaml:9, spec.actions[1].args[0]: function "nosuch" not defined',
+        "0.yaml:6, spec.actions: two actions in a task cannot have same name: one",
+        "0.yaml:10, spec.actions[2].image: invalid image name ''",
+    ]
+    for others in (
+        [],
+        ["apiVersion: tinkerbell.org/v1alpha1\nkind: Template\nmetadata: {name: t}\nspec: {data: ''}\n"],
+    ):
+        found = await problems(box, BAD_TASK, *others)
+        assert all(any(told.startswith(each) for told in found) for each in wrong), found
+    assert not (await box.exporting.export([parse_asked("task")], None)).documents
+
+
+async def test_what_a_placeholder_of_a_task_becomes_is_not_guessed(box: Appliance) -> None:
+    actions = """\
+    - {name: "{{ .x }}", image: "{{ .y }}", namespaces: {pid: "{{ .z }}"}, volumes: ["{{ .v }}"], if: "{{ .i }}"}
+    - {name: "{{ .x }}", image: "{{ .y }}", env: {A: "{{ .task.spec.vars.a }}"}, command: "{{ .c }}"}
+"""
+    document = f"{TASK.split('    - ')[0]}{actions}  volumes: ['{{{{ .v }}}}']\n"
+    applied = await box.applying.apply(files(document), Wish(strict=True), "ann")
+    assert outcomes(applied) == {"task/wipe": "created"}
+    assert not applied.notes
+
+
+@pytest.mark.parametrize("spec", ["", "spec: {}\n", "spec: {actions: []}\n"])
+async def test_a_task_without_actions_is_told_and_strictly_refused(box: Appliance, spec: str) -> None:
+    document = TASK.split("spec:")[0] + spec
+    with pytest.raises(Invalid):
+        await apply(box, document, wish=Wish(strict=True))
+    for outcome in ("created", "unchanged"):
+        applied = await box.applying.apply(files(document), Wish(), "ann")
+        assert outcomes(applied) == {"task/wipe": outcome}
+        assert "there are none: a Workflow that names this Task does nothing by it" in str(applied.notes[-1])
+
+
+async def test_a_task_of_an_earlier_release_stays_though_it_is_refused_by_now(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unchecked(*_: object) -> tuple[Problem, ...]:
+        return ()
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(applying, "check_task", unchecked)
+        await apply(box, BAD_TASK)
+    labelled = BAD_TASK.replace("name: bad}", "name: bad, labels: {a: b}}")
+    for document, outcome in ((BAD_TASK, "unchanged"), (labelled, "configured")):
+        applied = await box.applying.apply(files(document), Wish(), "ann")
+        assert outcomes(applied) == {"task/bad": outcome}
+        assert "missing value for if" in "\n".join(map(str, applied.notes))
+    assert "missing value for if" in "\n".join(await problems(box, BAD_TASK.replace("two", "three")))
+
+
+@pytest.mark.parametrize("word", ["1", "{{ .hardware.metadata.name }}"])
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ("nowhere", "no machine has the agent id, MAC or address nowhere: push its hardware document first"),
+        (
+            "node1",
+            f"no machine has the agent id, MAC or address node1: node1 is the name of a machine: give its MAC {mac(1)}",
+        ),
+        ("{{ .hardware.spec.agentID }}", "it takes no placeholders: give an agent id, a MAC or an address"),
+    ],
+)
+async def test_an_agent_that_no_machine_has_is_told(box: Appliance, word: str, agent: str, told: str) -> None:
+    by_agent = flow(word=word).replace("      hardware:", f'      agentID: "{agent}"\n      #')
+    found = await problems(box, by_agent, TASK, machine(1))
+    assert found == [f"0.yaml:8, spec.tasks: spec.tasks[0].agentID: {told}"]

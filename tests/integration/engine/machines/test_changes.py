@@ -146,8 +146,8 @@ async def test_a_push_that_changes_what_a_workflow_knows_a_machine_by_is_refused
         with pytest.raises(Conflict) as refusal:
             await box.machines.push(parse_hardware(json.dumps(hardware(1)).replace(old, new)))
         assert str(refusal.value) == (
-            f"workflow {workflow[:8]} is not over and knows machine machine-1 by its MACs and addresses: wait for it, cancel "
-            "it, or change them with `tinkbox hardware edit machine-1 --force`"
+            f"workflow {workflow[:8]} is not over and knows machine machine-1 by its MACs, addresses and agent id: wait for it, "
+            "cancel it, or change them with `tinkbox hardware edit machine-1 --force`"
         )
     await box.machine_changes.change("machine-1", Change(added_macs=(mac(9),), removed_macs=(mac(1),)), force=True)
     assert [each.mac for each in (await box.machines.get("machine-1")).hardware.interfaces] == [mac(9)]

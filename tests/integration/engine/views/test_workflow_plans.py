@@ -142,3 +142,20 @@ async def test_what_several_new_workflows_lack_is_told_once(box: Appliance) -> N
         "if you mean Docker Hub's, write docker.io/library/write:v1"
     )
     assert metadata.startswith("2 machines (machine-1, machine-2) ask for metadata at ")
+
+
+async def test_a_plan_tells_what_the_workflow_would_ignore(box: Appliance) -> None:
+    await box.machine(1)
+    action = "{name: write, image: write:v1, timout: 9, timeout: 017}"
+    text = f"{ASKING.split('      - ')[0]}      - {action}\nglobal_timout: 60\n"
+    await box.templates.create("install", text)
+    box.registry |= {"write:v1": "sha256:1"}
+    plan = await planned(box)
+    made = await box.workflows.prepare("install", {"device_1": mac(1)})
+    assert [each.split(":")[0] for each in plan.notes] == [
+        "line 7, tasks[0].actions[0].timout",
+        "line 7, tasks[0].actions[0].timeout",
+        "line 8, global_timout",
+    ]
+    assert list(plan.notes) == [str(each) for each in made.told]
+    assert not plan.blocked

@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.engine.appliance import hardware, mac
 from tinkbox.engine.documents.kubernetes import has_objects, is_one_object, take, take_hardware
+from tinkbox.model.documents.kubernetes import identity
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import called
 
@@ -110,3 +111,49 @@ def test_kubernetes_documents_are_known_in_json_behind_marks_and_other_documents
 )
 def test_one_object_of_json_is_known(text: str, is_one: bool) -> None:
     assert is_one_object(text) is is_one
+
+
+AGAIN = YAML_TODAY.replace(mac(11), mac(12))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (YAML_TODAY, AGAIN, "line 3, metadata.name: hardware n1 is declared again at line 8, which counts: this document is left out"),
+        (YAML_2020, YAML_2020.replace(mac(9), mac(8)), "line 1, id: hardware old9 is declared again at line 6, which counts: this document is left out"),
+    ],
+)  # fmt: skip
+def test_of_two_documents_of_one_machine_the_last_counts_and_the_other_is_told(
+    first: str, second: str, told: str
+) -> None:
+    (machine,), notes = take_hardware(f"{first}---\n{second}")
+    assert machine.interfaces[0].mac in (mac(12), mac(8))
+    assert [str(each) for each in notes] == [told]
+    with pytest.raises(Invalid) as refusal:
+        take_hardware(f"{first}---\n{second}", strict=True)
+    assert [str(each) for each in refusal.value.problems] == [told]
+
+
+def test_the_mac_of_a_document_that_does_not_count_is_free() -> None:
+    other = YAML_TODAY.replace("name: n1", "name: n2")
+    machines, _ = take_hardware(f"{YAML_TODAY}---\n{AGAIN}---\n{other}")
+    assert [(called(each), each.interfaces[0].mac) for each in machines] == [("n1", mac(12)), ("n2", mac(11))]
+
+
+def test_one_machine_under_two_names_is_refused() -> None:
+    for first, second, told in (
+        (YAML_2020, YAML_2020.replace("old9", "new9"), "line 6, id: hardware new9 has the id of old9 at line 1: it is one machine that was renamed. Delete the document of the name that it has no more"),
+        (
+            YAML_TODAY,
+            YAML_TODAY.replace("name: n1", f"name: n2, annotations: {{tinkbox.internal/id: {identity('', 'n1')}}}"),
+            "line 10, metadata.name: hardware n2 has the id of n1 at line 1: it is one machine that was renamed. Delete the document of the name that it has no more",
+        ),
+        (
+            YAML_TODAY,
+            YAML_TODAY.replace("name: n1", f"name: n1, namespace: a, annotations: {{tinkbox.internal/id: {identity('', 'n1')}}}"),
+            "line 10, metadata.name: hardware n1 has the id of n1 at line 1: it is one machine that was moved. Delete the document of the namespace that it is in no more",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(Invalid) as refusal:
+            take_hardware(f"{first}---\n{second}")
+        assert [str(each) for each in refusal.value.problems] == [told]

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from tests.integration.engine.appliance import HELLO, mac
 from tinkbox.engine.documents import kubernetes
 from tinkbox.engine.documents.kubernetes import (
     HARDWARE_2020,
+    MAX_NESTED,
     PART,
     has_objects,
     parts_of,
@@ -16,7 +18,7 @@ from tinkbox.engine.documents.kubernetes import (
     take_hardware,
 )
 from tinkbox.model.applying import MAX_DOCUMENT
-from tinkbox.model.documents.kubernetes import versions_of
+from tinkbox.model.documents.kubernetes import kinds_of, versions_of
 from tinkbox.model.errors import Invalid
 
 MACHINE = (
@@ -207,7 +209,8 @@ def test_a_kind_of_another_tinkerbell_is_left_out_and_refused_by_who_is_strict(
         ["Hardware"],
     )
     assert str(everything.notes[0]) == f"line 1: {said}"
-    assert [(each.kubernetes_kind, each.name) for each in everything.left_out] == [(kind, "x")]
+    kinds_left_out = [each.kubernetes_kind for each in everything.left_out if each.name == "x"]
+    assert kinds_left_out == [kind, *kinds_of(version.partition("/")[0])], "it may be the successor of any of them"
     assert f"line 1: {said}" in [str(each) for each in take(text, "Hardware").notes]
     assert [str(each) for each in read_all(text, strict=True).problems] == [f"line 1, kind: {said}"]
 
@@ -384,3 +387,132 @@ def test_a_key_of_2020_that_is_nearly_one_of_ours_is_told() -> None:
         "line 16, retire: unknown key retire; did you mean retired?",
     ]
     assert read_all(json.dumps({**document, "labels": {}, "retired": "x"})).notes == ()
+
+
+def listed(*items: object, kind: str = "List") -> dict[str, object]:
+    return {"apiVersion": "tinkerbell.org/v1alpha1" if kind == "HardwareList" else "v1", "kind": kind, "items": items}
+
+
+def of_kind(kind: str, spec: object) -> dict[str, object]:
+    return {**NODE, "kind": kind, "spec": spec}
+
+
+MACHINE_11 = of_kind("Hardware", {"interfaces": [{"dhcp": {"mac": mac(11)}}]})
+NESTED = [
+    listed(MACHINE_11, listed(of_kind("Template", {"data": HELLO}), listed(of_kind("Workflow", {"templateRef": "a"})))),
+    [MACHINE_11, [of_kind("Template", {"data": HELLO})], listed(of_kind("Workflow", {"templateRef": "a"}))],
+    listed(listed(MACHINE_11, kind="HardwareList"), [listed(of_kind("Template", {"data": HELLO}), kind="TemplateList")],
+           of_kind("Workflow", {"templateRef": "a"})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("nested", NESTED)
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("mark", ["", "--- # yaml\n"])
+def test_lists_within_lists_are_read_wherever_documents_are(nested: object, indent: int | None, mark: str) -> None:
+    text = mark + json.dumps(nested, indent=indent)
+    assert has_objects(text)
+    read = read_all(text, strict=True)
+    assert ([each.kind for each in read.objects], read.problems, read.notes) == (
+        ["Hardware", "Template", "Workflow"],
+        (),
+        (),
+    )
+    for kind in ("Template", "Workflow"):
+        assert [each.kind for each in take(text, kind).objects] == [kind]
+    assert [each.name for each in take_hardware(text)[0]] == ["a"]
+    if indent:
+        lines = text.splitlines()
+        assert all('"metadata": {' in lines[each.lines["metadata"] - 1] for each in read.objects)
+
+
+def within_lists(depth: int, document: object = NODE) -> str:
+    for _ in range(depth):
+        document = listed(document)
+    return json.dumps(document, indent=1)
+
+
+def test_lists_stand_within_each_other_to_a_depth_and_are_refused_beyond_it() -> None:
+    assert kinds(within_lists(MAX_NESTED)) == ["Hardware"]
+    read = read_all(within_lists(MAX_NESTED + 1))
+    (told,) = map(str, read.problems)
+    assert told == (
+        f"line {4 * MAX_NESTED + 1}: more than {MAX_NESTED} lists of documents within each other: let the documents stand beside "
+        "each other"
+    )
+    assert not read.whole
+    for text in (within_lists(MAX_NESTED + 1), within_lists(MAX_NESTED + 3)):
+        assert has_objects(text)
+        with pytest.raises(Invalid) as refused:
+            take_hardware(text)
+        assert "lists of documents within each other" in str(refused.value.problems[0])
+
+
+def test_aliases_of_lists_do_not_make_many_documents_of_a_small_text() -> None:
+    levels = "".join(f"- &x{each} [{', '.join([f'*x{each - 1}'] * 9)}]\n" for each in range(1, MAX_NESTED))
+    (told,) = problems(f"- &x0 [{{id: x, network: 1}}]\n{levels}")
+    assert told == "line 1: an alias repeats a list of documents: write them where they belong"
+    (told,) = problems("&a {apiVersion: v1, kind: List, items: [*a]}\n")
+    assert "an alias repeats a list of documents" in told
+
+
+@pytest.mark.parametrize("kind", ["List", "HardwareList"])
+@pytest.mark.parametrize("items", ["{}", "x", "{a: {kind: Hardware}}", "'[]'"])
+def test_a_list_without_documents_is_refused(kind: str, items: str) -> None:
+    head = "tinkerbell.org/v1alpha1" if kind == "HardwareList" else "v1"
+    read = read_all(f"{MACHINE}---\napiVersion: {head}\nkind: {kind}\nitems: {items}\n")
+    assert ([str(each) for each in read.problems], read.whole) == (
+        ["line 8, items: expected a list of documents"],
+        False,
+    )
+    assert read_all(f"apiVersion: {head}\nkind: {kind}\nitems:\n").problems == ()
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"apiVersion": "v1", "kind": "list", "items": [NODE]},
+        {"apiVersion": "template.openshift.io/v1", "kind": "Template", "metadata": {"name": "x"}, "objects": [[NODE]]},
+        {"apiVersion": "x/y", "kind": "Object", "spec": {"manifest": {**NODE, "apiVersion": "tinkerbel.org/v1"}}},
+        {"apiVersion": "tinkerbell.org/v1", "kind": "Zzz", "metadata": {"name": "a"}},
+        {"apiVersion": "tinkerbel.org/v1alpha1", "kind": "Hardwear", "metadata": {"name": "a"}},
+    ],
+)
+def test_what_stands_in_a_document_that_is_left_out_may_be_meant_by_it(wrapped: object) -> None:
+    for text in (json.dumps(wrapped), "---\n" + json.dumps(wrapped)):
+        read = read_all(text)
+        assert (read.objects, read.problems) == ((), ())
+        found = {(each.kubernetes_kind, each.namespace, each.name) for each in read.left_out}
+        assert ("Hardware", "default", "a") in found
+
+
+def test_ids_of_machines_in_a_document_that_is_left_out_are_known() -> None:
+    kept = {**NODE, "metadata": {"annotations": {"tinkbox.internal/id": "y"}}}
+    read = read_all(json.dumps({"apiVersion": "x/y", "kind": "Z", "spec": [OF_2020, {"id": 1}, [kept]]}))
+    assert [each.content for each in read.left_out if each.content] == [
+        {"id": "x"},
+        {"metadata": {"annotations": {"tinkbox.internal/id": "y"}}},
+    ]
+
+
+def test_a_machine_that_is_left_out_is_no_workflow_that_waits() -> None:
+    foreign = {**NODE, "apiVersion": "x/y", "metadata": {"name": "a", "annotations": {"tinkbox.internal/id": "y"}}}
+    waiting = of_kind("Workflow", {"templateRef": "a", "disabled": True})
+    taken = take(json.dumps([foreign, waiting, of_kind("Workflow", {"templateRef": "a"})]), "Workflow")
+    assert [each.kind for each in taken.left_out] == ["Workflow"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ("{a: 1}", "the value of a is no text: put it in quotes"),
+        ("{a: b, c: [x]}", "the value of c is no text: put it in quotes"),
+        ("{a: null}", "the value of a is no text: put it in quotes"),
+        ("[a]", "expected keys with values"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Hardware", "WorkflowRuleSet"])
+def test_annotations_that_are_no_texts_are_refused_as_labels_are(kind: str, annotations: str, told: str) -> None:
+    text = f"apiVersion: tinkerbell.org/v1alpha1\nkind: {kind}\nmetadata:\n  name: x\n  annotations: ANNOTATIONS\n"
+    assert problems(text.replace("ANNOTATIONS", annotations)) == [f"line 5, metadata.annotations: {told}"]
+    assert problems(text.replace("ANNOTATIONS", "{a: '1', b: x}")) == []

@@ -128,6 +128,7 @@ def test_what_cloud_init_would_make_nothing_of_is_told_and_not_refused() -> None
         "#!/bin/sh\n",
         '{"ignition": {}}',
         "#cloud-config\nruncmd: []\n",
+        "#cloud-config\nvendor_data: {enabled: false}\nvendor_data2: {enabled: false}\n",
         "version: v1alpha1\n",
         PACKED,
     ):

@@ -11,7 +11,6 @@ from tinkbox.engine.templates.dialects import (
     Dialect,
     Placeholder,
     as_go,
-    device_names,
     find_dialect,
     placeholders,
     unmentioned,
@@ -230,16 +229,6 @@ def test_the_placeholders_of_a_text_with_nothing_else_are_listed(
     assert placeholders(text, dialect) == expected
 
 
-def test_the_names_of_machines_are_those_of_workers_and_devices() -> None:
-    text = """
-    - worker: "{{.first}}"
-    - {worker: {{ second }}, x: {{.other}}}
-    - 'worker': '{{- .first }}'
-      x: {{ upper .ignored }}{{ .device_7 }}
-    """
-    assert device_names(text) == ["first", "second", "device_7"]
-
-
 @pytest.mark.parametrize(
     "piece",
     [
@@ -269,7 +258,6 @@ def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
         with suppress(Invalid):
             dialect, _ = find_dialect(text, FUNCTIONS)
             placeholders(text, dialect)
-            device_names(text)
             as_go(text)
 
     assert takes_at_most(5, read)
@@ -311,4 +299,15 @@ def test_words_of_a_template_are_names_and_no_texts() -> None:
         "default",
         "ver",
         "endif",
+    ]
+
+
+def test_an_entry_of_the_data_is_a_word_of_a_template() -> None:
+    assert words('{{ index . "node" }}{{ get $ `disk` }}{{ eq .a "text" }}') == [
+        "index",
+        "node",
+        "get",
+        "disk",
+        "eq",
+        "a",
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tinkbox.engine.templates.rendering import render
-from tinkbox.engine.templates.structured_tasks import MAX_TEXTS, Entry, composed
+from tinkbox.engine.templates.structured_tasks import MAX_TEXTS, Entry, check_task, composed
 from tinkbox.model.errors import Invalid
 from tinkbox.model.template import Definition
 
@@ -182,3 +182,64 @@ async def test_what_is_blank_between_texts_is_no_part_of_them() -> None:
 async def test_placeholders_are_bounded() -> None:
     with pytest.raises(Invalid, match="more than 1000 texts"):
         await read(workflow(), task(action(args=["{{ 1 }}"] * (MAX_TEXTS + 1))))
+
+
+async def refused(*actions: dict[str, Any], **spec: Any) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        await check_task(task(*actions, **spec))
+    return [str(each) for each in refusal.value.problems]
+
+
+async def test_a_task_is_read_as_far_as_it_has_no_placeholders() -> None:
+    found = await check_task(
+        task(
+            action(
+                name="{{ .a }}",
+                image="{{ .b }}",
+                namespaces={"pid": "{{ .c }}"},
+                volumes=["{{ .d }}"],
+                args=["{{ .e }}"],
+            ),
+            action(
+                name="{{ .a }}", retries="{{ 3 }}", timeoutSeconds="{{ 4 }}", env={"A": "{{ .f }}"}, command="{{ .g }}"
+            ),
+            volumes=["{{ .h }}"],
+            env={"A": "{{ .i }}"},
+        )
+    )
+    assert found == ()
+
+
+async def test_what_is_wrong_with_a_task_is_told_in_its_own_words() -> None:
+    told = await refused(
+        action(retries=1000, namespaces={"pid": "odd"}, volumes=["odd"]),
+        action(),
+        action(name="", image="{{ if }}", args=["x", "{{ nosuch }}"]),
+        "{{ .x }}",
+        volumes=["odd"],
+    )
+    assert [each.split(":")[0] for each in told] == [
+        "spec.actions[2].image",
+        "spec.actions[2].args[1]",
+        "spec.volumes",
+        "spec.actions[0].volumes",
+        "spec.actions[0].namespaces.pid",
+        "spec.actions[0].retries",
+        "spec.actions",
+        "spec.actions[2].name",
+        "spec.actions[3].name",
+        "spec.actions[3].image",
+    ]
+
+
+async def test_what_is_ignored_of_a_task_is_told() -> None:
+    (told,) = await check_task(task(action(timeoutSeconds=-3)))
+    assert str(told) == "spec.actions[0].timeoutSeconds: -3 is one hour, as 0 is"
+    for empty in ({}, {"spec": None}, {"spec": {"actions": []}}):
+        (told,) = await check_task({"metadata": {"name": "example"}, **empty})
+        assert told.key == "spec.actions"
+
+
+async def test_a_task_with_too_many_texts_is_refused_before_they_are_read() -> None:
+    (told,) = await refused(action(args=["{{ .x }}"] * (MAX_TEXTS + 1)))
+    assert told == f"spec: more than {MAX_TEXTS} texts with placeholders"

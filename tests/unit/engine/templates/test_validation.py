@@ -106,6 +106,29 @@ async def test_a_value_that_is_no_machine_has_to_be_given() -> None:
     assert verdict.problems == ()
 
 
+@pytest.mark.parametrize(
+    "worker",
+    [
+        "{{ $.device_1 }}",
+        "{{ $w := .node }}{{ $w }}",
+        "{{ with .device_1 }}{{ . }}{{ end }}",
+        '{{ default "x" .device_1 }}',
+        '{{ printf "%s" .node }}',
+        '{{ index . "node" }}',
+        "{{ range (list .node .device_2) }}{{ . }}{{ break }}{{ end }}",
+        "{% set w = device_1 %}{{ w }}",
+        '{% if true %}{{ [device_1, "x"][0] }}{% endif %}',
+        '{% if true %}{{ "%s" | format(node) }}{% endif %}',
+        "{% for d in [node] %}{{ d }}{% endfor %}",
+    ],
+)
+async def test_every_machine_stands_for_a_worker_however_the_template_names_it(worker: str) -> None:
+    text = SMALL.replace('"{{ .device_1 }}"', f"'{worker}'")
+    assert worker in text
+    assert [each.problems for each in await validate(text, [ONE, TWO], NAMES)] == [(), ()]
+    assert (await validate(text, [], NAMES)).remarks.notes == ()
+
+
 async def test_what_is_wrong_for_every_machine_is_said_once() -> None:
     with pytest.raises(Invalid, match="invalid template"):
         await validate(SMALL.replace("image: x", "imag: x"), [ONE, TWO], NAMES)

@@ -78,7 +78,9 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         help="its public keys, instead of those it has; may be repeated",
     )
     verb.add_argument(
-        "--force", action="store_true", help="also where a workflow that is not over knows its MACs and addresses"
+        "--force",
+        action="store_true",
+        help="also where a workflow that is not over knows its MACs, addresses and agent id",
     )
 
 

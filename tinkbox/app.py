@@ -27,7 +27,7 @@ from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
-from tinkbox.appliance import BOOT_KEY, Appliance, Part, room_on_disk, told_systems
+from tinkbox.appliance import BOOT_KEY, REGISTRY, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.door.answers import Answers, limit_answers
@@ -82,6 +82,7 @@ from tinkbox.private_files import (
     refuse_other_than,
     stored_secret,
 )
+from tinkbox.registry.blobs.one_file_system import refuse_other_file_systems
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import contradictions
@@ -147,6 +148,7 @@ async def serve(settings: Settings, say: Say) -> None:
     group = _operators(settings)
     with _only_one(settings.data, group), bound(settings, group) as sockets:
         _refuse_small_disk(settings)
+        refuse_other_file_systems(settings.data / REGISTRY)
         settings = _with_real_folders(settings)
         store = await Store.open(settings.data / STORE)
         try:
@@ -551,6 +553,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             _refuse_unreadable(file)
         for look in (
             partial(_operators, settings), partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
+            partial(refuse_other_file_systems, settings.data / REGISTRY),
             partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, needed=not osie_follows),

@@ -5,6 +5,7 @@ may be moved, copied or shared later.  Of a folder that others could write to a 
 folder refused, and one of ours may lead to a folder of ours alone, where nothing is changed.
 """
 
+import errno
 import os
 import secrets
 import stat
@@ -23,6 +24,8 @@ LEAST_SECRET: Final = 20  # characters; those that are made have 43
 _OTHERS: Final = 0o077
 _PASSING: Final = 0o710
 _OTHERS_WRITE: Final = 0o022
+# What mke2fs puts at the top of each file system of ext2 to ext4, and e2fsck needs (mklost+found(8)).
+_LOST_AND_FOUND: Final = "lost+found"
 
 
 class Kind(NamedTuple):
@@ -77,7 +80,7 @@ def make_private(folder: Path, layout: Layout, passing: int | None = None) -> No
     with _usable(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in _ours(folder, layout):
-            with suppress(FileNotFoundError):
+            with _as_the_disk_gives_it():
                 mode = path.lstat().st_mode
                 if mode & _OTHERS:
                     path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
@@ -199,6 +202,16 @@ def _usable(folder: Path) -> Iterator[None]:
         raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {_remedy(folder)}") from None
 
 
+@contextmanager
+def _as_the_disk_gives_it() -> Iterator[None]:
+    """Pass over what is gone, or cannot be looked at since the disk is damaged: nothing else can use that either."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.EIO, errno.EBADMSG, errno.EUCLEAN):
+            raise
+
+
 def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
     """The folder and what is private in it, but for links; raises Unavailable for what is not ours.
 
@@ -207,14 +220,14 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
     _refuse_link_of_another(folder, folder.lstat())
     folder = folder.resolve()
     _refuse_another_owner(folder, folder.lstat(), folder)
-    names = [each.name for each in folder.iterdir()]
+    names = [each.name for each in folder.iterdir() if not _is_of_file_system(each)]
     if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
         raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
     yield folder
     for name in [each.name for each in folder.iterdir()]:
         if any(PurePath(name).match(each) for each in layout.private):
             for path in _below(folder, name, layout.shared):
-                with suppress(FileNotFoundError):
+                with _as_the_disk_gives_it():
                     found = path.lstat()
                     if stat.S_ISLNK(found.st_mode):
                         _refuse_link_of_another(path, found)
@@ -279,9 +292,23 @@ def _below(folder: Path, name: str, shared: Collection[str]) -> Iterator[Path]:
     yield path
     for here, folders, files in () if path.is_symlink() else os.walk(path):
         paths = [Path(here) / each for each in (*folders, *files)]
-        left = {each.name for each in paths if any(each.relative_to(folder).match(one) for one in shared)}
+        left = {each.name for each in paths if _is_left(each, folder, shared)}
         folders[:] = [each for each in folders if each not in left]
         yield from (each for each in paths if each.name not in left)
+
+
+def _is_left(path: Path, folder: Path, shared: Collection[str]) -> bool:
+    return any(path.relative_to(folder).match(each) for each in shared) or _is_of_file_system(path)
+
+
+def _is_of_file_system(path: Path) -> bool:
+    """Whether it is root's folder that a file system has from the beginning."""
+    if path.name != _LOST_AND_FOUND:
+        return False
+    with suppress(FileNotFoundError):
+        found = path.lstat()
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == 0
+    return False
 
 
 def _remedy(folder: Path) -> str:

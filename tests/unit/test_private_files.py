@@ -1,5 +1,6 @@
 """Folders of ours, which no other user of the host may read."""
 
+import errno
 import os
 import shutil
 import socket
@@ -325,3 +326,48 @@ def test_a_link_of_another_user_is_refused_where_nobody_follows_it(folder: Path,
     os.chown(folder / "own/blobs/x", 4711, 4711, follow_symlinks=False)
     with pytest.raises(Unavailable, match="is a link that user 4711 made"):
         make_private(folder, replace(LAYOUT, unfollowed=("own/blobs",)))
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("owner", "kind", "is_left"), [(0, "folder", True), (4711, "folder", False), (0, "file", False)]
+)
+def test_the_lost_and_found_of_a_disk_does_not_refuse_its_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, owner: int, kind: str, is_left: bool
+) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 1, 1)
+    lost = folder / "own/lost+found"
+    lost.mkdir(mode=0o700) if kind == "folder" else lost.touch()
+    os.chown(lost, owner, owner)
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    for look in (examine_private, make_private):
+        if is_left:
+            look(folder, LAYOUT)
+        else:
+            with pytest.raises(Unavailable, match=r"lost\+found belongs to user"):
+                look(folder, LAYOUT)
+
+
+@needs_root
+def test_a_fresh_disk_can_be_the_whole_folder(tmp_path: Path) -> None:
+    (tmp_path / "disk/lost+found").mkdir(parents=True, mode=0o700)
+    (tmp_path / "disk").chmod(0o755)
+    make_private(tmp_path / "disk", LAYOUT)
+    assert modes(tmp_path, "disk") == [0o700]
+
+
+@pytest.mark.parametrize("number", [errno.EBADMSG, errno.EIO, errno.EUCLEAN])
+def test_a_file_with_a_bad_inode_is_passed_over(folder: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    bad, lstat = folder / "own/deep/secret", Path.lstat
+
+    def looked_at(path: Path) -> os.stat_result:
+        if path == bad:
+            raise OSError(number, os.strerror(number), str(path))
+        return lstat(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "lstat", looked_at)
+        examine_private(folder, LAYOUT)
+        make_private(folder, LAYOUT)
+    assert modes(folder, "own", "own/deep", "own.token", "own/deep/secret") == [0o700, 0o700, 0o700, 0o777]

@@ -26,6 +26,12 @@ class Blobs(Protocol):
     async def refuse_unreadable(self, digest: str) -> NoReturn: ...
 
 
+def wants_anew(request: web.BaseRequest) -> bool:
+    """Whether a client wants a blob hashed before it comes, whenever that was done last (RFC 9111 §5.2.1.4, `no-cache`)."""
+    directives = ",".join(request.headers.getall(hdrs.CACHE_CONTROL, ()))
+    return any(each.strip().lower() == "no-cache" for each in directives.split(","))
+
+
 class _NotOpened(Exception):
     """The file cannot be opened.  The library answers an OSError by itself, without a word."""
 

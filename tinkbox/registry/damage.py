@@ -1,7 +1,6 @@
 """What is missing of the images that are kept.  All of this blocks."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from tinkbox.model.errors import NotFound, Unavailable
@@ -21,15 +20,16 @@ def damage(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs, re
     Of an index that lists more than MOST_LOOKED_AT images the others are not looked at.
     """
     try:
+        repositories.refuse_unread(repository)
+        blobs.refuse_unreadable()
+    except Unavailable as error:
+        return str(error)
+    try:
         link = repositories.resolve(repository, selector)
     except NotFound:
         return ""
     except Unavailable:
         return TAG_DAMAGED
-    try:
-        blobs.refuse_unreadable()
-    except Unavailable as error:
-        return str(error)
     links, looked_at, manifests = repositories.links(repository), set[str](), dict[str, Manifest]()
     pending = [link.digest]
     while pending and len(looked_at) < MOST_LOOKED_AT:
@@ -41,7 +41,7 @@ def damage(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs, re
                 pending.extend(known.manifest.members)
     needed = {blob.digest for each in manifests.values() for blob in each.blobs}
     here = {each for each in needed if blobs.has(each)}
-    return missing_of(link.digest, looked_at, manifests, here, blobs.damaged_at)
+    return missing_of(link.digest, looked_at, manifests, here, blobs)
 
 
 def lost_manifests(repositories: Repositories, parsed: ParsedManifests, repository: str, digest: str) -> Sequence[str]:
@@ -68,12 +68,12 @@ def missing_of(
     links: Collection[str],
     manifests: Mapping[str, Manifest],
     here: Collection[str],
-    damaged_at: Callable[[str], datetime | None],
+    blobs: Blobs,
 ) -> str:
     """What is missing of an image, as far as it is known; empty: nothing.
 
-    `links` are the repository's manifests, `manifests` those that can be read, `here` the blobs on the disk that are not
-    known to be damaged.  `damaged_at` tells since when another is, None where that is not known.
+    `links` are the repository's manifests, `manifests` those that can be read, `here` those of the `blobs` on the disk that
+    are not known to be damaged.
     """
     found = reachable(digest, manifests)
     members = {each for one in found.values() for each in one.members if each in links}
@@ -83,12 +83,13 @@ def missing_of(
     if not missing:
         return ""
     are = "is" if len(missing) == 1 else "are"
-    since = {at: each for each in sorted(missing, reverse=True) if (at := damaged_at(each)) is not None}
+    since = {at: each for each in sorted(missing, reverse=True) if (at := blobs.damaged_at(each)) is not None}
     if not since:
         return f"damaged, {len(missing)} of its blobs {are} gone: push or load it again"
     first = min(since)
-    named = since[first] if len(missing) == 1 else f"{since[first]} and others"
-    return (
-        f"damaged since {first:{TO_THE_MINUTE}}, {len(missing)} of its blobs {are} gone or cannot be read ({named}): "
-        "push or load it again"
-    )
+    damaged = f"damaged since {first:{TO_THE_MINUTE}}, {len(missing)} of its blobs"
+    others = "" if len(missing) == 1 else " and others"
+    if all(map(blobs.is_closed, missing)):
+        place = blobs.path(since[first])
+        return f"{damaged} cannot be opened: let tinkbox's user read {place}{others}, or push or load it again"
+    return f"{damaged} {are} gone or cannot be read ({since[first]}{others}): push or load it again"

@@ -65,7 +65,7 @@ def _looked_at(
         return parsed.size(digest), ""
     found = reachable(digest, manifests)
     size = sum({blob.digest: blob.size for each in found.values() for blob in each.content}.values())
-    return size, missing_of(digest, links, manifests, here, blobs.damaged_at)
+    return size, missing_of(digest, links, manifests, here, blobs)
 
 
 def _damaged_tag(repository: str, tag: str, kind: Kind, now: datetime) -> ImageLine:

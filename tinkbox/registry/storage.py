@@ -18,7 +18,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -48,6 +48,7 @@ from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.damage import MANIFEST_DAMAGED, damage, lost_manifests
 from tinkbox.registry.deletion.collection import Collector
 from tinkbox.registry.deletion.deletion import Deleter
+from tinkbox.registry.deletion.withheld import Withheld
 from tinkbox.registry.image_list import image_list
 from tinkbox.registry.image_referrers import referrers_of, referring_to
 from tinkbox.registry.loading import Loader
@@ -100,17 +101,22 @@ class ImageStore:
         needs: Callable[[], Awaitable[Sequence[ImageNeed]]] = _nothing_needed,
         is_own: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        make_folder(root / "repositories")
         self._clock = clock
         self._blobs = Blobs(root, clock, new_token, room, lambda: self.uploads.make_room())
-        self._repositories = Repositories(root, self._blobs.write)
-        join_spellings(self._repositories)
+        if not self._blobs.usage().blobs:  # else the folder is lost, with what was in it, and that is told
+            with suppress(OSError):
+                make_folder(root / "repositories")
+        self._withheld = Withheld(root / "withheld", root / "repositories", self._blobs)
+        self._repositories = Repositories(root, self._blobs.write, self._blobs.ways, self._withheld.found_empty)
+        self._withheld.examine(self._repositories)
+        with suppress(Unavailable):  # a folder cannot be read: the next start does it
+            join_spellings(self._repositories)
         self._parsed = ParsedManifests(self._blobs)
         self._needs = needs
         self._target = Target(size_here=self._size_here, is_own=is_own)
         self._kinds = RepositoryKinds(self._repositories, self._parsed)
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self._collector = Collector(self._blobs, self._repositories, self._parsed, self._turn)
+        self._collector = Collector(self._blobs, self._repositories, self._parsed, self._withheld, self._turn)
         self._loader = Loader(self._blobs, self._repositories, self._kinds, clock)
         self._deleter = Deleter(
             self._blobs,
@@ -137,15 +143,19 @@ class ImageStore:
         """Free the blobs that no image needs, or tell what that would free: with `untagged` also the images without a tag.
 
         An image stays that a workflow or a template needs.  With `now` goes also what came, or what a client was told of,
-        within the hour, and uploads that were left alone: a push in progress has to send that again.
+        within the hour, and uploads that were left alone: a push in progress has to send that again.  Raises Unavailable
+        where a folder cannot be used, and without `now` where blobs wait for a person (`withheld`).
         """
         await self._collector.warm_up()
         async with self._turn:
+            await asyncio.to_thread(self._collector.refuse, now=now)
             found = await asyncio.to_thread(self._deleter.untagged, await self._needs(), self._clock())
             recent = {*found.recent} if not now else set()
             going = {*found.manifests} - recent if untagged else set()
-            if not dry_run:
+            if not dry_run and going:
                 await asyncio.to_thread(self._deleter.unlink, going)
+                gone = counted(len(going - {*found.listed}), "image")
+                _log.info("images without a tag deleted by %s: %s", who, gone, extra={"action": "registry.deleted"})
         staying = {*found.manifests} - going
         ends = now and not dry_run
         left_alone = await asyncio.to_thread(self.uploads.end_left_alone if ends else self.uploads.left_alone)
@@ -160,16 +170,20 @@ class ImageStore:
             collected, freed=freed, left_alone=left_alone, images=images, untagged=left, recent=untagged
         )
         if not dry_run:
-            told = f"{collected.freed}, with {counted(images, 'image')}" if images else str(collected.freed)
-            _log.info("blobs freed by %s: %s", who, told, extra={"action": "registry.collected"})
+            _log.info("blobs freed by %s: %s", who, collected.freed, extra={"action": "registry.collected"})
         return collected
 
     def room(self) -> ImageRoom:
         """What all images take, and what may still come."""
         return self._blobs.room(self.uploads.left_alone().octets)
 
-    async def blob(self, digest: str) -> Path:
-        """A blob's file, verified; raises NotFound, or Unavailable for one that is damaged or cannot be read."""
+    async def blob(self, digest: str, *, anew: bool = False, at_most_every: timedelta = timedelta()) -> Path:
+        """A blob's file, verified; raises NotFound, or Unavailable for one that is damaged or cannot be read.
+
+        With `anew` it is hashed now, unless it was found whole within `at_most_every`.
+        """
+        if anew and not self._blobs.was_hashed_within(at_most_every, digest):
+            self._blobs.forget_hash(digest)
         found = self._blobs.ready(digest)
         if found is not None:
             return found
@@ -192,10 +206,10 @@ class ImageStore:
         await self.blob(digest)
         raise Unavailable(f"{digest} cannot be read on the appliance's disk now: ask again")
 
-    async def promise(self, digest: str) -> Path:
-        """The same for a push that will not send what is here already: the blob stays for an hour."""
+    async def promise(self, digest: str, *, anew: bool = False) -> Path:
+        """As `blob`, for a push that will not send what is here already: the blob stays for an hour."""
         self._blobs.promise(digest)
-        return await self.blob(digest)
+        return await self.blob(digest, anew=anew)
 
     async def keep(self, upload: Upload, digest: str) -> None:
         """End an upload and keep its blob; raises Invalid, and keeps nothing, when its digest is another: the upload stays."""
@@ -315,12 +329,17 @@ class ImageStore:
         return damage(self._repositories, self._parsed, self._blobs, repository, selector)
 
     def named(self, digest: str) -> str:
-        """The first name by which a digest is here, by a tag if it has one; empty: it is not."""
-        for repository in self._repositories.names():
-            if self.has(repository, digest):
-                tags = [tag for tag, link in self._repositories.tags(repository).items() if link.digest == digest]
-                return f"{as_typed(repository)}:{tags[0]}" if tags else f"{as_typed(repository)}@{digest}"
+        """The first name by which a digest is here, by a tag if it has one; empty: it is not, or that cannot be read now."""
+        with suppress(Unavailable):
+            for repository in self._repositories.names():
+                if self.has(repository, digest):
+                    tags = [tag for tag, link in self._repositories.tags(repository).items() if link.digest == digest]
+                    return f"{as_typed(repository)}:{tags[0]}" if tags else f"{as_typed(repository)}@{digest}"
         return ""
+
+    def refuse_unread(self, repository: str) -> None:
+        """Raise Unavailable where what a repository has could not be read so far."""
+        self._repositories.refuse_unread(repository)
 
     def by_hand(self, repository: str, tag: str) -> str:
         """The digest of what a person pushed or loaded under a tag, empty where nobody did; a mirror does not change it."""
@@ -364,7 +383,7 @@ class ImageStore:
     async def system_images(self) -> list[SystemImageLine]:
         """The system images, with what they say of themselves."""
         async with self._turn:
-            return await asyncio.to_thread(system_images, self._repositories, self._parsed, self._blobs)
+            return await asyncio.to_thread(system_images, self._repositories, self._parsed, self._kinds, self._blobs)
 
     async def system_image(self, reference: str) -> SystemImageLine:
         """The system image that a name means.

@@ -20,7 +20,9 @@ from tinkbox.wire.system_images import MAX_BLOCK_MAP, MAX_CONFIG, decode_block_m
 _log = logging.getLogger(__name__)
 
 
-def system_images(repositories: Repositories, parsed: ParsedManifests, blobs: Blobs) -> list[SystemImageLine]:
+def system_images(
+    repositories: Repositories, parsed: ParsedManifests, kinds: RepositoryKinds, blobs: Blobs
+) -> list[SystemImageLine]:
     """All that have a tag, by id and time; one that cannot be read is left out, and the log says so.
 
     Raises Unavailable where no blob can be read.
@@ -36,8 +38,9 @@ def system_images(repositories: Repositories, parsed: ParsedManifests, blobs: Bl
                 if kept is not None:
                     kept["problem"] = damage(repositories, parsed, blobs, repository, link.digest)
             except Refusal as error:
-                problem = f"{repository}@{link.digest}: {error}"
-                _log.warning("system image lost: %s", problem, extra={"action": "registry.lost"})
+                if kinds.kind(repository, link) is Kind.SYSTEM:
+                    problem = f"{repository}@{link.digest}: {error}"
+                    _log.warning("system image lost: %s", problem, extra={"action": "registry.lost"})
                 continue
             if kept is not None:
                 found.append(kept)

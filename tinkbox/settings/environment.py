@@ -11,6 +11,7 @@ SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
 TO_TOKEN: Final = "TINKBOX_TO_TOKEN"  # noqa: S105  a name
 UNIX: Final = "unix:"
+AUTHORITIES: Final = "SSL_CERT_FILE"  # of OpenSSL, with the certificate authorities that are trusted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,10 @@ def other_token() -> str:
 
 
 def target_of(server: str, token: str, variable: str) -> ClientTarget:
-    """The appliance at a URL, a host or a socket, which `variable` names; raises Invalid for a socket without an absolute path."""
+    """The appliance at a URL, a host or a socket, which `variable` names.
+
+    Raises Invalid for a socket without an absolute path, for a path alone, and for https:// where SSL_CERT_FILE is wrong.
+    """
     if server.startswith(UNIX):
         # With two slashes, an empty host name, or without.
         socket = Path(server.removeprefix(UNIX).removeprefix("//"))
@@ -51,8 +55,22 @@ def target_of(server: str, token: str, variable: str) -> ClientTarget:
                 f"{UNIX}/var/lib/tinkbox/operator.sock"
             )
         return ClientTarget(socket=socket, variable=variable)
+    if server.startswith("/"):
+        raise Invalid(
+            f"{variable}={server[:200]} is a path: write {UNIX}{server[:200]} for a socket, or a URL such as http://HOST:7080"
+        )
     url = server if "://" in server else f"http://{server}"
+    if url.startswith("https:"):
+        _refuse_missing_authorities()
     return ClientTarget(url=url.rstrip("/"), token=token, variable=variable)
+
+
+def _refuse_missing_authorities() -> None:
+    """OpenSSL does without a file that it cannot read, and says nothing (SSL_CTX_set_default_verify_paths(3))."""
+    path = os.environ.get(AUTHORITIES, "")
+    if path and not os.access(path, os.R_OK):
+        missing = "cannot be read" if Path(path).exists() else "is not there"
+        raise Invalid(f"{AUTHORITIES}={path} {missing}, so no certificate can be checked by it: correct or unset it")
 
 
 def output_format() -> str:

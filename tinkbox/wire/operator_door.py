@@ -1,6 +1,48 @@
 """Where an appliance takes commands, as its door for machines tells those who ask there."""
 
-from typing import Final
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final, NamedTuple
 
 # With a 404: `operator.listen`, as ADDRESS:PORT.
 HEADER: Final = "Tinkbox-Operator-Door"
+_MOST: Final = 65535
+
+
+class OperatorDoor(NamedTuple):
+    """An address, or a host's name, and a TCP port."""
+
+    host: IPv4Address | IPv6Address | str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host == "localhost" if isinstance(self.host, str) else self.host.is_loopback
+
+    @property
+    def is_unspecified(self) -> bool:
+        """Whether it is at every address of its host."""
+        return not isinstance(self.host, str) and self.host.is_unspecified
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if isinstance(self.host, IPv6Address) else f"{self.host}:{self.port}"
+
+
+def read_operator_door(text: str) -> OperatorDoor | None:
+    """What the header says; None where that is no address with a port: it becomes part of a command that people type."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit() and len(port) <= len(str(_MOST)) and 0 < int(port) <= _MOST):
+        return None
+    found = _host(host.removeprefix("[").removesuffix("]") if host.startswith("[") else host)
+    return None if found is None else OperatorDoor(found, int(port))
+
+
+def _host(text: str) -> IPv4Address | IPv6Address | str | None:
+    """An address, or a name that a host can have; None for anything else."""
+    from tinkbox.model.documents.hardware_values import is_host_name  # takes longer to load than a command takes
+
+    if "%" not in text:  # behind it the library takes any letters for the name of an interface
+        try:
+            return ip_address(text)
+        except ValueError:
+            pass
+    return text if is_host_name(text) else None

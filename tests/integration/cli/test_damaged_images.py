@@ -3,13 +3,15 @@
 import json
 import tarfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.carried_images import Signed, Tinkbox, index_layout, names, referring, write
-from tests.integration.cli.serving import Configuration
+from tests.integration.cli.carried_images import Signed, Tinkbox, index_layout, names, on, referring, write
+from tests.integration.cli.serving import Configuration, configure, serving
 from tests.integration.registry.serving import digest_of, docker_archive, layer, tar
+from tinkbox.registry.blobs.verified import _identity
 
 WAYS = ("save", "export", "copy")
 
@@ -107,6 +109,37 @@ def test_an_image_is_carried_without_a_damaged_signature_which_is_told(
         assert there("image", "load", tmp_path / "target").status == 0
     assert names(there)["tools/wipe:v1"] == signed.image
     assert referring(there, "tools/wipe") == {signed.signature}
+
+
+def rot(registry: Path, digest: str) -> None:
+    """Damage a blob while the appliance is stopped, so that nothing tells that it changed since it was hashed today."""
+    path = blob(registry, digest)
+    flip(path)
+    with (registry / "verified").open("a") as journal:
+        journal.write(f"{digest} {_identity(path.stat()).hex()} {int(datetime.now(UTC).timestamp())}\n")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_blob_that_came_damaged_is_looked_at_again_by_the_appliance_and_marked(
+    to_other: list[str | Path], tmp_path: Path, way: str
+) -> None:
+    configuration = configure(tmp_path)
+    here, content = on(configuration), layer({"rotten": b"r" * 1000 + way.encode()})
+    archive = write(tmp_path / "x.tar", tar(docker_archive(["tools/r:v1"], [content]).items()))
+    with serving(configuration):
+        assert here("image", "load", archive).status == 0
+    rot(configuration.data / "registry", digest_of(content))
+    with serving(configuration):
+        assert problems(here) == []
+        status, told = carried(here, way, "tools/r:v1", tmp_path / "target", to_other)
+        assert status != 0
+        assert f"tinkbox: {digest_of(content)} is damaged on the disk: push or load its image again" in told
+        assert len(problems(here)) == 1
+        _, told = carried(here, way, "tools/r:v1", tmp_path / "target", to_other)
+        assert told.count("push or load") == 1, told
+        assert here("image", "load", archive).status == 0
+        assert problems(here) == []
+        assert carried(here, way, "tools/r:v1", tmp_path / "target", to_other) == (0, "")
 
 
 def exported(here: Tinkbox, signed: Signed, folder: Path) -> None:

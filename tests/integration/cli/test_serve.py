@@ -210,6 +210,20 @@ def test_a_stray_link_in_the_registry_keeps_nothing_from_starting(tmp_path: Path
     assert (configuration.data / name).is_symlink()
 
 
+def test_a_part_of_the_registry_on_another_disk_is_refused_at_the_start_and_by_a_check(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    (configuration.data / "registry").mkdir(parents=True, mode=0o700)
+    with TemporaryDirectory(dir="/dev/shm") as other_disk:
+        (configuration.data / "registry/blobs").symlink_to(other_disk)
+        problem = (
+            f"{configuration.data}/registry/blobs is on another file system than {configuration.data}/registry, so "
+        )
+        failed = run("serve", "--config", str(configuration.path))
+        assert (failed.status, failed.err.count("\n")) == (1, 1), failed.err
+        assert problem in failed.err
+        assert f"wrong: {problem}" in run("serve", "--config", str(configuration.path), "--check").out
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [("registry", Path.touch), ("people", Path.touch), ("lock", Path.mkdir), ("operator.sock", Path.mkdir)],

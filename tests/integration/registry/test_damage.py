@@ -531,6 +531,24 @@ async def test_a_blob_that_cannot_be_opened_is_told_marked_and_healed_by_a_push(
     await is_marked_and_healed_by_a_push(registry, disk, digest)
 
 
+async def test_the_list_tells_that_a_blob_has_only_to_be_made_readable(
+    registry: Registry, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = await image_with_layer(registry)
+    path = registry.blob_path(digest)
+    disk.cannot_open(path, errno.EACCES)
+    assert await status_of(registry, f"/v2/x/blobs/{digest}") == 503
+    monkeypatch.setattr(os, "access", lambda asked, *_: asked != path)  # root may read everything
+    wanted = (
+        f"damaged since 2026-01-01 00:00 UTC, 1 of its blobs cannot be opened: let tinkbox's user read {path}, or push or load "
+        "it again"
+    )
+    assert (await problems(registry))["x:v1"] == wanted
+    assert registry.store.damage("x", "v1") == wanted
+    path.unlink()
+    assert "gone or cannot be read" in (await problems(registry))["x:v1"]
+
+
 async def test_a_push_that_asks_for_a_blob_that_cannot_be_opened_is_to_send_it(registry: Registry, disk: Disk) -> None:
     digest = await image_with_layer(registry)
     disk.cannot_open(registry.blob_path(digest), errno.EACCES)

@@ -2,12 +2,15 @@
 
 import asyncio
 import base64
+import errno
 import json
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import ClientResponse, web
@@ -257,6 +260,26 @@ async def test_a_mirror_fills_what_is_lacking_of_an_image_that_a_person_pushed(t
         await lab.upstream.push_blob(other)
         await lab.upstream.put_manifest("tools/wipe", "v1", manifest(other, []))
         assert await lab.pull() == digest_of(body)
+
+
+async def test_a_mirror_does_not_stand_in_for_what_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path / "here") as here:
+        pushed = await here.push_image(REPOSITORY, "v1")
+    folder, scandir = tmp_path / "here" / "repositories" / REPOSITORY / "_tags", os.scandir
+
+    def scanned(path: Any) -> Any:
+        if path == folder:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    async with site(tmp_path) as lab:
+        assert (await lab.get("manifests/v1")).status == 503
+        assert lab.asked == {}
+        monkeypatch.setattr(os, "scandir", scandir)
+        assert await lab.pull() == pushed
 
 
 async def test_the_digest_of_a_tag_is_known_where_no_mirror_has_to_be_asked(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_what_changes_several_goes_on_after_a_refusal_and_says_what_it_did(
     tinkbox: Tinkbox, appliance: FakeAppliance, command: str
 ) -> None:
     request, told = CHANGES[command]
-    appliance.answers = {request.format(key): {"id": key, "state": "CANCELED"} for key in ("one", "three")}
+    appliance.answers = {request.format(key): {"id": key, "state": "CANCELED", "name": key} for key in ("one", "three")}
     for key in ("one", "three"):
         appliance.answers[f"GET /v1/images/descriptor?reference={key}"] = {"reference": key, "digest": ""}
     done = tinkbox(*command.split(), "one", "two", "three")
@@ -209,6 +209,17 @@ def test_a_server_of_the_environment_that_is_away_names_the_way_out(
         )
     monkeypatch.setenv("TINKBOX_SERVER", "unix://operator.sock")
     assert tinkbox("template", "list").status == 1
+
+
+def test_an_answer_of_something_else_deletes_no_image(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
+    appliance.answers["DELETE /v1/images?reference=one"] = {"items": []}
+    appliance.answers["GET /v1/images/descriptor?reference=one"] = {"reference": "one", "digest": ""}
+    other = tinkbox("image", "delete", "one")
+    assert (other.status, other.out) == (1, "")
+    assert "answered without 'name': is that an appliance of this version?" in other.err
+    for earlier in ({}, {"notes": []}):
+        appliance.answers["DELETE /v1/images?reference=one"] = earlier
+        assert tinkbox("image", "delete", "one").out == "Deleted Image:  one\n"
 
 
 def test_data_beats_the_environment(tinkbox: Tinkbox, appliance: FakeAppliance, tmp_path: Path) -> None:

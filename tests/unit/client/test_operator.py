@@ -249,6 +249,8 @@ async def test_a_change_whose_answer_does_not_come_may_be_made_all_the_same(tmp_
                 await operator.workflows.cancel("x")
             with pytest.raises(Unreachable):
                 await operator.workflows.get("x")
+            with pytest.raises(Unreachable):  # a POST that changes nothing
+                await operator.images.absent(["sha256:x"])
         (tmp_path / "s").unlink(missing_ok=True)
         with pytest.raises(Unreachable):
             await operator.workflows.cancel("x")

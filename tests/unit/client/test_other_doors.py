@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tinkbox.client.refusals import Unanswered, Unreachable
 from tinkbox.door.other_door import leads_to_other_door
 from tinkbox.door.problems import problem, refusals_become_problems
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.wire.operator_door import OperatorDoor, read_operator_door
 
 both_kinds = pytest.mark.parametrize("kind", [QuickConnection, LastingConnection])
 
@@ -70,16 +72,23 @@ def publisher(tmp_path: Path) -> Iterator[Mirror]:
         ("lab.example:8080", "0.0.0.0:7080", "http://lab.example:7080"),
         ("http://127.0.0.1", "127.0.0.1:7080", "http://127.0.0.1:7080"),
         ("http://localhost:80", "127.0.0.1:7080", "http://127.0.0.1:7080"),
+        ("http://172.30.0.1", "lab.example:7080", "http://lab.example:7080"),
+        ("http://172.30.0.1", "[fd00::1]:7080", "http://[fd00::1]:7080"),
+        ("http://[fd00::2]:80", "[::]:7080", "http://[fd00::2]:7080"),
+        ("http://[::1]", "[::1]:7080", "http://[::1]:7080"),
     ],
 )
 def test_what_to_type_instead_of_the_door_for_machines(asked: str, listens: str, typed: str) -> None:
     begin = f"{asked} is the appliance's door for machines. Commands go to its operator door: "
-    assert operator_door_advice(asked, listens, "TINKBOX_SERVER", "") == f"{begin}`TINKBOX_SERVER={typed}`"
-    assert operator_door_advice(asked, listens, "--to", "FILE") == f"{begin}`--to {typed}`, and a token in FILE"
+    door = read_operator_door(listens)
+    assert door is not None
+    assert operator_door_advice(asked, door, "TINKBOX_SERVER", "") == f"{begin}`TINKBOX_SERVER={typed}`"
+    assert operator_door_advice(asked, door, "--to", "FILE") == f"{begin}`--to {typed}`, and a token in FILE"
 
 
 def test_an_operator_door_of_loopback_is_asked_from_its_own_host() -> None:
-    told = operator_door_advice("http://172.30.0.1", "127.0.0.1:7080", "TINKBOX_SERVER", "TINKBOX_TOKEN")
+    door = OperatorDoor(IPv4Address("127.0.0.1"), 7080)
+    told = operator_door_advice("http://172.30.0.1", door, "TINKBOX_SERVER", "TINKBOX_TOKEN")
     assert "127.0.0.1:7080, which only its own host reaches" in told
     assert "set operator.listen in its tinkbox.yaml" in told
     assert "http://127.0.0.1" not in told
@@ -109,6 +118,17 @@ async def test_the_header_of_the_door_for_machines_may_be_written_in_small_lette
 
     async with answering(door) as url:
         assert "door for machines" in str(await refusal_of(kind(url=url)))
+
+
+@both_kinds
+async def test_a_header_that_names_no_address_is_no_command_to_type(kind: type[Connection]) -> None:
+    async def door(_: web.Request) -> web.Response:
+        return web.Response(status=404, headers={"Tinkbox-Operator-Door": "evil; rm -rf ~:80"})
+
+    async with answering(door) as url:
+        refused = str(await refusal_of(kind(url=url, variable="TINKBOX_SERVER")))
+    assert refused.startswith(f"{url} does not answer as the operator door of an appliance: 404 ")
+    assert "rm -rf" not in refused
 
 
 @both_kinds
@@ -149,6 +169,35 @@ async def test_an_answer_that_no_appliance_gives_is_told_as_such(
         "<html>nothing is here. If a proxy stands before the appliance, look there; else correct TINKBOX_SERVER"
         in str(refused)
     )
+
+
+@both_kinds
+@pytest.mark.parametrize("text", ["<html>welcome</html>", '{"items": []}'])
+async def test_a_success_that_no_appliance_tells_names_the_way_out(kind: type[Connection], text: str) -> None:
+    async def door(_: web.Request) -> web.Response:
+        return web.Response(text=text)
+
+    async def read(operator: Operator) -> object:
+        return (await operator.hardware.get("x"))["id"]
+
+    async def summarize(operator: Operator) -> object:
+        return await operator.status()
+
+    way_out = ": is that an appliance of this version? If not, correct --to, which names the operator door, such as http://HOST:7080"
+    async with answering(door) as url:
+        for question in (look, read, summarize):
+            refused = await refusal_of(kind(url=url, variable="--to"), question)
+            assert type(refused) is Unavailable
+            assert str(refused).endswith(way_out)
+        assert str(refused) == f"{url}/v1/status did not answer with a snapshot{way_out}"
+
+
+@both_kinds
+@pytest.mark.parametrize(("variable", "end"), [("--to", "Correct --to"), ("TINKBOX_SERVER", "appliance on this host")])
+async def test_what_names_a_place_where_nothing_answers_is_told_to_be_corrected(
+    kind: type[Connection], variable: str, end: str
+) -> None:
+    assert str(await refusal_of(kind(url="http://127.0.0.1:1", variable=variable))).endswith(end)
 
 
 @both_kinds

@@ -41,6 +41,29 @@ def test_a_socket_without_its_whole_path_is_refused(monkeypatch: pytest.MonkeyPa
         named_server()
 
 
+def test_a_path_is_no_server_and_is_told_how_a_socket_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", "/srv/operator.sock")
+    with pytest.raises(
+        Invalid, match=r"TINKBOX_SERVER=/srv/operator\.sock is a path: write unix:/srv/operator\.sock for a"
+    ):
+        named_server()
+
+
+def test_authorities_that_are_not_there_are_told_before_a_server_with_tls_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    authorities = tmp_path / "ca.pem"
+    monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
+    monkeypatch.setenv("TINKBOX_SERVER", "https://lab.example")
+    with pytest.raises(Invalid, match=f"^SSL_CERT_FILE={authorities} is not there, so no certificate can be checked"):
+        named_server()
+    authorities.touch()
+    assert named_server() is not None
+    authorities.unlink()
+    monkeypatch.setenv("TINKBOX_SERVER", "http://lab.example")
+    assert named_server() is not None
+
+
 def test_the_format_of_output_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TINKBOX_FORMAT", raising=False)
     assert output_format() == ""

@@ -13,7 +13,7 @@ from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, takes
-from tinkbox.door.blob_answers import BlobAnswer, Blobs
+from tinkbox.door.blob_answers import BlobAnswer, Blobs, wants_anew
 from tinkbox.door.bodies import chunks_of
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.door.problems import refusal_problem
@@ -36,7 +36,7 @@ class Images(Blobs, Protocol):
     ) -> Sequence[str]: ...
     async def described(self, reference: str) -> ImageDescriptor: ...
     async def referring(self, reference: str) -> Sequence[ImageDescriptor]: ...
-    async def blob(self, digest: str) -> Path: ...
+    async def blob(self, digest: str, *, anew: bool = False) -> Path: ...
     async def absent(self, digests: Sequence[str]) -> Sequence[str]: ...
     async def images(self) -> Sequence[ImageLine]: ...
     async def system_images(self) -> Sequence[SystemImageLine]: ...
@@ -159,9 +159,10 @@ def routes(images: Images) -> list[web.RouteDef]:
         return answered({"referrers": list(await images.referring(_reference(request)))})
 
     async def blob(request: web.Request) -> Annotated[web.StreamResponse, Media((OCTETS,), in_parts=True)]:
-        """A blob, which may be a manifest; with `Range` a part of it."""
+        """A blob, which may be a manifest; with `Range` a part of it, with `Cache-Control: no-cache` hashed anew before."""
         digest = key_of(request)
-        return BlobAnswer(await images.blob(digest), images, digest, refusal_problem, {"Content-Type": OCTETS})
+        path = await images.blob(digest, anew=wants_anew(request))
+        return BlobAnswer(path, images, digest, refusal_problem, {"Content-Type": OCTETS})
 
     @takes(body=AbsenceWish)
     async def show_absent(request: web.Request) -> Json[AbsentDocument]:

@@ -19,6 +19,7 @@ from tinkbox.client.operator.services import Services
 from tinkbox.client.operator.templates import Templates
 from tinkbox.client.operator.workflows import Workflows
 from tinkbox.client.refusals import Unreachable
+from tinkbox.model.errors import Invalid
 
 if TYPE_CHECKING:
     from tinkbox.wire.messages.status import Snapshot
@@ -59,7 +60,11 @@ class Operator:
         """The appliance at a glance: what changed behind a place that was told before, or all of it."""
         from tinkbox.wire.messages.status import decode_snapshot
 
-        return decode_snapshot(await self.connection.send("GET", f"/v1/status?after={part(after)}"))
+        answer = await self.connection.send("GET", f"/v1/status?after={part(after)}")
+        try:
+            return decode_snapshot(answer)
+        except Invalid:
+            raise self.connection.other_answer("/v1/status", "a snapshot") from None
 
     async def default_keys(self) -> list[str]:
         """The public SSH keys that every installed system gets."""

@@ -9,7 +9,7 @@ import re
 import ssl
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
@@ -21,6 +21,7 @@ from tinkbox.host_users import group_name, user_name
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.text import spelled
 from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
+from tinkbox.wire.operator_door import read_operator_door
 
 if TYPE_CHECKING:
     from http.client import HTTPMessage
@@ -34,17 +35,24 @@ MOST_ANSWERED = 64 * 1024 * 1024
 LASTING = "only a lasting connection does that"
 LOOK_FIRST = "it may be done all the same, so look before you type it again"
 _JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+SERVER: Final = "TINKBOX_SERVER"
 TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
 _BAD_REQUEST: Final = 400
 _NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
-NO_APPLIANCE = "is that an appliance of this version?"
 
 
 class Answered(Document):
-    """A JSON object that an appliance answered with.  Asking for a key that it lacks raises Unavailable."""
+    """A JSON object that an appliance answered with.
+
+    Asking for a key that it lacks raises Unavailable, with `what_to_do`.
+    """
+
+    def __init__(self, document: Document, what_to_do: str) -> None:
+        super().__init__(document)
+        self._what_to_do = what_to_do
 
     def __missing__(self, key: str) -> NoReturn:
-        raise Unavailable(f"the appliance answered without {key!r}: {NO_APPLIANCE}")
+        raise Unavailable(f"the appliance answered without {key!r}: {self._what_to_do}")
 
 
 class Reply(NamedTuple):
@@ -112,8 +120,8 @@ class Connection(ABC):
     async def close(self) -> None: ...
 
     @abstractmethod
-    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
-        """Ask, and return the answer."""
+    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
+        """Ask, and return the answer; what only `looks` changes nothing, as nothing does that GETs."""
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
         """POST what may take long; the answer is a JSON object."""
@@ -126,7 +134,7 @@ class Connection(ABC):
         """
         raise NotImplementedError(LASTING)
 
-    def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+    def stream(self, path: str, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
         """GET an answer without an end, as it comes."""
         raise NotImplementedError(LASTING)
 
@@ -142,16 +150,16 @@ class Connection(ABC):
         """GET what a JSON list has of what is asked for; `asked` is its query, such as `state` and `limit`."""
         query = f"?{urlencode(asked)}" if asked else ""
         reply = await self.exchange("GET", path + query, None)
-        answer = decoded(reply.content)
+        answer = self._decoded(reply.content)
         if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
-            raise Unavailable(f"{self.where}{path} did not answer with a list of objects: {NO_APPLIANCE}")
+            raise self.other_answer(path, "a list of objects")
         return Found(answer, len(answer) if reply.total is None else reply.total)
 
     async def document(
         self, method: str, path: str, body: Document | bytes | None = None, *, looks: bool = False
     ) -> Document:
         """A JSON object; `body` is as for `send`.  What only `looks` changes nothing, as nothing does that GETs."""
-        answer = self.object_of(path, await self._answer(method, path, body))
+        answer = self.object_of(path, await self._answer(method, path, body, looks=looks))
         if method != "GET" and not looks:
             self.changed(path, answer)
         return answer
@@ -163,8 +171,9 @@ class Connection(ABC):
             self.changed(path, {})
         return answer
 
-    async def _answer(self, method: str, path: str, body: Document | bytes | None) -> bytes:
-        return (await self.exchange(method, path, encoded(body) if isinstance(body, dict) else body)).content
+    async def _answer(self, method: str, path: str, body: Document | bytes | None, *, looks: bool = False) -> bytes:
+        content = encoded(body) if isinstance(body, dict) else body
+        return (await self.exchange(method, path, content, looks=looks)).content
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""
@@ -194,10 +203,29 @@ class Connection(ABC):
 
     def object_of(self, path: str, answer: bytes) -> Document:
         """An answer that must be a JSON object.  Raises Unavailable for another."""
-        document = decoded(answer)
+        document = self._decoded(answer)
         if not isinstance(document, dict):
-            raise Unavailable(f"{self.where}{path} did not answer with an object: {NO_APPLIANCE}")
+            raise self.other_answer(path, "an object")
         return document
+
+    def other_answer(self, path: str, expected: str) -> Unavailable:
+        """What to say of an answer that succeeded, and is not what an appliance of this version answers."""
+        return Unavailable(f"{self.where}{path} did not answer with {expected}: {self._is_that_one()}")
+
+    def _decoded(self, answer: bytes) -> object:
+        """JSON, with an Answered for every object; None when it is none."""
+        told = self._is_that_one()
+        try:
+            return json.loads(answer, object_hook=lambda found: Answered(found, told))
+        except (ValueError, RecursionError):
+            return None
+
+    def _is_that_one(self) -> str:
+        way_out = f" If not, {self._correct()}" if self._variable or not self.socket else ""
+        return f"is that an appliance of this version?{way_out}"
+
+    def _correct(self) -> str:
+        return f"correct {self._variable or SERVER}, which names the operator door, such as http://HOST:7080"
 
     def raise_refusal(
         self, status: int, reason: str, headers: "Mapping[str, str] | HTTPMessage", answer: bytes
@@ -205,16 +233,16 @@ class Connection(ABC):
         """Raise what an answer that is no success says; its `headers` are found however their names are written."""
         if status < 300:
             return
-        variable = self._variable or "TINKBOX_SERVER"
+        variable = self._variable or SERVER
         if status < 400:
             place = headers.get("Location", "") or "nowhere"
             raise Unavailable(f"{self.where} sends us on to {place}: name the appliance itself by {variable}")
-        if listens := headers.get(OPERATOR_DOOR):
+        if (door := read_operator_door(headers.get(OPERATOR_DOOR) or "")) is not None:
             token_place = "" if self.headers else self._token_place
-            raise NotFound(operator_door_advice(self.where, listens, variable, token_place))
+            raise NotFound(operator_door_advice(self.where, door, variable, token_place))
         refusal = refusal_of(status, answer)
         if refusal is None:
-            raise self._foreign(status, reason, answer, variable)
+            raise self._foreign(status, reason, answer)
         told = self.told(str(refusal))
         if type(refusal) is Denied and not self.socket:
             told = f"{told}. Put yours into {self._token_place}"
@@ -225,14 +253,13 @@ class Connection(ABC):
         """The appliance's own words, as a person is told them."""
         return detail
 
-    def _foreign(self, status: int, reason: str, answer: bytes, variable: str) -> Refusal:
+    def _foreign(self, status: int, reason: str, answer: bytes) -> Refusal:
         """What to say of an answer that no appliance gives."""
         if status == _BAD_REQUEST and self._speaks_tls():
             return self._encrypted()
         return kind_of(status)(
             f"{self.where} does not answer as the operator door of an appliance: {quoted(status, reason, answer)}. "
-            f"If a proxy stands before the appliance, look there; else correct {variable}, which names the operator "
-            "door, such as http://HOST:7080"
+            f"If a proxy stands before the appliance, look there; else {self._correct()}"
         )
 
     def _speaks_tls(self) -> bool:
@@ -249,11 +276,13 @@ class Connection(ABC):
             "what is not needed any more"
         )
 
-    def broken(self, method: str, path: str, error: Exception, then: str = LOOK_FIRST) -> Unavailable:
-        """What to say of a connection that ended before the answer came; a change may have been made."""
+    def broken(
+        self, method: str, path: str, error: Exception, then: str = LOOK_FIRST, *, looks: bool = False
+    ) -> Unavailable:
+        """What to say of a connection that ended before the answer came; unless it only `looks`, a change may have been made."""
         if self._speaks_tls():  # so nothing of what was asked was understood
             return self._encrypted()
-        if method == "GET":
+        if looks or method == "GET":
             return self.unreachable(error)
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         return Unanswered(f"{self.where} did not answer {method} {path} ({why})", then)
@@ -284,11 +313,11 @@ class Connection(ABC):
                 "only; https:// is for a proxy with TLS in front of it"
             )
         if self._variable:
+            without = ", or unset it to ask the appliance on this host" if self._variable == SERVER else ""
             encrypted = "The appliance itself speaks http:// only; https:// is for a proxy with TLS in front of it. "
             return Unreachable(
                 f"no appliance answers at {self.where} ({why}), which {self._variable} names: is `tinkbox serve` running "
-                f"there? {encrypted if self.url.startswith('https://') else ''}Correct {self._variable}, or unset it to ask "
-                "the appliance on this host"
+                f"there? {encrypted if self.url.startswith('https://') else ''}Correct {self._variable}{without}"
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(
@@ -329,11 +358,3 @@ def encoded(body: Document) -> bytes:
         # Python keeps a byte that is no UTF-8 as half of a character, \udc80 to \udcff.
         told = spelled(text).replace("\\udc", "\\x")
         raise Invalid(f"{told} is not UTF-8 text, so it was not sent") from None
-
-
-def decoded(answer: bytes) -> object:
-    """JSON, with an Answered for every object; None when it is none."""
-    try:
-        return json.loads(answer, object_hook=Answered)
-    except (ValueError, RecursionError):
-        return None

@@ -1,6 +1,7 @@
 """Images that actions run from, and the in-memory operating system."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from tinkbox.client.operator.connection import Connection, Document, Found, part
@@ -65,6 +66,13 @@ class Images:
         """A blob from some byte on, as it comes."""
         headers = {"Range": f"bytes={start}-"} if start else {}
         return self._connection.stream(f"/v1/images/blobs/{part(digest)}", headers)
+
+    async def examine(self, digest: str) -> None:
+        """Have a blob hashed anew, whenever that was done last; raises what the appliance says of one that is damaged."""
+        path = f"/v1/images/blobs/{part(digest)}"
+        async with aclosing(self._connection.stream(path, {"Cache-Control": "no-cache"})) as pieces:
+            async for _ in pieces:
+                return
 
     async def absent(self, digests: Sequence[str]) -> set[str]:
         """Those blobs that it has not got; the others it keeps for an hour, and need not be sent."""

@@ -1,7 +1,7 @@
 """A connection for what lasts or happens at once: streams, uploads, shells, and questions beside them.  Needs an event loop."""
 
 from asyncio import WriteTransport
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, BinaryIO
 from weakref import WeakSet
@@ -33,8 +33,8 @@ class LastingConnection(Connection):
         self._connector.give_up()
         await self._session.close()
 
-    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
-        return await self._exchange(method, path, body, QUICK)
+    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
+        return await self._exchange(method, path, body, QUICK, looks=looks or method == "GET")
 
     async def upload(self, path: str, content: BinaryIO | AsyncIterator[bytes]) -> Document:
         broken: list[Exception] = []
@@ -49,7 +49,7 @@ class LastingConnection(Connection):
         self.changed(path, answer)
         return answer
 
-    async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+    async def stream(self, path: str, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
         try:
             request = self._session.get(self.url + path, headers=headers, timeout=STREAM, allow_redirects=False)
             async with request as response:
@@ -72,6 +72,8 @@ class LastingConnection(Connection):
         path: str,
         body: bytes | BinaryIO | AsyncIterator[bytes] | None,
         limit: aiohttp.ClientTimeout,
+        *,
+        looks: bool = False,
     ) -> Reply:
         try:
             request = self._session.request(method, self.url + path, data=body, timeout=limit, allow_redirects=False)
@@ -81,9 +83,9 @@ class LastingConnection(Connection):
         except UNSENT as error:
             raise self.unreachable(_of_connection(error)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            if method == "GET" and isinstance(error, aiohttp.ClientPayloadError):
+            if looks and isinstance(error, aiohttp.ClientPayloadError):
                 raise self.ended() from None
-            raise self.broken(method, path, error) from None
+            raise self.broken(method, path, error, looks=looks) from None
 
     async def _refuse(self, response: aiohttp.ClientResponse) -> None:
         # Of an answer that goes on for ever nothing is read before its status is known.

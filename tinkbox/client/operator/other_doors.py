@@ -1,31 +1,32 @@
 """What answers where an operator door should: an appliance's door for machines, or TLS."""
 
 import ssl
-from ipaddress import AddressValueError, IPv4Address
 from socket import create_connection
 from typing import Final
 from urllib.parse import urlsplit
+
+from tinkbox.wire.operator_door import OperatorDoor, read_operator_door
 
 _SECONDS: Final = 3.0
 _PORT: Final = 80
 
 
-def operator_door_advice(asked: str, listens: str, variable: str, token_place: str) -> str:
+def operator_door_advice(asked: str, door: OperatorDoor, variable: str, token_place: str) -> str:
     """What to type instead of `asked`, the URL of an appliance's door for machines.
 
-    `listens` is that appliance's `operator.listen`, ADDRESS:PORT.  `variable` is what names an appliance, a variable or
-    a flag; `token_place` still needs a token, if it is not empty.
+    `door` is that appliance's `operator.listen`.  `variable` is what names an appliance, a variable or a flag;
+    `token_place` still needs a token, if it is not empty.
     """
-    host, _, port = listens.rpartition(":")
     asked_host = urlsplit(asked if "://" in asked else f"//{asked}").hostname or ""
+    there = read_operator_door(f"{asked_host}:{door.port}")
     machines = f"{asked} is the appliance's door for machines"
-    if _is_loopback(host) and not _is_loopback(asked_host):
+    if door.is_loopback and not (there is not None and there.is_loopback):
         return (
-            f"{machines}. Commands go to its operator door, {listens}, which only its own host reaches: type them on "
+            f"{machines}. Commands go to its operator door, {door}, which only its own host reaches: type them on "
             "that host, where they need no URL, or set operator.listen in its tinkbox.yaml to an address that this host "
             "reaches"
         )
-    typed = f"http://{asked_host if _is_unspecified(host) else host}:{port}"
+    typed = f"http://{there if door.is_unspecified and there is not None else door}"
     token = f", and a token in {token_place}" if token_place else ""
     between = " " if variable.startswith("-") else "="
     return f"{machines}. Commands go to its operator door: `{variable}{between}{typed}`{token}"
@@ -47,20 +48,3 @@ def speaks_tls(url: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
-
-
-def _is_loopback(host: str) -> bool:
-    address = _ipv4(host)
-    return host == "localhost" if address is None else address.is_loopback
-
-
-def _is_unspecified(host: str) -> bool:
-    address = _ipv4(host)
-    return address is not None and address.is_unspecified
-
-
-def _ipv4(host: str) -> IPv4Address | None:
-    try:
-        return IPv4Address(host)
-    except AddressValueError:
-        return None

@@ -48,8 +48,8 @@ class QuickConnection(Connection):
             self._connection.close()
             self._connection = None
 
-    async def exchange(self, method: str, path: str, body: bytes | None) -> Reply:
-        return self._exchange(method, path, body)
+    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
+        return self._exchange(method, path, body, looks=looks)
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
         answer = self.object_of(path, self._exchange("POST", path, encoded(body), work).content)
@@ -57,7 +57,9 @@ class QuickConnection(Connection):
             self.changed(path, answer)
         return answer
 
-    def _exchange(self, method: str, path: str, body: bytes | None, work: Work | None = None) -> Reply:
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, work: Work | None = None, *, looks: bool = False
+    ) -> Reply:
         try:
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
@@ -71,7 +73,7 @@ class QuickConnection(Connection):
             answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError) as error:
             self._hang_up()
-            raise self.broken(method, path, error, *([work.broken] if work else [])) from None
+            raise self.broken(method, path, error, *([work.broken] if work else []), looks=looks) from None
         if len(answer) > MOST_ANSWERED:
             self._hang_up()
             raise self.too_much(path)

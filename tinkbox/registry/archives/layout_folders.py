@@ -193,7 +193,7 @@ class LayoutFolder:
         except NotFound as error:
             part.unlink(missing_ok=True)
             if digest in tree.needed:
-                raise Unavailable(f"{error}: push or load its image again") from None
+                raise Unavailable(str(error)) from None
             return
         self._make(place.parent)
         part.replace(place)

@@ -43,8 +43,6 @@ _BLOCK: Final = 512
 # Which image of several Docker's list names: that of most machines.
 _USUAL: Final = ("linux", "amd64")
 Content = Callable[[str], AsyncIterator[bytes]]
-# Of an appliance's blobs; what a folder lacks says itself what to do.
-PUSH_AGAIN: Final = ": push or load its image again (`tinkbox image list` tells what is damaged)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +53,10 @@ class Saved:
     tree: ImageTree
 
 
-async def archive_of(
-    images: Sequence[Saved], content: Content, without: Collection[str] = (), way_out: str = PUSH_AGAIN
-) -> AsyncIterator[bytes]:
-    """The bytes of an archive; `content` gives a blob, and raises NotFound where it is not there.
+async def archive_of(images: Sequence[Saved], content: Content, without: Collection[str] = ()) -> AsyncIterator[bytes]:
+    """The bytes of an archive; `content` gives a blob, and raises NotFound, with the way out, where it is not there.
 
-    `without` are the blobs that it lacks, since its reader has them; `way_out` is told after what `content` says of one that is
-    missing.  Raises Invalid, before anything comes of it, for one that nobody would load (`limits`); Unavailable for a blob that is
+    `without` are the blobs that it lacks, since its reader has them.  Raises Invalid, before anything comes of it, for one that nobody would load (`limits`); Unavailable for a blob that is
     not what its digest says, or is missing.
     """
     index = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [index_entry(each) for each in images]}
@@ -81,7 +76,7 @@ async def archive_of(
         for digest, size in (*each.tree.needed.items(), *each.tree.optional.items()):
             if digest not in written:
                 written.add(digest)
-                async for piece in _blob(digest, size, content, way_out if digest in each.tree.needed else None):
+                async for piece in _blob(digest, size, content, is_needed=digest in each.tree.needed):
                     yield piece
     yield bytes(2 * _BLOCK)
 
@@ -148,8 +143,8 @@ async def checked(digest: str, size: int, content: AsyncIterator[bytes]) -> Asyn
     refuse_other(digest, hashed.hexdigest())
 
 
-async def _blob(digest: str, size: int, content: Content, way_out: str | None) -> AsyncIterator[bytes]:
-    """A blob with its header; nothing of one that is not there where that is no mistake, and needs no way out."""
+async def _blob(digest: str, size: int, content: Content, *, is_needed: bool) -> AsyncIterator[bytes]:
+    """A blob with its header; nothing of one that is not there where that is no mistake."""
     began = False
     try:
         async for piece in checked(digest, size, content(digest)):
@@ -158,9 +153,9 @@ async def _blob(digest: str, size: int, content: Content, way_out: str | None) -
                 began = True
             yield piece
     except NotFound as error:
-        if way_out is None and not began:
+        if not is_needed and not began:
             return
-        raise Unavailable(f"{error}{PUSH_AGAIN if way_out is None else way_out}") from None
+        raise Unavailable(str(error)) from None
     yield bytes(-size % _BLOCK) if began else _header(blob_name(digest), size)
 
 

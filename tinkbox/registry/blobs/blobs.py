@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from sys import intern
@@ -24,9 +24,9 @@ from typing import Final
 
 from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
-from tinkbox.model.images.references import ALGORITHMS, DIGEST, digest_of
+from tinkbox.model.images.references import ALGORITHMS, DIGEST, algorithm_of, digest_of
 from tinkbox.model.images.room import Amount, ImageRoom, Waiting
-from tinkbox.registry.blobs.folders import Folders
+from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
@@ -35,7 +35,7 @@ PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 # What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
 SMALL: Final = 4 << 20
-_NOT_WRITTEN: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+_NOT_WRITTEN: Final = (errno.EROFS, errno.EACCES, errno.EPERM, *UNREADABLE)
 _log = logging.getLogger(__name__)
 
 
@@ -100,6 +100,11 @@ class Staged:
         self._file = path.open("xb")
 
     @property
+    def is_gone(self) -> bool:
+        """Whether it was discarded, as it is too when it is kept."""
+        return self._is_gone
+
+    @property
     def digest(self) -> str:
         """Of what was written so far."""
         return f"sha256:{self._hash.hexdigest()}"
@@ -137,7 +142,8 @@ class Staged:
         """Forget it, also after it was kept."""
         with suppress(OSError):  # closing tries once more to write what did not fit
             self._file.close()
-        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # what a disk does not delete goes at the next start
+            self.path.unlink()
         with self._turn:
             self._is_gone = True
             taken, self._taken = self._taken, 0
@@ -150,6 +156,8 @@ class Blobs:
     Which blobs there are is read at the start and known from then on.  Any thread may ask and change.  `make_room` is called by
     any of them before something is refused for want of room: it ends what nobody goes on with, and returns the bytes of what is
     on its way in and may be next.
+
+    To make one raises Unavailable where a folder of blobs cannot be read.  `ways` tells of the folders that cannot be used.
     """
 
     def __init__(
@@ -161,22 +169,25 @@ class Blobs:
         make_room: Callable[[], int] = lambda: 0,
     ) -> None:
         self._folders = {algorithm: root / "blobs" / algorithm for algorithm in ALGORITHMS}
-        self._ways = Folders(root)
+        self.ways = Folders(root)
         self._incoming = root / "incoming"
         self._new_token = new_token
         self._room = room or Room()
         self._make_room = make_room
         shutil.rmtree(self._incoming, ignore_errors=True)
-        for folder in self._folders.values():
-            make_folder(folder)
-        make_folder(self._incoming)
-        self._sizes = dict(self._found())
+        for folder in (*self._folders.values(), self._incoming):
+            with self.ways.listed(folder), self.ways.changed(folder):
+                make_folder(folder)
+        unreadable: list[Path] = []
+        self._sizes = dict(self._found(unreadable.append))
         self._octets = sum(self._sizes.values())
         self._arriving = 0
         self._unneeded: Collection[str] = ()
         self._counting = threading.Lock()
         self._promises = Promises(root / "promised", clock)
-        self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged, self._ways)
+        self._verified = Verified(root / "verified", clock, self._promises.turn, self._drop_damaged, self.ways)
+        for path in unreadable:
+            self._verified.miss(f"{path.parent.name}:{path.name}", path)
 
     def close(self) -> None:
         """End what is being hashed."""
@@ -197,14 +208,14 @@ class Blobs:
             return Staged(self._incoming / self._new_token(), partial(self._take, incoming))
 
     def keep(self, staged: Staged, algorithm: str = "sha256", *, promised: bool = False) -> str:
-        """Give a finished blob its name, for good; returns its digest.  One that is here already stays as it is.
+        """Give a finished blob its name, for good; returns its digest.  It takes the place of one that is here already.
 
-        One that is `promised` stays for an hour.
+        That may be damaged though it was hashed today.  One that is `promised` stays for an hour.
         """
         digest = staged.digest_by(algorithm)
         path = self.path(digest)
         if self._name(staged, digest, path, promised=promised):
-            sync_folder(path.parent)
+            _sync(path.parent)
         return digest
 
     def keep_all(self, staged: Mapping[str, Staged]) -> None:
@@ -215,16 +226,15 @@ class Blobs:
             if self._name(each, digest, path, promised=False):
                 changed.add(path.parent)
         for folder in changed:
-            sync_folder(folder)
+            _sync(folder)
 
     def _name(self, staged: Staged, digest: str, path: Path, *, promised: bool) -> bool:
-        """Give a blob its name; whether it had none before, so that its folder is still to be synced."""
+        """Give a blob its name, so that its folder is still to be synced; False for one that has it, and is here."""
         with self._promises.turn:
             if promised:
                 self._promises.make(digest)
             is_here = self._is_here(digest, path)
-        if is_here:
-            staged.discard()
+        if is_here and staged.is_gone:  # several images of an archive have it
             return False
         staged.finish()
         with self._promises.turn, writing():
@@ -260,7 +270,7 @@ class Blobs:
                         self._verified.note(digest, path)
         # To sync one puts the names of all on the disk where the file system has a journal.
         for folder in dict.fromkeys(place.parent for place in places):
-            sync_folder(folder)
+            _sync(folder)
         return digest
 
     def write(self, path: Path, content: bytes) -> None:
@@ -318,14 +328,15 @@ class Blobs:
         """
         found: set[str] = set()
         for algorithm, folder in self._folders.items():
-            with self._ways.listed(folder), os.scandir(folder) as entries:
-                found.update(f"{algorithm}:{entry.name}" for entry in entries)
+            with self.ways.listed(folder), os.scandir(folder) as entries:
+                files = (entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+                found.update(f"{algorithm}:{name}" for name in files)
         return found.difference(each for each in self._verified.damaged() if self.damaged_at(each) is not None)
 
     def refuse_unreadable(self) -> None:
         """Raise Unavailable where a folder of blobs cannot be read: nothing is known of any of its blobs then."""
         for folder in self._folders.values():
-            with self._ways.listed(folder):
+            with self.ways.listed(folder):
                 os.scandir(folder).close()
 
     def has(self, digest: str) -> bool:
@@ -333,15 +344,32 @@ class Blobs:
 
         Raises Unavailable where its folder cannot be read.
         """
-        return self._is_file(self.path(digest)) and self.damaged_at(digest) is None
+        return self.has_file(digest) and self.damaged_at(digest) is None
+
+    def has_file(self, digest: str) -> bool:
+        """The same, though it is known to be damaged."""
+        return self._is_file(self.path(digest))
 
     def damaged_at(self, digest: str) -> datetime | None:
         """Since when a blob is damaged on the disk, as far as is known; None: it is not.  Reads nothing of most."""
         return self._verified.damaged_at(digest, self.path(digest))
 
+    def is_closed(self, digest: str) -> bool:
+        """Whether a blob's file is there, and only its mode or owner keeps it from being read."""
+        path = self.path(digest)
+        return self._is_file(path) and not os.access(path, os.R_OK)
+
+    def forget_hash(self, digest: str) -> None:
+        """A blob counts as hashed no more: who asks for it next has that done."""
+        self._verified.forget(digest)
+
+    def was_hashed_within(self, span: timedelta, digest: str) -> bool:
+        """Whether a blob was hashed, and found whole, so short a time ago."""
+        return self._verified.was_hashed_within(span, digest)
+
     def doubt(self, digest: str) -> "Future[bool]":
         """A blob's file could not be read though it counted as whole: have it hashed anew."""
-        self._verified.forget(digest)
+        self.forget_hash(digest)
         return self.check(digest)
 
     def lost(self, digest: str) -> NotFound:
@@ -385,12 +413,13 @@ class Blobs:
         return self.outcome(digest, whole=whole)
 
     def read(self, digest: str) -> bytes:
-        """A small blob's bytes; raises as `verified` does, also for what the disk cannot read any more since it was hashed."""
-        try:
-            return self.verified(digest).read_bytes()
-        except OSError:
-            self._verified.forget(digest)
-            self.verified(digest)
+        """A small blob's bytes; raises as `verified` does, also for what the disk gives otherwise, or not at all, since it was hashed."""
+        with suppress(OSError):
+            content = self.verified(digest).read_bytes()
+            if digest_of(content, algorithm_of(digest)) == digest:
+                return content
+        self.forget_hash(digest)
+        self.verified(digest)
         raise Unavailable(f"{digest} cannot be read on the appliance's disk: ask again")
 
     def promise(self, digest: str) -> None:
@@ -433,14 +462,21 @@ class Blobs:
 
         To remove a large one takes a while, and may be done later.
 
-        Raises Unavailable where its folder cannot be read.
+        None also for one that the disk cannot give, which is marked as damaged then.  Raises Unavailable where a folder
+        cannot be used.
         """
         with self._promises.turn:
             if self._promises.hold(digest) and not though_promised:
                 return None
             aside, path = self._incoming / self._new_token(), self.path(digest)
-            with self._ways.entered(path.parent), suppress(FileNotFoundError):
-                path.rename(aside)
+            try:
+                with self.ways.changed(path.parent, self._incoming), suppress(FileNotFoundError):
+                    path.rename(aside)
+            except OSError as error:
+                if error.errno not in UNREADABLE:
+                    raise
+                self._note_lost(digest, path)
+                return None
             self._forget(digest)
             return aside
 
@@ -449,13 +485,20 @@ class Blobs:
         return self._sizes.get(digest)
 
     def is_older(self, digest: str, moment: float) -> bool:
-        """Whether a blob came before a moment by the clock of the disk, in seconds since 1970, or about then."""
+        """Whether a blob came before a moment by the clock of the disk, in seconds since 1970, or about then.
+
+        Of one that the disk cannot tell it is taken for so.
+        """
         path = self.path(digest)
         try:
-            with self._ways.entered(path.parent):
+            with self.ways.entered(path.parent):
                 return path.stat().st_mtime < moment + 1
         except FileNotFoundError:
             return False
+        except OSError as error:
+            if error.errno not in UNREADABLE:
+                raise
+            return True
 
     def usage(self) -> Usage:
         """What all of it takes."""
@@ -481,10 +524,10 @@ class Blobs:
         """The digests of all blobs."""
         return iter(list(self._sizes))
 
-    def _found(self) -> Iterator[tuple[str, int]]:
-        """All blobs with their sizes; what else lies in their folders is none."""
+    def _found(self, unreadable: Callable[[Path], None]) -> Iterator[tuple[str, int]]:
+        """All blobs with their sizes; what else lies in their folders is none.  `unreadable` hears of those that the disk cannot give."""
         for algorithm, folder in self._folders.items():
-            with os.scandir(folder) as entries:
+            with self.ways.listed(folder), os.scandir(folder) as entries:
                 for entry in entries:
                     digest = f"{algorithm}:{entry.name}"
                     if entry.is_symlink():
@@ -492,11 +535,19 @@ class Blobs:
                             "link in the registry passed over: %s", entry.path, extra={"action": "registry.passed_over"}
                         )
                     elif DIGEST.match(digest) and entry.is_file(follow_symlinks=False):
-                        yield intern(digest), entry.stat(follow_symlinks=False).st_size
+                        try:
+                            size = entry.stat(follow_symlinks=False).st_size
+                        except OSError as error:
+                            if error.errno not in UNREADABLE:
+                                raise
+                            _tell_lost(Path(entry.path))
+                            unreadable(Path(entry.path))
+                        else:
+                            yield intern(digest), size
 
     def _is_file(self, path: Path) -> bool:
         try:
-            with self._ways.entered(path.parent):
+            with self.ways.entered(path.parent):
                 return stat.S_ISREG(path.lstat().st_mode)
         except OSError:
             return False
@@ -546,33 +597,55 @@ class Blobs:
             self._octets -= self._sizes.pop(digest, 0)
 
     def _discard(self, digest: str) -> None:
-        self.path(digest).unlink(missing_ok=True)
+        path = self.path(digest)
+        with writing(), self.ways.changed(path.parent):
+            path.unlink(missing_ok=True)
         self._forget(digest)
 
     def _lost(self, digest: str) -> NotFound:
         """The same for the one who has the turn already."""
         path = self.path(digest)
-        with self._ways.listed(path.parent):
+        with self.ways.listed(path.parent):
             path.parent.stat()
         if digest in self._sizes and not self._is_file(path):
-            if self.damaged_at(digest) is None:
-                self._verified.miss(digest)
-                _log.error("blob damaged, whose file is gone: %s", path, extra={"action": "registry.damaged"})
-            self._forget(digest)
-        if (at := self.damaged_at(digest)) is None:
-            return NotFound(f"no blob {digest}")
-        return NotFound(
-            f"no blob {digest}: it is damaged on the disk since {at:{TO_THE_MINUTE}}: push or load its image again"
-        )
+            self._note_lost(digest, path)
+        at = self.damaged_at(digest)
+        since = f": it is damaged on the disk since {at:{TO_THE_MINUTE}}" if at is not None else ""
+        return NotFound(f"no blob {digest}{since}: push or load its image again")
+
+    def _note_lost(self, digest: str, path: Path) -> None:
+        """From now on a blob is damaged, which is not what it was when it was counted, and counts no more."""
+        if self.damaged_at(digest) is None:
+            self._verified.miss(digest, path)
+            _tell_lost(path)
+        self._forget(digest)
 
     def _drop_damaged(self, digest: str) -> None:
         told = {"action": "registry.damaged"}
         try:
             self._discard(digest)
-        except OSError as error:  # such as of a disk that the kernel made read-only
-            _log.error("blob damaged, and not deleted: %s: %s", digest, error.strerror, extra=told)
+        except (OSError, Unavailable) as error:  # such as of a disk that the kernel made read-only
+            _log.error("blob damaged, and not deleted: %s: %s", digest, error, extra=told)
         else:
             _log.error("blob deleted, which was damaged on the disk: %s", digest, extra=told)
+
+
+def _sync(folder: Path) -> None:
+    with writing():
+        sync_folder(folder)
+
+
+def _tell_lost(path: Path) -> None:
+    """Log what is wrong with what lies where a blob belongs, and is no file that can be looked at."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        how = "whose file is gone"
+    except OSError as error:
+        how = f"whose file the disk cannot give ({error.strerror})"
+    else:
+        how = "in whose place is no file"
+    _log.error("blob damaged, %s: %s", how, path, extra={"action": "registry.damaged"})
 
 
 def make_folder(path: Path) -> None:

@@ -3,7 +3,7 @@
 A file that was hashed counts as what it was for a day, as long as its number, size and times stay.  One that has to be
 hashed is hashed once, however many ask meanwhile, and in threads that nothing else waits for.
 
-A blob is damaged from the first time on that its file has another digest, cannot be read, or is gone.  That ends when it is
+A blob is damaged from the first time on that its file has another digest, cannot be read, is gone, or is no file.  That ends when it is
 kept anew, and when its file changes, such as by `chmod`: what that holds is found when it is hashed.
 """
 
@@ -25,7 +25,7 @@ from typing import Final
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.references import DIGEST
-from tinkbox.registry.blobs.folders import Folders
+from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.journal import Journal, Row
 
 VERIFIED_FOR: Final = timedelta(days=1)
@@ -36,8 +36,6 @@ _IDENTITY: Final = struct.Struct(">4Q")
 _WRAP: Final = (1 << 64) - 1
 _NO_FILE: Final = b""
 _DAMAGED: Final = "damaged"  # the fourth column of a row that says so; earlier releases pass such a row over
-# How the kernel says that a disk or file system cannot give what it holds.
-_UNREADABLE: Final = (errno.EIO, errno.EBADMSG, errno.EUCLEAN, errno.EILSEQ, errno.ENODATA, errno.EREMOTEIO)
 # What is so of this moment, or of this process, and of no file.
 _PASSING: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR, errno.ESTALE, errno.ETIMEDOUT)
 _log = logging.getLogger(__name__)
@@ -85,20 +83,18 @@ class Verified:
             with self._folders.entered(path.parent):
                 status = path.lstat()
         except OSError as error:
-            if error.errno in _UNREADABLE:  # is found again, and told, when the file is opened
+            if error.errno in UNREADABLE:  # is found again, and told, when the file is opened
                 return False
             raise
         if stat.S_ISLNK(status.st_mode):
             raise FileNotFoundError(errno.ENOENT, "a link, which is not followed", str(path))
         if not stat.S_ISREG(status.st_mode):
+            if self._note_damage(digest, _identity(status)):
+                _log.error("blob damaged, in whose place is no file: %s", path, extra={"action": "registry.damaged"})
             raise Unavailable(f"{path} is no file, and a blob belongs there: remove it")
         identity = _identity(status)
         known = self._known.get(digest)
-        if known is None or known[0] != identity:
-            return False
-        age = self._clock() - datetime.fromtimestamp(known[1], UTC)
-        # The moment was cut to seconds; of a clock that was put back nothing is known.
-        return timedelta(seconds=-1) <= age < VERIFIED_FOR
+        return known is not None and known[0] == identity and self._is_within(VERIFIED_FOR, known[1])
 
     def is_unchanged(self, digest: str, path: str) -> bool:
         """Whether the file is there and as it was when it was hashed, however long ago."""
@@ -108,6 +104,11 @@ class Verified:
         except OSError:
             return False
 
+    def was_hashed_within(self, span: timedelta, digest: str) -> bool:
+        """Whether a blob was hashed, and found whole, so short a time ago."""
+        known = self._known.get(digest)
+        return known is not None and self._is_within(span, known[1])
+
     def note(self, digest: str, path: Path) -> None:
         """The file was hashed on its way in."""
         self._note(digest, path.stat())
@@ -116,9 +117,9 @@ class Verified:
         """What was known of the file does not count any more."""
         self._known.pop(digest, None)
 
-    def miss(self, digest: str) -> None:
-        """A blob's file is gone, and should be there: it is damaged from now on."""
-        self._note_damage(digest, _NO_FILE)
+    def miss(self, digest: str, path: Path) -> None:
+        """A blob's file is gone, or is none that can be looked at: it is damaged from now on."""
+        self._note_damage(digest, _identity_at(path))
 
     def damaged_at(self, digest: str, path: Path) -> datetime | None:
         """Since when a blob is damaged, as far as is known; None: it is not.  Reads nothing of most."""
@@ -200,6 +201,11 @@ class Verified:
                 "again"
             ) from None
 
+    def _is_within(self, span: timedelta, at: int) -> bool:
+        age = self._clock() - datetime.fromtimestamp(at, UTC)
+        # The moment was cut to seconds; of a clock that was put back nothing is known.
+        return timedelta(seconds=-1) <= age < span
+
     def _note(self, digest: str, status: os.stat_result) -> None:
         known = self._known[intern(digest)] = _identity(status), int(self._clock().timestamp())
         self._damaged.pop(digest, None)
@@ -235,7 +241,7 @@ def _while_readable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _UNREADABLE:
+        if error.errno not in UNREADABLE:
             raise _ask_again(path, error) from None
 
 
@@ -252,7 +258,7 @@ def _identity_at(path: Path) -> bytes:
     try:
         return _identity(path.lstat())
     except OSError as error:
-        if error.errno in (errno.ENOENT, *_UNREADABLE):
+        if error.errno in (errno.ENOENT, *UNREADABLE):
             return _NO_FILE
         raise
 

@@ -7,6 +7,7 @@ refers to cannot be read any more, and was here before it: older blobs stay unti
 import asyncio
 import logging
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -14,6 +15,7 @@ from typing import Final, NoReturn
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.room import Amount, Collected
 from tinkbox.registry.blobs.blobs import Blobs
+from tinkbox.registry.deletion.withheld import Withheld
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Key, Link, Repositories
 
@@ -36,24 +38,42 @@ class _Unneeded:
 class Collector:
     """A part.  Whoever changes what refers to what holds `turn` meanwhile."""
 
-    def __init__(self, blobs: Blobs, repositories: Repositories, parsed: ParsedManifests, turn: asyncio.Lock) -> None:
+    def __init__(
+        self,
+        blobs: Blobs,
+        repositories: Repositories,
+        parsed: ParsedManifests,
+        withheld: Withheld,
+        turn: asyncio.Lock,
+    ) -> None:
         self._blobs = blobs
         self._repositories = repositories
         self._parsed = parsed
+        self._withheld = withheld
         self._turn = turn
 
     async def run(self) -> NoReturn:
         """Read all manifests, so that nobody waits for that later; then collect every so often, for ever."""
-        await self.warm_up()
+        with suppress(Unavailable):
+            await self.warm_up()
         while True:
             await asyncio.sleep(EVERY)
             try:
                 collected = await self.collect(())
-            except Unavailable:  # a folder cannot be read, which the log tells: look again later
+            except Unavailable:  # a folder cannot be read, or was found empty, which the log tells: look again later
                 continue
             if collected.freed.number:
                 told = str(collected.freed)
                 _log.info("freed, since no image needs them: %s", told, extra={"action": "registry.collected"})
+
+    def refuse(self, *, now: bool = False) -> None:
+        """Raise Unavailable where nothing may be freed: a folder that says what is needed cannot be listed, or was empty.
+
+        `now`: though it was empty.  This blocks.
+        """
+        self._repositories.refuse_unlisted()
+        if not now:
+            self._withheld.refuse()
 
     async def look(self, untagged: Collection[Key], gone: Collection[Key] = (), *, now: bool = False) -> Collected:
         """What would be collected, were the manifests deleted that are `gone`; else as `collect`."""
@@ -77,6 +97,8 @@ class Collector:
             number += len(aside)
             octets += before.octets - after.octets
             if len(found.free) <= AT_ONCE:
+                if now:
+                    await asyncio.to_thread(self._withheld.end)
                 return self._summed(found, Amount(number=number, octets=octets))
 
     def step(self) -> None:
@@ -97,10 +119,17 @@ class Collector:
             self._parsed.of(repository, each)
 
     def _put_aside(self, digests: list[str], *, now: bool = False) -> list[Path]:
-        found = (self._blobs.put_aside(each, though_promised=now) for each in digests[:AT_ONCE])
-        return [each for each in found if each is not None]
+        aside: list[Path] = []
+        try:
+            found = (self._blobs.put_aside(each, though_promised=now) for each in digests[:AT_ONCE])
+            aside.extend(each for each in found if each is not None)
+        except Unavailable:
+            _remove(aside)
+            raise
+        return aside
 
     def _unneeded(self, untagged: Collection[Key] = (), gone: Collection[Key] = (), *, now: bool = False) -> _Unneeded:
+        self.refuse(now=now)
         needed: set[str] = set()
         needed_untagged: set[str] = set()
         unknown_before = 0.0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.needs import ImageNeed
 from tinkbox.model.images.references import Reference, as_typed, familiar, official, parse_reference
@@ -85,11 +85,15 @@ class Deleter:
         others = self._repositories.tags(repository).values()
         if system and LATEST in gone and others:
             self._repositories.tag(repository, LATEST, max(others, key=lambda link: link.pushed_at))
-        self._forget(repository, digest, manifests, {each.digest for each in of_this})
-        self._free()
+        self._forget(repository, digest, manifests, {each.digest for each in of_this}, whole=whole)
         version = next((tag for tag in sorted(gone) if tag != LATEST), selector) if system else selector
         name = f"{as_typed(repository)}{'@' if ':' in version else ':'}{version}"
-        notes = [] if whole else only_the_tag(repository, selector, digest, needing, left, part_of)
+        damaged = self._repositories.damaged_tags(repository)
+        notes = [] if whole else [*only_the_tag(repository, selector, digest, needing, left, part_of, damaged)]
+        try:
+            self._free()
+        except Unavailable as error:  # the collector does it later
+            notes.append(Problem(text=f"{name} was deleted, and its blobs are not freed yet: {error}"))
         return Deleted(name=name, notes=notes)
 
     def delete_blob(self, digest: str) -> None:
@@ -98,8 +102,8 @@ class Deleter:
         Raises NotFound, Conflict where a manifest needs it, or it is one, and Unavailable where no blob can be read.
         """
         self._blobs.refuse_unreadable()
-        if not self._blobs.path(digest).exists():
-            raise NotFound(f"no blob {digest}")
+        if not self._blobs.has_file(digest):
+            raise self._blobs.lost(digest)
         for repository in self._repositories.names():
             links = self._repositories.links(repository)
             for each, manifest in self._parsed.all_readable(repository, links).items():
@@ -168,14 +172,24 @@ class Deleter:
             pending += listing
         return f"{as_typed(repository)}@{found[-1]}" if found[1:] else ""
 
-    def _forget(self, repository: str, digest: str, manifests: Mapping[str, Manifest], needed: Collection[str]) -> None:
+    def _forget(
+        self,
+        repository: str,
+        digest: str,
+        manifests: Mapping[str, Manifest],
+        needed: Collection[str],
+        *,
+        whole: bool,
+    ) -> None:
         """Unlink a manifest that no tag, index, workflow or template needs, and then the members of an index likewise.
 
-        A member that is an image by itself stays.
+        A member that is an image by itself stays.  So does what a damaged tag may name, but for an image that goes as a `whole`.
         """
         kept = {link.digest for link in self._repositories.tags(repository).values()}.union(needed, self._coming())
         links = self._repositories.links(repository)
         kept |= {each for each, link in links.items() if link.alone_from} - {digest}
+        if self._repositories.damaged_tags(repository):
+            kept |= {*links} - ({digest} if whole else set())
         kept |= listed_by_damaged(self._repositories, repository, manifests, {*links} - {digest}) - {digest}
         listed_by = Counter(
             member for manifest in manifests.values() if manifest.manifests for member in manifest.members

@@ -47,9 +47,15 @@ def refuse_part(repository: str, digest: str, part_of: str) -> None:
 
 
 def only_the_tag(
-    repository: str, tag: str, digest: str, needs: Sequence[ImageNeed], left: Sequence[str], part_of: str
+    repository: str,
+    tag: str,
+    digest: str,
+    needs: Sequence[ImageNeed],
+    left: Sequence[str],
+    part_of: str,
+    damaged: Sequence[str] = (),
 ) -> Sequence[Problem]:
-    """What is told when a tag was deleted and its image stays."""
+    """What is told when a tag was deleted and its image stays, such as where one of the `damaged` tags may name it."""
     lasting, named = [each for each in needs if not each.is_under_way], as_typed(repository)
     if left:
         return [Problem(text=f"{named}:{tag} was deleted, and the image stays as {named}:{left[0]}")]
@@ -61,6 +67,13 @@ def only_the_tag(
         ]
     if part_of:
         return [Problem(text=f"{named}:{tag} was deleted, and the image stays: it is a part of {part_of}")]
+    if damaged:
+        way_out = f"delete {named}@{digest} too if it is not the image of that tag"
+        return [
+            Problem(
+                text=f"{named}:{tag} was deleted, and the image stays, since the tag {damaged[0]} is damaged: {way_out}"
+            )
+        ]
     return []
 
 

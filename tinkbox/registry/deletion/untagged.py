@@ -29,11 +29,16 @@ class Untagged:
 
 
 def untagged(repositories: Repositories, parsed: ParsedManifests, needed: Collection[str], now: datetime) -> Untagged:
-    """What no tag names; `needed` are digests that something else names, such as a workflow."""
+    """What no tag names; `needed` are digests that something else names, such as a workflow.
+
+    A damaged tag may name any image of its repository, so that nothing there is without a tag.
+    """
     found: set[Key] = set()
     recent: set[Key] = set()
     listed: set[Key] = set()
     for repository in repositories.names():
+        if repositories.damaged_tags(repository):
+            continue
         links = repositories.links(repository)
         manifests = parsed.all_of(repository, links)
         tagged = {link.digest for link in repositories.tags(repository).values()}

@@ -24,7 +24,7 @@ class Damaged(Unavailable):
     """A blob is not what its `digest` says; `how` tells what it is instead.  Where it came from by itself is not told."""
 
     def __init__(self, digest: str, how: str) -> None:
-        super().__init__(f"{digest} came damaged, {how}: try again; `tinkbox image list` tells what is damaged")
+        super().__init__(f"{digest} came damaged, {how}: try again")
         self.digest = digest
         self.how = how
 

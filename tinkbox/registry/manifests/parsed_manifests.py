@@ -31,6 +31,7 @@ class ParsedManifests:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self._known: dict[str, Parsed] = {}
+        self._told: dict[str, set[str]] = {}  # what the log says of those that cannot be read, by digest
 
     def of(self, repository: str, link: Link) -> Parsed | None:
         """A manifest of a repository; None, and the log says why, where it cannot be read and never could."""
@@ -66,20 +67,24 @@ class ParsedManifests:
         kept = _lean(manifest)
         size = sum({each.digest: each.size for each in kept.content}.values())
         told = referrer(digest, octets, manifest) if manifest.subject else None
+        self._told.pop(digest, None)
         self._known[intern(digest)] = Parsed(manifest=kept, size=size, referrer=told)
 
     def forget(self, digests: Iterable[str]) -> None:
         """They are not kept any more."""
         for digest in digests:
             self._known.pop(digest, None)
+            self._told.pop(digest, None)
 
     def _read(self, repository: str, link: Link) -> Parsed | None:
         try:
             content = self._blobs.read(link.digest)
             self.note(link.digest, parse_manifest(content, link.media_type), len(content))
         except Refusal as error:
-            told = f"{repository}@{link.digest}: {error}"
-            _log.warning("manifest lost: %s", told, extra={"action": "registry.lost"})
+            lost, told = f"{repository}@{link.digest}: {error}", self._told.setdefault(link.digest, set())
+            if lost not in told:
+                told.add(lost)
+                _log.warning("manifest lost: %s", lost, extra={"action": "registry.lost"})
             return None
         return self._known[link.digest]
 

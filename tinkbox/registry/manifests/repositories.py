@@ -5,26 +5,36 @@ The files are read at the start, and known from then on: a question costs no loo
 A repository's own folders begin with an underscore, which no part of a name can.  A file or folder that is none of
 these is passed over, and so is every link: none is followed.  What a damaged file of a manifest said can be told without it; a damaged tag is lost until it is
 pushed again, and is told by `damaged_tags`.
+
+A file beside the folder of repositories says whether it holds any: an empty one that held some was emptied by something else.
+
+Of what is below a folder that could not be listed nothing is known: whatever is asked of it raises Unavailable, and looks
+again, until it can be.
 """
 
 import errno
 import json
 import logging
+import math
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from sys import intern
 
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import DIGEST, REPOSITORY, TAG, as_typed
+from tinkbox.registry.blobs.blobs import writing
+from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 
 MAX_NAME = 255
 File = tuple[Path, bytes]
 Key = tuple[str, str]  # a repository, and the digest of a manifest in it
 _MANIFESTS, _TAGS = "_manifests", "_tags"
+_SOME, _NONE = b"yes", b"no"  # whether there is any repository
 _TOLD = 8  # tags, where another is not there
 _log = logging.getLogger(__name__)
 _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
@@ -62,17 +72,31 @@ class _Held:
 class Repositories:
     """The repositories below one folder; `write` makes a small file appear at once and for good.
 
-    One thread at a time changes them; any may ask meanwhile.
+    One thread at a time changes them; any may ask meanwhile.  `ways` tells of folders that cannot be used, and `found_empty`
+    is called where the folder of all was read, and has none though it had some, or may have had.
+
+    Every method but `linked_at` and `has` raises Unavailable where a folder that it needs could not be listed so far.
     """
 
-    def __init__(self, root: Path, write: Callable[[Path, bytes], None]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        write: Callable[[Path, bytes], None],
+        ways: Folders | None = None,
+        found_empty: Callable[[], None] = lambda: None,
+    ) -> None:
         self._folder = root / "repositories"
+        self._mark = root / "has-images"
         self._write = write
+        self._ways = ways or Folders(root)
+        self._found_empty = found_empty
         self._held: dict[str, _Held] = {}
-        for name in self._found():
-            held = self._read(name)
-            if not held.is_empty:
-                self._held[name] = held
+        self._marked: bytes | None = None  # of a registry of an earlier release nothing is known
+        with suppress(OSError):
+            self._marked = self._mark.read_bytes()
+        self._reading = threading.Lock()
+        self._unread: Collection[Path] = ()
+        self._unread = self._read_below(self._folder)
 
     def link(self, repository: str, link: Link) -> None:
         """Let the repository have a manifest; raises Unavailable where something else is in the way.
@@ -80,19 +104,24 @@ class Repositories:
         One that it has already stays as old as it is, and an image by itself if it is one.
         """
         path = self._manifest(repository, link.digest)
-        if (kept := self._to_write(path, repository, link)) is not None:
+        with self._changing(repository, path):
+            if (kept := self._to_write(path, repository, link)) is None:
+                return
             ages = {path: self.linked_at(repository, link.digest)}
-            self._keep(path, kept)
+            self._write(path, _text(kept))
             _keep_ages(ages)
             self._held.setdefault(repository, _Held()).links[intern(link.digest)] = kept
+            self._mark_held()
 
     def tag(self, repository: str, tag: str, link: Link) -> None:
         """Let a tag point to it; raises Unavailable where something else is in the way."""
-        link = replace(link, alone_from="")
-        self._keep(self._tag(repository, tag), link)
+        path, link = self._tag(repository, tag), replace(link, alone_from="")
+        with self._changing(repository, path):
+            self._write(path, _text(link))
         held = self._held.setdefault(repository, _Held())
         held.damaged.discard(tag)
         held.tags[tag] = link
+        self._mark_held()
 
     def put(
         self,
@@ -108,31 +137,32 @@ class Repositories:
         images by themselves yet are parts of it.
         """
         path, tagged = self._manifest(repository, link.digest), replace(link, alone_from="")
-        kept = self._to_write(path, repository, link)
+        with self._changing(repository, path, *(self._tag(repository, tag) for tag in tags)):
+            kept = self._to_write(path, repository, link)
         known = self.links(repository) if listed else {}
         parts = [known[each] for each in listed if each in known and known[each].alone_from > link.pushed_at]
         changed = [*([] if kept is None else [kept]), *(replace(each, alone_from="") for each in parts)]
         files = [(self._manifest(repository, each.digest), _text(each)) for each in changed]
         files += [(self._tag(repository, tag), _text(tagged)) for tag in tags]
-        for place, _ in files:
-            self._refuse_link_to(place)
-        with _nothing_in_the_way(path):
+        with self._changing(repository, path, *(place for place, _ in files)):
             ages = {
                 self._manifest(repository, each.digest): self.linked_at(repository, each.digest) for each in changed
             }
             keep(files)
-        _keep_ages(ages)
+            _keep_ages(ages)
         held = self._held.setdefault(repository, _Held())
         for each in changed:
             held.links[intern(each.digest)] = each
         for tag in tags:
             held.damaged.discard(tag)
             held.tags[tag] = tagged
+        self._mark_held()
 
     def resolve(self, repository: str, selector: str) -> Link:
         """The manifest that a tag or digest picks; raises NotFound, and Unavailable for a tag whose file is damaged."""
         by_digest = ":" in selector
         self._refuse_none(repository, selector)
+        self.refuse_unread(repository)
         held = self._held.get(repository, _Held())
         if not by_digest and selector in held.damaged:
             named = f"{as_typed(repository)}:{selector}"
@@ -147,7 +177,7 @@ class Repositories:
         return link
 
     def has(self, repository: str, selector: str) -> bool:
-        """Whether there is such a tag or digest, a damaged tag included."""
+        """Whether there is such a tag or digest, a damaged tag, and one of which nothing is known yet, included."""
         try:
             self.resolve(repository, selector)
         except NotFound:
@@ -158,14 +188,14 @@ class Repositories:
 
     def unlink(self, repository: str, digest: str) -> None:
         """Let the repository forget a manifest."""
-        self._remove(self._manifest(repository, digest))
+        self._remove(repository, self._manifest(repository, digest))
         if (held := self._held.get(repository)) is not None:
             held.links.pop(digest, None)
             self._forget_empty(repository, held)
 
     def untag(self, repository: str, tag: str) -> None:
         """Take a tag away."""
-        self._remove(self._tag(repository, tag))
+        self._remove(repository, self._tag(repository, tag))
         if (held := self._held.get(repository)) is not None:
             held.tags.pop(tag, None)
             held.damaged.discard(tag)
@@ -173,63 +203,136 @@ class Repositories:
 
     def names(self) -> list[str]:
         """All repositories that hold something, in order."""
+        self.refuse_unread()
         return sorted(name for name, held in list(self._held.items()) if held.links)
 
     def tags(self, repository: str) -> dict[str, Link]:
         """What the repository's tags point to, in order, but for those that are damaged."""
+        self.refuse_unread(repository)
         held = self._held.get(repository)
         return dict(sorted(dict(held.tags).items())) if held is not None else {}
 
     def damaged_tags(self, repository: str) -> list[str]:
-        """The tags whose files say nothing, in order."""
+        """The tags whose files say nothing or cannot be read, in order."""
+        self.refuse_unread(repository)
         held = self._held.get(repository)
         return sorted(held.damaged) if held is not None else []
 
     def links(self, repository: str) -> dict[str, Link]:
         """The repository's manifests by digest."""
+        self.refuse_unread(repository)
         held = self._held.get(repository)
         return dict(held.links) if held is not None else {}
 
     def linked_at(self, repository: str, digest: str) -> float:
-        """When the repository was last given a manifest, by the clock of the disk; of one that is not there, for ever ago."""
-        with suppress(FileNotFoundError):
-            return self._manifest(repository, digest).stat().st_mtime
-        return 0.0
+        """When the repository was last given a manifest, by the clock of the disk, in seconds since 1970.
 
-    def _found(self) -> Iterator[str]:
-        """The names of all folders of repositories."""
-        for folder, below, files in os.walk(self._folder):
-            links = {each for each in (*below, *files) if (Path(folder) / each).is_symlink()}
-            for each in sorted(links):
-                _passed_over(Path(folder) / each)
-            below[:] = [each for each in below if each not in links]
-            if _MANIFESTS in below or _TAGS in below:
-                name = str(Path(folder).relative_to(self._folder))
-                if is_repository(name):
-                    yield name
-            below[:] = [each for each in below if not each.startswith("_")]
+        Of one that is not there, for ever ago; of one that the disk cannot tell, at any time up to the end of time.
+        Raises Unavailable where its folder cannot be reached.
+        """
+        path = self._manifest(repository, digest)
+        try:
+            with self._ways.entered(path.parent):
+                return path.stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+        except OSError as error:
+            if error.errno not in UNREADABLE:
+                raise
+            return math.inf
 
-    def _read(self, repository: str) -> _Held:
+    def refuse_unread(self, repository: str | None = None) -> None:
+        """Raise Unavailable where a folder could not be listed so far, and cannot now: of one repository, or of any."""
+        if not self._unread:
+            return
+        home = self._folder if repository is None else self._folder / repository
+        with self._reading:
+            while concerned := sorted(each for each in self._unread if _on_one_way(each, home)):
+                self._entries(concerned[0])
+                start = concerned[0].parent if concerned[0].name in (_MANIFESTS, _TAGS) else concerned[0]
+                found = self._read_below(start)
+                self._unread = {each for each in self._unread if not each.is_relative_to(start)} | found
+
+    def refuse_unlisted(self) -> None:
+        """Raise Unavailable where any folder of repositories, manifests or tags cannot be listed now, though it was before."""
+        self.refuse_unread()
+        self._refuse_emptied()
+        for name in [*self._held]:
+            home = self._home(name)
+            for entry in self._entries(home):
+                if entry.name in (_MANIFESTS, _TAGS) and _is_folder(entry):
+                    self._entries(home / entry.name)
+
+    def _refuse_emptied(self) -> None:
+        """Raise Unavailable where nothing is left of what was there, as if a disk is not mounted any more."""
+        if not self._entries(self._folder) and self._held:
+            raise Unavailable(
+                f"the registry's folder {self._folder} is empty, and had images before: put them back, or restart tinkbox "
+                "to begin without them"
+            )
+
+    def _read_below(self, start: Path) -> set[Path]:
+        """Read the repositories in and below a folder; returns the folders that cannot be listed."""
+        unread: set[Path] = set()
+        pending = [start]
+        while pending:
+            folder = pending.pop()
+            try:
+                entries = self._entries(folder)
+            except Unavailable:
+                unread.add(folder)
+                continue
+            for link in (each for each in entries if each.is_symlink()):
+                _passed_over(Path(link.path))
+            below = [each.name for each in entries if _is_folder(each)]
+            name = str(folder.relative_to(self._folder))
+            if is_repository(name) and (_MANIFESTS in below or _TAGS in below):
+                unread |= self._take_in(name, below)
+            found = (folder / each for each in below if not each.startswith("_"))
+            # What can be no repository, and leads to none, is not looked into: `lost+found` is root's alone.
+            pending += [each for each in found if is_repository(str(each.relative_to(self._folder)))]
+        is_empty = start == self._folder and not (self._held or unread)
+        if is_empty and self._marked != _NONE:
+            self._found_empty()
+        if is_empty or self._held:
+            self._mark_held()
+        return unread
+
+    def _take_in(self, repository: str, below: Collection[str]) -> set[Path]:
+        """Read a repository, which has these folders; returns those that cannot be listed, and then nothing is taken in."""
+        names: dict[str, list[str]] = {_MANIFESTS: [], _TAGS: []}
+        unread: set[Path] = set()
+        for kind in (each for each in names if each in below):
+            try:
+                names[kind] = self._files(repository, kind)
+            except Unavailable:
+                unread.add(self._home(repository) / kind)
+        if not unread and not (held := self._read(repository, names)).is_empty:
+            self._held[repository] = held
+        return unread
+
+    def _read(self, repository: str, names: Mapping[str, Collection[str]]) -> _Held:
         """What the files of a repository say.  A tag stands for its manifest's file where that is lost."""
         held = _Held()
-        for digest in self._digests(repository):
-            path, link = self._manifest(repository, digest), None
+        for digest in _digests(names[_MANIFESTS]):
+            link = None
             with suppress(OSError):
-                link = _parsed(_read(path))
-            with suppress(FileNotFoundError):
-                if link is None or link.digest != digest:
-                    changed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
-                    link = Link(digest=digest, media_type="", pushed_at=changed_at)
-                held.links[intern(digest)] = link
-        for tag in self._tags(repository):
+                link = _parsed(self._manifest(repository, digest).read_bytes())
+            if link is None or link.digest != digest:
+                changed_at = self.linked_at(repository, digest)
+                told_at = datetime.fromtimestamp(changed_at if math.isfinite(changed_at) else 0, UTC).isoformat()
+                link = Link(digest=digest, media_type="", pushed_at=told_at)
+            held.links[intern(digest)] = link
+        for tag in (name for name in names[_TAGS] if TAG.match(name)):
+            link = None
             with suppress(OSError):
-                link = _parsed(_read(self._tag(repository, tag)))
-                if link is None:
-                    held.damaged.add(tag)
-                else:
-                    held.tags[tag] = link
-                    if link.digest not in held.links or not held.links[link.digest].media_type:
-                        held.links[intern(link.digest)] = link
+                link = _parsed(self._tag(repository, tag).read_bytes())
+            if link is None:
+                held.damaged.add(tag)
+                continue
+            held.tags[tag] = link
+            if link.digest not in held.links or not held.links[link.digest].media_type:
+                held.links[intern(link.digest)] = link
         return held
 
     def _refuse_none(self, repository: str, selector: str) -> None:
@@ -242,27 +345,33 @@ class Repositories:
     def _forget_empty(self, repository: str, held: _Held) -> None:
         if held.is_empty:
             self._held.pop(repository, None)
+            self._mark_held()
 
-    def _tags(self, repository: str) -> Iterator[str]:
-        return (name for name in self._files(repository, _TAGS) if TAG.match(name))
-
-    def _digests(self, repository: str) -> Iterator[str]:
-        names = self._files(repository, _MANIFESTS)
-        found = (f"{_ALGORITHMS.get(len(name), '')}:{name}" for name in names)
-        return (digest for digest in found if DIGEST.match(digest))
-
-    def _files(self, repository: str, kind: str) -> Iterator[str]:
-        folder = self._home(repository) / kind
-        if folder.is_symlink():
+    def _mark_held(self) -> None:
+        """Keep over restarts whether there is any repository; what a disk does not take is kept with the next change."""
+        mark = _SOME if self._held else _NONE
+        if mark == self._marked:
             return
-        entries: list[os.DirEntry[str]] = []
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-        for entry in entries:
+        with suppress(OSError, Refusal):
+            self._write(self._mark, mark)
+            self._marked = mark
+
+    def _files(self, repository: str, kind: str) -> list[str]:
+        found = []
+        for entry in self._entries(self._home(repository) / kind):
             if entry.is_symlink():
                 _passed_over(Path(entry.path))
             elif entry.is_file():
-                yield entry.name
+                found.append(entry.name)
+        return found
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        """What is in a folder, in order; raises Unavailable where it cannot be listed, or its files not be reached."""
+        with self._ways.listed(folder), os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+            if not os.access(folder, os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        return entries
 
     def _to_write(self, path: Path, repository: str, link: Link) -> Link | None:
         """What the file of a manifest is to say; None where it is there and says it, but for the time."""
@@ -274,10 +383,18 @@ class Repositories:
             return replace(link, alone_from=alone_from)
         return replace(known, alone_from=alone_from) if known.alone_from != alone_from else None
 
-    def _keep(self, path: Path, link: Link) -> None:
-        self._refuse_link_to(path)
-        with _nothing_in_the_way(path):
-            self._write(path, _text(link))
+    @contextmanager
+    def _changing(self, repository: str, *paths: Path) -> Iterator[None]:
+        """Raise Unavailable where files of a repository cannot be written or taken away, or are reached by a link."""
+        self.refuse_unread(repository)
+        self._refuse_emptied()
+        with ExitStack() as told:
+            told.enter_context(writing())
+            told.enter_context(self._ways.changed(*dict.fromkeys(each.parent for each in paths)))
+            told.enter_context(_nothing_in_the_way(paths[0]))
+            for each in paths:
+                self._refuse_link_to(each)
+            yield
 
     def _refuse_link_to(self, path: Path) -> None:
         """Raise Unavailable where the folder of a file would be reached by a link."""
@@ -302,8 +419,10 @@ class Repositories:
             raise Invalid(f"not a tag: {tag[:150]!r}: up to 128 letters, digits, _ . and -, the first no . or -")
         return self._home(repository) / _TAGS / tag
 
-    def _remove(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
+    def _remove(self, repository: str, path: Path) -> None:
+        self.refuse_unread(repository)
+        with writing(), self._ways.changed(path.parent):
+            path.unlink(missing_ok=True)
         folder = path.parent
         with suppress(OSError):  # the first folder that is not empty ends it
             while folder != self._folder:
@@ -336,7 +455,7 @@ def _passed_over(link: Path) -> None:
 def _keep_ages(ages: Mapping[Path, float]) -> None:
     """Let files that were there before be as old as they were (`linked_at`)."""
     for file, age in ages.items():
-        if age:
+        if age and math.isfinite(age):
             os.utime(file, (age, age))
 
 
@@ -360,14 +479,22 @@ def is_repository(name: str) -> bool:
     return bool(REPOSITORY.match(name)) and len(name) <= MAX_NAME
 
 
-def _read(path: Path) -> bytes:
-    """A small file's bytes; none where the disk cannot give them any more."""
+def _on_one_way(folder: Path, other: Path) -> bool:
+    """Whether one of two folders is the other, or in it."""
+    return folder.is_relative_to(other) or other.is_relative_to(folder)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is one, and no link; what the disk cannot tell is taken for one."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        if error.errno != errno.EIO:
-            raise
-        return b""
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return True
+
+
+def _digests(names: Collection[str]) -> Iterator[str]:
+    found = (f"{_ALGORITHMS.get(len(name), '')}:{name}" for name in names)
+    return (digest for digest in found if DIGEST.match(digest))
 
 
 def _parsed(content: bytes) -> Link | None:

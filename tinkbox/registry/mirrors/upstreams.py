@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -31,6 +32,7 @@ MAX_FLIGHTS: Final = 512
 MAX_ARRIVING: Final = 64
 ARRIVING_SECONDS: Final = 1800.0
 MAX_TAGS: Final = 10_000
+HASHED_AT_MOST_EVERY: Final = timedelta(minutes=1)
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Key = tuple[str, ...]
@@ -141,6 +143,7 @@ class Upstreams:
         client = self._of(repository)
         if client is None or self._ends(via):
             return await self._store.manifest(repository, selector)
+        self._store.refuse_unread(repository)
         # Of what a person put here, a mirror fills only what is lacking.
         selector = self._by_hand(repository, selector) or selector
         if self._is_current(repository, selector):
@@ -154,10 +157,13 @@ class Upstreams:
         key = ("manifest", repository, selector, *via)
         return await self._once(key, lambda: self._fetch(client, repository, selector, via))
 
-    async def blob(self, repository: str, digest: str, via: Via = ()) -> Path:
-        """A blob's file; raises as `ImageStore.blob`, and UpstreamFailed.  `via` is as in `manifest`."""
+    async def blob(self, repository: str, digest: str, via: Via = (), *, anew: bool = False) -> Path:
+        """A blob's file; `anew` is as in `ImageStore.blob`, which raises the same but for UpstreamFailed, `via` as in `manifest`.
+
+        As anybody may ask, and other pulls wait for it, a blob is not hashed anew more often than HASHED_AT_MOST_EVERY.
+        """
         try:
-            return await self._store.blob(digest)
+            return await self._store.blob(digest, anew=anew, at_most_every=HASHED_AT_MOST_EVERY)
         except (NotFound, Unavailable):
             repository = official(repository) or repository
             client, listed = self._of(repository), self._listed(repository, digest)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from tinkbox.door.blob_answers import BlobAnswer
+from tinkbox.door.blob_answers import BlobAnswer, wants_anew
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
@@ -123,8 +123,11 @@ class _RegistryDoor:
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
         pushes = self._may_push(request)
         with _gone_if_damaged(request.method == "HEAD"):
-            name = self._repository(request)
-            path = await (self._store.promise(digest) if pushes else self._upstreams.blob(name, digest, _via(request)))
+            name, anew = self._repository(request), wants_anew(request)
+            if pushes:
+                path = await self._store.promise(digest, anew=anew)
+            else:
+                path = await self._upstreams.blob(name, digest, _via(request), anew=anew)
         headers = {"Docker-Content-Digest": digest, "Content-Type": "application/octet-stream"}
         return BlobAnswer(path, self._store, digest, partial(refusal_answer, codes=BLOB_CODES), headers)
 

@@ -944,7 +944,7 @@ def test_ctrl_c_before_the_answer_says_that_it_may_be_done(
     text: bytes,
     told: str,
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **named: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(QuickConnection, "_exchange", interrupted)

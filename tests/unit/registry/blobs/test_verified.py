@@ -163,7 +163,7 @@ def test_damage_is_known_after_a_restart_and_over_once_the_file_is_kept_or_chang
 def test_a_file_that_is_gone_is_damaged_for_as_long_as_it_is_gone(made: Made) -> None:
     verified = made.opened()
     made.path.unlink()
-    verified.miss(made.digest)
+    verified.miss(made.digest, made.path)
     assert made.opened().damaged_at(made.digest, made.path) == made.clock()
     made.path.write_bytes(CONTENT)
     assert made.opened().damaged_at(made.digest, made.path) is None

@@ -185,7 +185,7 @@ async def _from_folder(
             except Refusal as error:
                 left_behind.tell(name, each.digest, _in_folder(folder, error))
         with shown(f"Loading {name}") as told:
-            return await send(images, folder.blob, operator, told, says_way_out=True)
+            return await send(images, folder.blob, operator, told)
     except Damaged as error:
         raise _in_folder(folder, error) from None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import other_appliance, stay_connected
 from tinkbox.cli.flags import Verbs, add_verb, filled
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import LeftBehind, saved_here, send, shown
+from tinkbox.cli.nouns.image.transfers import LeftBehind, examining, saved_here, send, shown
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Invalid, NotFound, Problem
@@ -61,12 +61,13 @@ def copy(chosen: argparse.Namespace) -> int:
     left_behind = LeftBehind()
 
     async def copied(operator: "Operator") -> None:
-        images = await saved_here(operator, chosen.key, left_behind, chosen.destination)
-        with shown(f"Copying {images[0].name}") as told:
-            if not chosen.to:
-                names = await send(images, operator.images.blob, operator, told)
-            else:
-                names = await sent_to_other(images, operator, told)
+        async with examining(operator):
+            images = await saved_here(operator, chosen.key, left_behind, chosen.destination)
+            with shown(f"Copying {images[0].name}") as told:
+                if not chosen.to:
+                    names = await send(images, operator.images.blob, operator, told)
+                else:
+                    names = await sent_to_other(images, operator, told)
         _tell_of_port(chosen)
         for each in names:
             print(clean(f"Copied Image:  {each}"), flush=True)

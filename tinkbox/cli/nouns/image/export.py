@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import told_how_far
-from tinkbox.cli.nouns.image.transfers import LeftBehind, names_of, saved_here, shown, sizes_of
+from tinkbox.cli.nouns.image.transfers import LeftBehind, examining, names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.formats import show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Refusal
@@ -64,7 +64,8 @@ def export(chosen: argparse.Namespace) -> int:
             is_open = False
             for key in keys:
                 try:
-                    images = await saved_here(operator, key, left_behind)
+                    async with examining(operator):
+                        images = await saved_here(operator, key, left_behind)
                 except Refusal as error:
                     leave_out(key, error)
                     continue
@@ -72,7 +73,8 @@ def export(chosen: argparse.Namespace) -> int:
                     show_notes({"notes": [asdict(each) for each in opened.enter_context(folder.growing())]})
                     is_open = True
                 try:
-                    await _add(operator, folder, images)
+                    async with examining(operator):
+                        await _add(operator, folder, images)
                 except Refusal as error:
                     leave_out(key, error)
                     continue

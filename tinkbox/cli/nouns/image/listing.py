@@ -80,7 +80,7 @@ def delete(chosen: argparse.Namespace) -> int:
         if digest:
             gone.add(digest)
         show_notes(answer)
-        return str(answer.get("name", key))  # an earlier appliance tells none
+        return str(answer["name"]) if answer.keys() - {"notes"} else key  # an earlier appliance tells no name
 
     return change_each(chosen, deleted, lambda name: tell_deleted(chosen, "Image", name))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.interruptions.breaking_off import ended_in_order
-from tinkbox.cli.nouns.image.transfers import STANDARD, LeftBehind, names_of, saved_here, shown, sizes_of
+from tinkbox.cli.nouns.image.transfers import STANDARD, LeftBehind, examining, names_of, saved_here, shown, sizes_of
 from tinkbox.cli.output.printable import clean
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.key_kinds import TYPED, KeyKind
@@ -46,17 +46,18 @@ def save(chosen: argparse.Namespace) -> int:
 
         names: list[str] = []
         found: dict[tuple[str, str], Saved] = {}
-        for key in dict.fromkeys(chosen.keys):
-            carried = await saved_here(operator, key, left_behind)
-            names += names_of(carried)
-            found |= {(each.name, each.tree.top.digest): each for each in carried}
-        images = [*found.values()]
-        total, done = sum(sizes_of(images).values()), 0
-        with _written(chosen.output) as file, shown("Saving") as told:
-            async for piece in archive_of(images, operator.images.blob):
-                file.write(piece)
-                done += len(piece)
-                told(min(done, total), total)
+        async with examining(operator):
+            for key in dict.fromkeys(chosen.keys):
+                carried = await saved_here(operator, key, left_behind)
+                names += names_of(carried)
+                found |= {(each.name, each.tree.top.digest): each for each in carried}
+            images = [*found.values()]
+            total, done = sum(sizes_of(images).values()), 0
+            with _written(chosen.output) as file, shown("Saving") as told:
+                async for piece in archive_of(images, operator.images.blob):
+                    file.write(piece)
+                    done += len(piece)
+                    told(min(done, total), total)
         for each in dict.fromkeys(names):
             out = sys.stderr if chosen.output == STANDARD else sys.stdout
             print(clean(f"Saved Image:  {each}"), file=out, flush=True)

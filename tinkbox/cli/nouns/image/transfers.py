@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,18 @@ class LeftBehind:
     def tell(self, image: str, digest: str, problem: object) -> None:
         self.number += 1
         print(clean(f"tinkbox: {image}: its signature or SBOM {digest}: {problem}"), file=sys.stderr, flush=True)
+
+
+@asynccontextmanager
+async def examining(operator: "Operator") -> AsyncIterator[None]:
+    """Have an appliance look at the disk again where what came of it is damaged: it says and marks what is damaged there."""
+    from tinkbox.registry.manifests.image_trees import Damaged
+
+    try:
+        yield
+    except Damaged as error:
+        await operator.images.examine(error.digest)
+        raise
 
 
 async def saved_here(
@@ -128,16 +140,14 @@ async def send(
     content: "Content",
     to: "Operator",
     told: "Callable[[int, int], None]",
-    *,
-    says_way_out: bool = False,
 ) -> Sequence[str]:
     """Have an appliance load an image and what refers to it, of which what it has already is not sent; returns the names there.
 
     What it finds damaged of that while it looks, or has freed meanwhile, is sent after all.  `told` hears how much of how much
-    is sent.  `content` of another place than an appliance says itself what to do where it lacks a blob.
+    is sent.
     """
     from tinkbox.client.refusals import Unreachable
-    from tinkbox.registry.archives.writing import PUSH_AGAIN, archive_of
+    from tinkbox.registry.archives.writing import archive_of
 
     sizes = sizes_of(images)
     absent = await to.images.absent([*sizes])
@@ -146,7 +156,7 @@ async def send(
     without = {digest for digest in sizes if digest not in absent and digest not in manifests}
     while True:
         total = sum(size for digest, size in sizes.items() if digest not in without)
-        archive = archive_of(images, content, without, "" if says_way_out else PUSH_AGAIN)
+        archive = archive_of(images, content, without)
         try:
             return await to.images.load(counted(archive, total, told), tell=show_notes)
         except (Invalid, Unavailable) as error:

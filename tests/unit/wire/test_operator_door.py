@@ -1,0 +1,41 @@
+"""What a door for machines says of where the operator door is."""
+
+import pytest
+
+from tinkbox.wire.operator_door import read_operator_door
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ("172.16.0.1:7080", "172.16.0.1:7080"),
+        ("0.0.0.0:1", "0.0.0.0:1"),
+        ("lab.example:65535", "lab.example:65535"),
+        ("[::1]:7080", "[::1]:7080"),
+        ("::1:7080", "[::1]:7080"),
+    ],
+)
+def test_an_address_or_a_name_with_a_port_is_read(told: str, read: str) -> None:
+    assert str(read_operator_door(told)) == read
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "172.16.0.1",
+        ":7080",
+        "172.16.0.1:0",
+        "172.16.0.1:65536",
+        "172.16.0.1:+80",
+        "172.16.0.1:\u0668\u0660",
+        f"lab:{'9' * 5000}",
+        "evil; rm -rf ~:80",
+        "$(reboot):80",
+        "fe80::1%x;reboot:80",
+        "[fe80::1%$(reboot)]:80",
+        "lab\nexample:80",
+    ],
+)
+def test_anything_else_is_no_door(told: str) -> None:
+    assert read_operator_door(told) is None

@@ -48,7 +48,6 @@ from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.damage import MANIFEST_DAMAGED, damage, lost_manifests
 from tinkbox.registry.deletion.collection import Collector
 from tinkbox.registry.deletion.deletion import Deleter
-from tinkbox.registry.deletion.withheld import Withheld
 from tinkbox.registry.image_list import image_list
 from tinkbox.registry.image_referrers import referrers_of, referring_to
 from tinkbox.registry.loading import Loader
@@ -106,9 +105,9 @@ class ImageStore:
         if not self._blobs.usage().blobs:  # else the folder is lost, with what was in it, and that is told
             with suppress(OSError):
                 make_folder(root / "repositories")
-        self._withheld = Withheld(root / "withheld", root / "repositories", self._blobs)
-        self._repositories = Repositories(root, self._blobs.write, self._blobs.ways, self._withheld.found_empty)
-        self._withheld.examine(self._repositories)
+        self._repositories = Repositories(
+            root, self._blobs.write, self._blobs.ways, lambda: bool(self._blobs.usage().blobs)
+        )
         with suppress(Unavailable):  # a folder cannot be read: the next start does it
             join_spellings(self._repositories)
         self._parsed = ParsedManifests(self._blobs)
@@ -116,7 +115,7 @@ class ImageStore:
         self._target = Target(size_here=self._size_here, is_own=is_own)
         self._kinds = RepositoryKinds(self._repositories, self._parsed)
         self._turn = asyncio.Lock()  # whoever changes what refers to what
-        self._collector = Collector(self._blobs, self._repositories, self._parsed, self._withheld, self._turn)
+        self._collector = Collector(self._blobs, self._repositories, self._parsed, self._turn)
         self._loader = Loader(self._blobs, self._repositories, self._kinds, clock)
         self._deleter = Deleter(
             self._blobs,
@@ -144,7 +143,7 @@ class ImageStore:
 
         An image stays that a workflow or a template needs.  With `now` goes also what came, or what a client was told of,
         within the hour, and uploads that were left alone: a push in progress has to send that again.  Raises Unavailable
-        where a folder cannot be used, and without `now` where blobs wait for a person (`withheld`).
+        where a folder cannot be used, and without `now` where repositories are missing.
         """
         await self._collector.warm_up()
         async with self._turn:

@@ -79,6 +79,22 @@ def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeyp
     assert run("hardware", "delete", "box2").status == 0
 
 
+def test_a_line_with_the_agent_id_of_a_machine_is_refused_in_the_dry_run_as_in_the_import(run) -> None:
+    pushed = {
+        "apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "kk"}, "spec": {"agentID": "10.0.9.9"}
+    }  # fmt: skip
+    assert run("hardware", "push", stdin=json.dumps(pushed)).status == 0
+    listed = "mac,name,ip\n08:00:27:00:06:01,new1,10.0.9.9/24\n08:00:27:00:06:02,new2,10.0.9.10/24\n"
+    told = "line 2: 08:00:27:00:06:01: 10.0.9.9 is the agent id of kk\n"
+    dry = run("hardware", "import", "-", "--dry-run", stdin=listed)
+    assert dry.out.endswith("2 machines: 1 would be made, 1 refused: nothing would be stored\n")
+    assert "10.0.9.9 is the agent id of kk" in dry.out + dry.err
+    refused = run("hardware", "import", "-", stdin=listed)
+    assert (refused.status, refused.err.splitlines(keepends=True)[1].lstrip()) == (1, told)
+    done = run("hardware", "import", "-", "--skip-invalid", "-o", "name", stdin=listed)
+    assert (done.out, done.err) == ("new2\n", f"tinkbox: refused: {told}")
+
+
 def test_the_names_that_are_printed_mean_what_was_stored_and_nothing_else(run) -> None:
     """A refused line has the name of another machine, and of two machines of one name each has only its id."""
     assert run("hardware", "add", "08:00:27:00:03:03", "--name", "node3").status == 0

@@ -63,7 +63,9 @@ def oci_layout(name: str | None) -> dict[str, bytes]:
 def stored(root: Path) -> set[Path]:
     """Every file the registry holds, but for what it only remembers."""
     return {
-        path for path in root.rglob("*") if path.is_file() and path.name not in ("verified", "promised", "has-images")
+        path
+        for path in root.rglob("*")
+        if path.is_file() and path.name not in ("verified", "promised", "known-repositories")
     }
 
 

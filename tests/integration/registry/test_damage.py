@@ -654,7 +654,9 @@ async def test_a_folder_of_blobs_that_cannot_be_read_is_named_with_the_remedy_an
     folder = registry.root / "blobs" / "sha256"
     for _ in range(2):
         caplog.clear()
-        remedy = "put a folder there that tinkbox's user can read and write"
+        remedy = (
+            "put back the folder that was there, such as from a backup, so that tinkbox's user can read and write it"
+        )
         if way == "may not be entered":
             disk.cannot_enter(folder)
             remedy = (

@@ -6,6 +6,8 @@ import io
 import json
 import logging
 import os
+import re
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -256,8 +258,8 @@ async def test_the_folder_of_repositories_is_missed_where_there_are_blobs(
         status, message = await told(registry, "/v2/x/manifests/v1")
         assert status == 503
         assert message == (
-            f"the registry cannot read its folder {tmp_path / 'repositories'} (No such file or directory): put a folder "
-            "there that tinkbox's user can read and write"
+            f"the registry cannot read its folder {tmp_path / 'repositories'} (No such file or directory): put back the "
+            "folder that was there, such as from a backup, so that tinkbox's user can read and write it"
         )
         await nothing_is_freed_by_itself(registry, monkeypatch)
         (tmp_path / "aside").rename(tmp_path / "repositories")
@@ -266,16 +268,16 @@ async def test_the_folder_of_repositories_is_missed_where_there_are_blobs(
 
 
 async def test_an_emptied_registry_of_an_earlier_release_frees_nothing_by_itself(tmp_path: Path) -> None:
-    """That release does not say whether there were images."""
+    """That release does not say which images there were."""
     clock, here = await emptied(tmp_path)
-    (tmp_path / "has-images").unlink()
+    (tmp_path / "known-repositories").unlink()
     async with serving(tmp_path, clock) as registry:
         with pytest.raises(Unavailable, match=EMPTY):
             await registry.store.collect(who="anna")
         assert registry.blobs() == here
 
 
-EMPTY = "was empty when tinkbox started, though there are blobs"
+EMPTY = "nothing is freed: (the images of x|all images) are gone from "
 
 
 async def emptied(tmp_path: Path) -> tuple[Clock, set[str]]:
@@ -307,7 +309,7 @@ async def test_an_empty_folder_of_repositories_frees_nothing_unless_a_person_say
             assert f"z:{tag} was deleted, and its blobs are not freed yet: nothing is freed: " in note.text
             assert here < registry.blobs()
             (logged,) = unusable(caplog)
-            assert EMPTY in logged
+            assert re.search(EMPTY, logged)
     async with serving(tmp_path, clock) as registry:
         assert (await registry.store.collect(who="anna", now=True, dry_run=True)).freed.number > 0
         assert here < registry.blobs()
@@ -332,6 +334,75 @@ async def test_blobs_are_freed_by_themselves_again_when_the_repositories_are_bac
     async with serving(tmp_path, clock) as registry:
         assert await registry.left() == here
         assert unusable(caplog) == []
+
+
+@pytest.mark.parametrize("way", ["gone", "emptied", "a link", "a file"])
+async def test_a_repository_that_something_else_took_away_is_missed_until_it_is_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, way: str
+) -> None:
+    async with serving(tmp_path) as registry:
+        await registry.push_image("tools/x", "v1")
+        await registry.push_image("y", "v1", "other")
+        here, clock = registry.blobs(), registry.clock
+    clock.advance(hours=2)
+    folder, aside = tmp_path / "repositories" / "tools", tmp_path / "aside"
+    folder.rename(aside)
+    if way == "emptied":
+        (folder / "x").mkdir(parents=True)
+    elif way == "a link":
+        folder.symlink_to(aside)
+    elif way == "a file":
+        folder.touch()
+    async with serving(tmp_path, clock) as registry:
+        assert await lines(registry) == {"y:v1": ""}
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="nothing is freed: the images of tools/x are gone from "):
+                await registry.store.collect(who="anna")
+            (note,) = (await registry.store.delete("y:v1", who="anna")).notes if await lines(registry) else [None]
+            assert note is None or "tools/x are gone" in note.text
+        assert registry.blobs() == here
+    if way == "emptied":
+        (folder / "x").rmdir()
+        folder.rmdir()
+    elif way != "gone":
+        folder.unlink()
+    aside.rename(folder)
+    caplog.clear()
+    async with serving(tmp_path, clock) as registry:
+        assert await lines(registry) == {"tools/x:v1": ""}
+        assert await registry.left() < here
+        assert unusable(caplog) == []
+
+
+async def test_images_that_are_back_while_tinkbox_runs_are_not_freed_though_a_person_says_so(tmp_path: Path) -> None:
+    clock, here = await emptied(tmp_path)
+    async with serving(tmp_path, clock) as registry:
+        (tmp_path / "repositories").rmdir()
+        (tmp_path / "aside").rename(tmp_path / "repositories")
+        for dry_run in (True, False):
+            with pytest.raises(Unavailable, match="has images again that were missing: restart tinkbox"):
+                await registry.store.collect(who="anna", now=True, dry_run=dry_run)
+        assert registry.blobs() == here
+
+
+async def test_images_below_a_folder_that_could_not_be_read_are_still_known_when_others_were_deleted(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """Also where a check of the file system takes that folder away afterwards."""
+    async with serving(tmp_path) as registry:
+        await registry.push_image("tools/x", "v1")
+        await registry.push_image("y", "v1", "other")
+        here, clock = registry.blobs(), registry.clock
+    clock.advance(hours=2)
+    disk.cannot_list(tmp_path / "repositories" / "tools", errno.EBADMSG)
+    async with serving(tmp_path, clock) as registry:
+        await registry.store.delete("y:v1", who="anna")
+    disk.mend()
+    shutil.rmtree(tmp_path / "repositories" / "tools")
+    async with serving(tmp_path, clock) as registry:
+        with pytest.raises(Unavailable, match="the images of tools/x are gone"):
+            await registry.store.collect(who="anna")
+        assert registry.blobs() == here
 
 
 @pytest.mark.parametrize("had_images", [False, True])

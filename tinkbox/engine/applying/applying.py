@@ -21,6 +21,7 @@ from tinkbox.engine.applying.document_references import (
     entries_of,
     lacked_by_rules,
     machines_of,
+    made_with_others,
     own_machines,
     pruned_away,
     reference_problems,
@@ -70,6 +71,7 @@ from tinkbox.engine.templates.rendering import (
     render_each,
     told_of_stored,
 )
+from tinkbox.engine.templates.sample_machine import SAMPLE
 from tinkbox.engine.templates.structured_tasks import check_task, composed
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
@@ -275,6 +277,7 @@ class Applying:
         templates = templates_of(
             tables, {each.template_key for each in (*new, *_standing(decisions).values())}, documents
         )
+        tasks = tasks_of(tables, documents)
         return _Prospect(
             decisions=decisions,
             surplus=surplus,
@@ -284,12 +287,13 @@ class Applying:
                 *_beyond_room(tables, decisions, surplus.kept),
             ],
             templates=templates,
-            tasks=tasks_of(tables, documents),
+            tasks=tasks,
             notes=[
                 *lacked_by_rules(tables, documents),
                 *templates_beside(tables, decisions, {each.id for each in surplus.templates}),
                 *templates_elsewhere(new, templates),
                 *run_anew(new),
+                *made_with_others(decisions, tasks),
             ],
             rule_templates=templates_of_rules(tables, documents, surplus),
         )
@@ -315,7 +319,7 @@ class Applying:
             judged = await _judged_task(kept.declared, wish, turn, is_stored=is_stored)
             problems += judged.problems
             of_tasks += judged.ignored
-        problems += await _named_by_rules(prospect, wish, turn)
+        problems += await self._named_by_rules(prospect, wish, turn)
         if problems:
             refuse([*problems, *self._unknown(prospect, Unread())])
         refuse_unagreed(prospect.surplus, wish.agreed)
@@ -498,6 +502,29 @@ class Applying:
                 told[_key_of(template)] = about_template(flow, definition.ignored)
         refuse(problems)
         return told
+
+    async def _named_by_rules(self, prospect: _Prospect, wish: Wish, turn: Turn) -> list[Problem]:
+        """That the template of a rule set names a machine that would be deleted, as far as it can be filled.
+
+        It is filled with the values of the rule set, for a machine that has everything, and where it lacks another value, from
+        a sample.  Of a machine that is one of these values the rule set itself says it.
+        """
+        leaving = prospect.surplus.leaving
+        meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
+        lookup = self._workflows.lookup(self._references(prospect.decisions).at)
+        problems: list[Problem] = []
+        for each in prospect.rule_templates:
+            wanted = Wanted(devices=each.devices, machine=SAMPLE)
+            with suppress(Invalid):
+                filled: Rendered | Invalid | None
+                ((_, filled),) = await fill_each(each.text, [wanted], lookup, turn, apart=wish.apart)
+                if not isinstance(filled, Rendered):
+                    filled = await fill_from_sample(each.text, turn, apart=wish.apart)
+                if isinstance(filled, Rendered):
+                    values = each.devices.values()
+                    named = meant_by(one for one in _workers_of(filled.definition) if one not in values)
+                    problems += [each.told(f"machine {leaving[machine]}") for machine in named]
+        return problems
 
     async def _filled(
         self, template: Template | BuiltIn, flows: Sequence[DeclaredFlow], machines: References, wish: Wish, turn: Turn
@@ -842,20 +869,6 @@ def _workers_of(definition: Definition) -> Iterator[str]:
     """What a template calls the machines of its tasks and services."""
     yield from (each.worker for each in definition.tasks)
     yield from (each.worker for each in definition.services)
-
-
-async def _named_by_rules(prospect: _Prospect, wish: Wish, turn: Turn) -> list[Problem]:
-    """That the template of a rule set itself names a machine that would be deleted, as far as it can be filled from a sample."""
-    leaving = prospect.surplus.leaving
-    meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
-    problems: list[Problem] = []
-    for each in prospect.rule_templates:
-        with suppress(Invalid):
-            filled = await fill_from_sample(each.text, turn, apart=wish.apart)
-            if isinstance(filled, Rendered):
-                named = meant_by(_workers_of(filled.definition))
-                problems += [each.told(f"machine {leaving[machine]}") for machine in named]
-    return problems
 
 
 def _ready(

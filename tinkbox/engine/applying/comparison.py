@@ -97,7 +97,8 @@ class Decision(Generic[D]):
     """What becomes of one document; `id` is empty for what is new.
 
     `labels` are those that it has then, None: they stay as they are.  `why` says what is in the way of a refused one.
-    `retires` is the new reason for which a machine is out of service, None: nothing changes of that.
+    `retires` is the new reason for which a machine is out of service, None: nothing changes of that.  `way_out` has the
+    commands after which a Workflow is made anew of its document.
     """
 
     declared: D
@@ -108,6 +109,7 @@ class Decision(Generic[D]):
     labels: Labels | None = None
     why: str = ""
     retires: str | None = None
+    way_out: str = ""
 
     @property
     def content_changes(self) -> bool:
@@ -243,10 +245,10 @@ def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
     new = _flow_as_declared(_in_former_names(declared, flow, stored), lets, labels)
     template_ref, hardware_ref = _template_ref(flow, declared, stored), _by_hand_ref(flow, declared, stored)
     old = flow_manifest(flow, template_ref, declared.namespace, flow.labels, hardware_ref)
+    way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
+    if not flow.is_over:
+        way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
     if changed := changed_fields(flow, declared, stored):
-        way_out = f"`tinkbox workflow delete {flow.id[:8]}`"
-        if not flow.is_over:
-            way_out = f"`tinkbox workflow cancel {flow.id[:8]}` and {way_out}"
         why = (
             f"{differs(changed)} from the workflow of that name, and a "
             f"workflow never changes: leave its document as it was, or, to run it again, {way_out} first or give it another name"
@@ -256,7 +258,7 @@ def _flow(declared: DeclaredFlow, stored: Stored) -> Decision[DeclaredFlow]:
     annotated = bool(declared.structured) and old["metadata"] != new["metadata"]
     same = not flow.id or (labels == flow.labels and not annotated)
     outcome = Outcome.UNCHANGED if same else Outcome.CONFIGURED
-    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels)
+    return Decision(declared=declared, outcome=outcome, old=old, new=new, id=flow.id, labels=labels, way_out=way_out)
 
 
 def _flow_as_declared(declared: DeclaredFlow, lets: str, labels: Labels) -> Manifest:

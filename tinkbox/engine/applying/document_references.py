@@ -1,5 +1,7 @@
 """What workflows and rule sets of documents refer to, and what there is to say where it is not there."""
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +29,8 @@ from tinkbox.store.database import Tables
 from tinkbox.store.templates import Template
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)  # of a template that is not stored yet
+# What may read the annotations of a Workflow: it mentions these, the metadata as a whole, or all of the Workflow.
+_READS_ANNOTATIONS: Final = re.compile(r"\.workflow\b(?!\.spec\b|\.metadata\.(?!annotations\b)\w)")
 _ABSENT: Final = "is neither known nor in these files: give its document, or its new name where it was renamed"
 
 
@@ -208,6 +212,27 @@ def tasks_of(tables: Tables, documents: Documents) -> dict[KeptKey, MeantTask]:
     return {each.key: MeantTask(dict(each.manifest), in_itself) for each in kept} | {
         each.document.key: MeantTask(dict(each.document.manifest), each.at) for each in declared
     }
+
+
+def made_with_others(decisions: Decisions, tasks: Mapping[KeptKey, MeantTask]) -> Iterator[Problem]:
+    """What to say of workflows of v1alpha2 whose annotations change, where a text of theirs or of their Tasks may read these.
+
+    Such a text was filled when the workflow was made, and stays as it is.  The Tasks are those of now.
+    """
+    for each in decisions.flows:
+        declared = each.declared
+        if each.outcome is not Outcome.CONFIGURED or each.old is None or not declared.structured:
+            continue
+        if each.old["metadata"].get("annotations") == each.new["metadata"].get("annotations"):
+            continue
+        meant = (tasks.get(declared.task_key(one)) for one in declared.tasks)
+        documents = [declared.structured, *(one.manifest for one in meant if one is not None)]
+        if any(_READS_ANNOTATIONS.search(json.dumps(one.get("spec"))) for one in documents):
+            yield declared.problem(
+                f"the tasks of workflow {declared.name} keep the annotations that they were made with. To run it with the "
+                f"changed ones, {each.way_out}, then apply this document again",
+                "metadata.annotations",
+            )
 
 
 def entries_of(flow: DeclaredFlow, tasks: Mapping[KeptKey, MeantTask], machines: References) -> list[Entry]:

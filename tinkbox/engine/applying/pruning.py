@@ -12,10 +12,11 @@ from tinkbox.engine.applying.manifests import machine_manifest, template_manifes
 from tinkbox.engine.applying.reading import DeclaredFlow, DeclaredKept, Documents, Referred, Wanted, wanted_by
 from tinkbox.engine.applying.results import NOTHING, Result
 from tinkbox.engine.machines.references import References
+from tinkbox.engine.templates.rendering import DUMMY
 from tinkbox.model.declaration import MachineKey
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
-from tinkbox.model.documents.rule_sets import RULE_SETS, read_rule_sets
+from tinkbox.model.documents.rule_sets import RULE_SETS, RuleSet, read_rule_sets
 from tinkbox.model.errors import Conflict, Problem, Refusal
 from tinkbox.model.hardware import called
 from tinkbox.model.labels import Selector
@@ -175,23 +176,37 @@ def _meant(tables: Tables, flows: Sequence[DeclaredFlow], referred: Referred) ->
 
 @dataclass(frozen=True, slots=True)
 class RuleTemplate:
-    """The text of a template that a rule set means; `told` says that the rule set needs what would be deleted."""
+    """The text of a template that a rule set means, and the devices that it is filled with for a machine of no known MAC.
+
+    `told` says that the rule set needs what would be deleted.
+    """
 
     text: str
+    devices: Mapping[str, str]
     told: Callable[[str], Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanting:
+    """The rule sets of a document, what they refer to, and what says of a field of it that it needs something."""
+
+    rule_sets: Sequence[RuleSet]
+    wanted: Wanted
+    told: Callable[[str, str], Problem]
 
 
 def templates_of_rules(tables: Tables, documents: Documents, surplus: Surplus) -> list[RuleTemplate]:
     """The templates that rule sets mean, where machines would be deleted that these may name as a worker."""
     if not surplus.leaving:
         return []
-    wanting = _wanting(tables, documents, surplus)
-    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
+    wanting = list(_wanting(tables, documents, surplus))
+    found = templates_of(tables, {key for each in wanting for key in each.wanted.templates}, documents)
     return [
-        RuleTemplate(meant.data, partial(told, key))
-        for wanted, told in wanting
-        for one, key in wanted.templates.items()
-        if not isinstance(meant := found[one], Refusal)
+        RuleTemplate(meant.data, rule_set.devices(DUMMY), partial(each.told, each.wanted.templates[key]))
+        for each in wanting
+        for rule_set in each.rule_sets
+        if (key := (rule_set.namespace, rule_set.template)) in each.wanted.templates
+        if not isinstance(meant := found[key], Refusal)
     ]
 
 
@@ -201,28 +216,28 @@ def _needed_by_rules(tables: Tables, documents: Documents, surplus: Surplus) -> 
     kept = {each.key for each in surplus.kept}
     if not (templates or kept or leaving):
         return
-    wanting = _wanting(tables, documents, surplus)
-    found = templates_of(tables, {key for wanted, _ in wanting for key in wanted.templates}, documents)
+    wanting = list(_wanting(tables, documents, surplus))
+    found = templates_of(tables, {key for each in wanting for key in each.wanted.templates}, documents)
     meant_by = going(surplus, References(each.hardware for each in documents.machines))
-    for wanted, told in wanting:
-        for one, key in wanted.templates.items():
+    for each in wanting:
+        for one, key in each.wanted.templates.items():
             if isinstance(meant := found[one], Template) and meant.id in templates:
-                yield told(key, f"template {meant.name}")
-        for task in sorted(kept & set(wanted.tasks)):
-            yield told(wanted.tasks[task], f"task {task[2]}")
-        for value, key in wanted.values.items():
+                yield each.told(key, f"template {meant.name}")
+        for task in sorted(kept & set(each.wanted.tasks)):
+            yield each.told(each.wanted.tasks[task], f"task {task[2]}")
+        for value, key in each.wanted.values.items():
             for machine in meant_by([value]):
-                yield told(key, f"machine {leaving[machine]}")
+                yield each.told(key, f"machine {leaving[machine]}")
 
 
-def _wanting(
-    tables: Tables, documents: Documents, surplus: Surplus
-) -> Sequence[tuple[Wanted, Callable[[str, str], Problem]]]:
-    """What the rule sets refer to, of the documents and those that stay, each with what says of a field that it needs something."""
+def _wanting(tables: Tables, documents: Documents, surplus: Surplus) -> Iterator[_Wanting]:
+    """What the rule sets refer to, of the documents and those that stay."""
     others = {each.key for each in surplus.kept} | {each.document.key for each in documents.kept}
     staying = [each for each in tables.kept_documents.all(RULE_SETS) if each.key not in others]
-    wanting = [(each.wanted, partial(_told_of, each)) for each in documents.kept]
-    return wanting + [(wanted_by(read_rule_sets(each).rule_sets), partial(_told_of_staying, each)) for each in staying]
+    given = [(each.document, partial(_told_of, each)) for each in documents.kept]
+    for document, told in [*given, *((each, partial(_told_of_staying, each)) for each in staying)]:
+        rule_sets = read_rule_sets(document).rule_sets
+        yield _Wanting(rule_sets, wanted_by(rule_sets), told)
 
 
 def _told_of(declared: DeclaredKept, key: str, what: str) -> Problem:

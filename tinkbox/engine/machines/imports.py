@@ -16,11 +16,11 @@ from typing import Final
 from tinkbox.engine.machines.additions import MOST_ANSWERING, Additions, too_many_answering
 from tinkbox.engine.machines.editing import Edit, edited
 from tinkbox.engine.machines.hardware_document import Added, Reservation, added_hardware
-from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.machines import Machines, is_its_agent_id
 from tinkbox.engine.machines.replacement import workflow_in_the_way
 from tinkbox.engine.turns import Rehearsals, seldom_collected
 from tinkbox.model.errors import Conflict, Invalid, Refusal
-from tinkbox.model.hardware import Hardware, address_of, called, names_of, primary
+from tinkbox.model.hardware import Hardware, address_of, addressed_by, called, names_of, primary
 from tinkbox.model.labels import LabelChange, LabelKind, show_labels
 from tinkbox.model.machine_keys import typed
 from tinkbox.model.machine_lists import ImportOutcome, ListedMachine, networks_of, placed, routed
@@ -78,6 +78,20 @@ class _Known:
         hardware |= {each: replace(hardware[each], labels=labels.get(each, {})) for each in matched}
         noted = {each: {note.text for note in notes} for each, notes in tables.notes.of_many(matched).items()}
         return cls(hardware, by_mac, tables.retirements.all(), noted, networks_of(listed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A machine that has what no other may have; `place` is what people are told of it."""
+
+    hardware: Hardware
+    place: str
+
+    def has(self, claim: str) -> str:
+        """That it has this, in words."""
+        if is_its_agent_id(self.hardware, claim):
+            return f"{claim} is the agent id of {self.place}"
+        return f"{claim} belongs to {self.place} already"
 
 
 def _is_of(record: MachineRecord | None, at: datetime) -> bool:
@@ -352,18 +366,18 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
     """
     found = list(planned)
     moved = {each.hardware.id for each in found if each.hardware and each.outcome is ImportOutcome.UPDATED}
-    holders: dict[str, str] = {}
+    holders: dict[str, _Holder] = {}
     takers: dict[str, int] = {}  # which of the list have claims, as far as they were looked at
     for hardware in known.hardware.values():
         if hardware.id not in moved:
-            name = called(hardware)
+            holder = _Holder(hardware, called(hardware))
             for claim in _claims(hardware):
-                holders.setdefault(claim, name)
+                holders.setdefault(claim, holder)
     for number, each in enumerate(found):
         if each.hardware is None or each.outcome not in _STORED:
             continue
         own = list(_claims(each.hardware))
-        rival = next((claim for claim in own if claim in holders), None)
+        rival = next((claim for claim in own if claim in holders and not _is_same(claim, each.hardware, holders)), None)
         former = known.hardware.get(each.hardware.id) if each.outcome is ImportOutcome.MADE else None
         namesake = next(
             (name for name in names_of(each.hardware) if _is_id_of_another(name, each.hardware, known)), None
@@ -372,7 +386,7 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
             owner = known.hardware[namesake.lower()]
             found[number] = _refused(each.listed, f"the name {namesake} is the id of machine {called(owner)}")
         elif rival is not None:
-            found[number] = _refused(each.listed, f"{rival} belongs to {holders[rival]} already")
+            found[number] = _refused(each.listed, holders[rival].has(rival))
         elif former is not None:
             name = each.hardware.name
             has_it = former.name == name  # and is to change by this list, so that it is no rival yet
@@ -384,7 +398,7 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
             found[number] = _refused(each.listed, f"{why}: choose another name")
         else:
             place = f"line {each.listed.line} of the list" if each.listed.line else f"{each.listed.key} of the list"
-            holders |= dict.fromkeys(own, place)
+            holders |= dict.fromkeys(own, _Holder(each.hardware, place))
             takers |= dict.fromkeys(own, number)
             continue
         _keep(each, known, found, holders, takers)
@@ -392,7 +406,7 @@ def _without_rivals(planned: Sequence[Imported], known: _Known) -> list[Imported
 
 
 def _keep(
-    refused: Imported, known: _Known, found: list[Imported], holders: dict[str, str], takers: Mapping[str, int]
+    refused: Imported, known: _Known, found: list[Imported], holders: dict[str, _Holder], takers: Mapping[str, int]
 ) -> None:
     """Let an update that is refused keep what it had; those that were to have it are refused too, and so on."""
     keeping = [refused]
@@ -401,21 +415,24 @@ def _keep(
         if each.hardware is None or each.outcome is not ImportOutcome.UPDATED:
             continue
         stored = known.hardware[each.hardware.id]
-        name = called(stored)
+        holder = _Holder(stored, called(stored))
         for claim in _claims(stored):
-            holders[claim] = name
+            holders[claim] = holder
             taker = takers.get(claim)
             if taker is not None and found[taker].outcome in _STORED:
                 keeping.append(found[taker])
-                found[taker] = _refused(found[taker].listed, f"{claim} belongs to {name} already")
+                found[taker] = _refused(found[taker].listed, holder.has(claim))
 
 
 def _claims(hardware: Hardware) -> Iterator[str]:
-    """What no other machine may have."""
-    for each in hardware.interfaces:
-        yield str(each.mac)
-    yield from map(str, hardware.addresses)
+    """What no other machine may have: all that it is `addressed_by`, and its names."""
+    yield from addressed_by(hardware)
     yield from (f"the name {each}" for each in names_of(hardware))
+
+
+def _is_same(claim: str, hardware: Hardware, holders: Mapping[str, _Holder]) -> bool:
+    """Whether this is the id of a machine and of its holder: a name alone makes an id, so that names tell more of it."""
+    return claim == hardware.id == holders[claim].hardware.id
 
 
 def _is_id_of_another(name: str, hardware: Hardware, known: _Known) -> bool:

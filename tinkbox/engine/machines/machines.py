@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -32,7 +32,7 @@ from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.documents.hardware import declared_labels
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, called, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
 from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of
@@ -214,8 +214,10 @@ class Machines:
             for claim, holder in tables.hardware.holders(hardware):
                 if holder in to_store:
                     continue
+                (record,) = tables.hardware.some([holder])
+                how = "as its agent id" if is_its_agent_id(record.hardware, claim) else "already"
                 raise Conflict(
-                    f"conflicting hardware {_claimed(hardware, claim, holder)}: machine {holder} has it already"
+                    f"conflicting hardware {_claimed(hardware, claim, holder)}: machine {holder} has it {how}"
                 )
             for name in ids.intersection(each.lower() for each in names_of(hardware)) - {hardware.id}:
                 raise Conflict(f"conflicting hardware {_claimed(hardware, name, name)}: machine {name} has it already")
@@ -423,6 +425,11 @@ def _refuse_known(tables: Tables, hardware: Hardware) -> None:
             _refuse_renamed(tables, stored, hardware)
     if named or same:
         raise Conflict(f"there is a machine called {hardware.name} already: choose another name with --name")
+
+
+def is_its_agent_id(hardware: Hardware, claim: str) -> bool:
+    """Whether a machine has what it is `addressed_by` as its agent id alone, which may also be its own MAC, address or id."""
+    return claim == hardware.agent_id and claim not in addressed_by(replace(hardware, agent_id=""))
 
 
 def refuse_deleted(tables: Tables, hardware_id: str) -> None:

@@ -15,7 +15,7 @@ from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
-from tinkbox.engine.templates.named_devices import device_names
+from tinkbox.engine.templates.dialects import device_names
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import in_slices

@@ -18,7 +18,6 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Final
 
 from tinkbox.model.errors import Invalid, Problem
 
@@ -42,13 +41,16 @@ _FIELD = re.compile(r"[\s(|](?:\.[A-Za-z_]|\$)")
 _MARGIN = re.compile(r" *+(?:- ++)*+")
 # What stands before a value that begins: `key:`, `-`, or nothing.
 _NO_VALUE = re.compile(r" *+(?:- ++)*+(?:[A-Za-z0-9_.-]++:)?+[ \t]*+")
+_DEVICE = re.compile(
+    r"""\bworker["']?\s*:\s*["']?\{\{[-+]?\s*(?:\$?\.)?(?P<worker>[A-Za-z_]\w*)|\{\{[-+]?\s*(?:\$?\.)?(?P<device>device_\d+)\b"""
+)
+_NUMBERED = re.compile(r"(?<!\w)device_\d++(?!\w)")
 _GO_NAME = re.compile(r"(?:-\s)?\s*\.(?P<name>[A-Za-z_]\w*)\s*(?:\s-)?\Z")
 _QUOTED = re.compile(r"""\"[^"\n]*\"|'[^'\n]*'|`[^`]*`""")
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _WHOLE_WORD = re.compile(r"\w+")
 # What Go's `index`, `get` and the like are given for an entry of the data that they name.
-ENTRY: Final = r"""(?<![\w)\].$])[.$]\s++(?P<quote>["`])(?P<called>[A-Za-z_]\w*+)(?P=quote)"""
-_ENTRY = re.compile(ENTRY)
+_ENTRY = re.compile(r"""(?<![\w)\].$])[.$]\s++(?P<quote>["`])(?P<called>[A-Za-z_]\w*+)(?P=quote)""")
 _JINJA_NAME = re.compile(r"[-+]?\s*(?P<name>[A-Za-z_]\w*)\s*-?\Z")
 
 
@@ -124,7 +126,7 @@ def find_dialect(text: str, functions: Collection[str]) -> tuple[Dialect, Mark |
 def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
     """The placeholders of a text that has nothing else, such as 2020's; None when it has."""
     found, place = [], _Lines(text)
-    for kind, start, inside in sections(text, dialect):
+    for kind, start, inside in _sections(text, dialect):
         if kind == "{{":
             match = _name(inside, dialect)
             if match is None:
@@ -138,7 +140,7 @@ def placeholders(text: str, dialect: Dialect) -> list[Placeholder] | None:
 def as_go(text: str) -> str:
     """A text with nothing but names as placeholders, as a Go template; lines stay where they are."""
     pieces, copied = [], 0
-    for kind, start, inside in sections(text):
+    for kind, start, inside in _sections(text):
         match = _JINJA_NAME.match(inside) if kind == "{{" else None
         if match is not None:
             before, after = inside[: match.start("name")], inside[match.end("name") :]
@@ -147,6 +149,16 @@ def as_go(text: str) -> str:
             pieces += [text[copied:start], "{{", left, ".", match["name"], right]
             copied = start + len("{{") + len(inside)
     return "".join([*pieces, text[copied:]])
+
+
+def device_names(text: str) -> list[str]:
+    """The names that stand for machines: those of a task's worker, and `device_1` and its like where they begin a placeholder."""
+    return list(dict.fromkeys(match["worker"] or match["device"] for match in _DEVICE.finditer(text)))
+
+
+def mentioned_devices(text: str) -> list[str]:
+    """The same, and `device_1` and its like wherever they stand between braces, such as in a condition."""
+    return list(dict.fromkeys([*device_names(text), *_NUMBERED.findall(_inside(text))]))
 
 
 def unmentioned(text: str, names: Collection[str]) -> list[str]:
@@ -170,12 +182,12 @@ def words(text: str) -> list[str]:
 
 def _inside(text: str) -> str:
     """All that stands between braces, in either language."""
-    return "\n".join(each for dialect in (Dialect.GO, Dialect.JINJA) for _, _, each in sections(text, dialect))
+    return "\n".join(each for dialect in (Dialect.GO, Dialect.JINJA) for _, _, each in _sections(text, dialect))
 
 
 def _marks(text: str, functions: Collection[str]) -> Iterator[Mark]:
     place, embedded = _Lines(text), _Embedded(text)
-    for kind, start, inside in sections(text):
+    for kind, start, inside in _sections(text):
         weak, dialect = False, _dialect_of(inside, functions)
         if kind != "{{":
             holds = embedded.holding(start)
@@ -216,7 +228,7 @@ def _dialect_of(inside: str, functions: Collection[str]) -> Dialect | None:
     return None if name in functions and not _EMPTY_CALL.match(inside, match.end("name")) else Dialect.JINJA
 
 
-def sections(text: str, dialect: Dialect = Dialect.JINJA) -> Iterator[tuple[str, int, str]]:
+def _sections(text: str, dialect: Dialect = Dialect.JINJA) -> Iterator[tuple[str, int, str]]:
     """(opening, where, what is inside) of everything between braces, in one pass; a Go template has `{{` alone.
 
     A shell's `${#list[@]}` and `'{%s}'` are text: a comment has its end, a statement its name.

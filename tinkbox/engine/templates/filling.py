@@ -14,8 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tinkbox.engine.templates.binding import WorkerNamed, not_found
-from tinkbox.engine.templates.dialects import unmentioned
-from tinkbox.engine.templates.named_devices import device_names
+from tinkbox.engine.templates.dialects import device_names, unmentioned
 from tinkbox.engine.templates.rendering import (
     GIVEN_BY,
     NO_WORKFLOW,

@@ -21,12 +21,12 @@ from tinkbox.engine.templates.dialects import (
     Mark,
     Placeholder,
     as_go,
+    device_names,
     find_dialect,
     placeholders,
     words,
 )
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
-from tinkbox.engine.templates.named_devices import device_names
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.sample_machine import SAMPLE
 from tinkbox.engine.templates.surroundings import now, surroundings

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
-from tinkbox.engine.templates.dialects import Dialect, placeholders
+from tinkbox.engine.templates.dialects import Dialect, mentioned_devices, placeholders
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
-from tinkbox.engine.templates.named_devices import device_names
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
@@ -70,7 +69,7 @@ async def validate(
     verdicts.remarks = Remarks(ignored=await check(text, turn, apart=True))
     async with turn():
         known = await _Known.of(machines)
-    called = await in_thread(turn, device_names, text)
+    called = await in_thread(turn, mentioned_devices, text)
     if devices is None and not machines:
         verdicts.remarks = await _judge_alone(text, _devices(called, names, DUMMY), names, turn, verdicts.remarks)
 

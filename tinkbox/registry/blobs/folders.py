@@ -117,7 +117,7 @@ def _remedy(faulty: Path, error: OSError) -> str:
         )
     if error.errno in (*UNREADABLE, errno.EROFS):
         return "look at the disk (`dmesg`)"
-    return "put a folder there that tinkbox's user can read and write"
+    return "put back the folder that was there, such as from a backup, so that tinkbox's user can read and write it"
 
 
 def _is_open(folder: Path) -> bool:

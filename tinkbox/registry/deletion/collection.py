@@ -15,7 +15,6 @@ from typing import Final, NoReturn
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.room import Amount, Collected
 from tinkbox.registry.blobs.blobs import Blobs
-from tinkbox.registry.deletion.withheld import Withheld
 from tinkbox.registry.manifests.parsed_manifests import ParsedManifests
 from tinkbox.registry.manifests.repositories import Key, Link, Repositories
 
@@ -43,13 +42,11 @@ class Collector:
         blobs: Blobs,
         repositories: Repositories,
         parsed: ParsedManifests,
-        withheld: Withheld,
         turn: asyncio.Lock,
     ) -> None:
         self._blobs = blobs
         self._repositories = repositories
         self._parsed = parsed
-        self._withheld = withheld
         self._turn = turn
 
     async def run(self) -> NoReturn:
@@ -60,20 +57,19 @@ class Collector:
             await asyncio.sleep(EVERY)
             try:
                 collected = await self.collect(())
-            except Unavailable:  # a folder cannot be read, or was found empty, which the log tells: look again later
+            except Unavailable:  # a folder cannot be read, or is missing, which the log tells: look again later
                 continue
             if collected.freed.number:
                 told = str(collected.freed)
                 _log.info("freed, since no image needs them: %s", told, extra={"action": "registry.collected"})
 
     def refuse(self, *, now: bool = False) -> None:
-        """Raise Unavailable where nothing may be freed: a folder that says what is needed cannot be listed, or was empty.
+        """Raise Unavailable where nothing may be freed: a folder that says what is needed cannot be listed, or is missing.
 
-        `now`: though it was empty.  This blocks.
+        `now`: what is missing is meant to be gone.  This blocks.
         """
         self._repositories.refuse_unlisted()
-        if not now:
-            self._withheld.refuse()
+        self._repositories.refuse_missing(meant=now)
 
     async def look(self, untagged: Collection[Key], gone: Collection[Key] = (), *, now: bool = False) -> Collected:
         """What would be collected, were the manifests deleted that are `gone`; else as `collect`."""
@@ -98,7 +94,7 @@ class Collector:
             octets += before.octets - after.octets
             if len(found.free) <= AT_ONCE:
                 if now:
-                    await asyncio.to_thread(self._withheld.end)
+                    await asyncio.to_thread(self._repositories.forget_missing)
                 return self._summed(found, Amount(number=number, octets=octets))
 
     def step(self) -> None:

@@ -6,7 +6,8 @@ A repository's own folders begin with an underscore, which no part of a name can
 these is passed over, and so is every link: none is followed.  What a damaged file of a manifest said can be told without it; a damaged tag is lost until it is
 pushed again, and is told by `damaged_tags`.
 
-A file beside the folder of repositories says whether it holds any: an empty one that held some was emptied by something else.
+A file beside the folder of repositories has their names, so that those are missed that something else took away: a disk that is
+not mounted, an administrator, a check of the file system.
 
 Of what is below a folder that could not be listed nothing is known: whatever is asked of it raises Unavailable, and looks
 again, until it can be.
@@ -34,7 +35,7 @@ MAX_NAME = 255
 File = tuple[Path, bytes]
 Key = tuple[str, str]  # a repository, and the digest of a manifest in it
 _MANIFESTS, _TAGS = "_manifests", "_tags"
-_SOME, _NONE = b"yes", b"no"  # whether there is any repository
+_ANY = ""  # is missing where an earlier release kept no names
 _TOLD = 8  # tags, where another is not there
 _log = logging.getLogger(__name__)
 _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
@@ -72,8 +73,8 @@ class _Held:
 class Repositories:
     """The repositories below one folder; `write` makes a small file appear at once and for good.
 
-    One thread at a time changes them; any may ask meanwhile.  `ways` tells of folders that cannot be used, and `found_empty`
-    is called where the folder of all was read, and has none though it had some, or may have had.
+    One thread at a time changes them; any may ask meanwhile.  `ways` tells of folders that cannot be used, `has_blobs` whether
+    there is anything that images could need.
 
     Every method but `linked_at` and `has` raises Unavailable where a folder that it needs could not be listed so far.
     """
@@ -83,20 +84,22 @@ class Repositories:
         root: Path,
         write: Callable[[Path, bytes], None],
         ways: Folders | None = None,
-        found_empty: Callable[[], None] = lambda: None,
+        has_blobs: Callable[[], bool] = lambda: False,
     ) -> None:
         self._folder = root / "repositories"
-        self._mark = root / "has-images"
+        self._names = root / "known-repositories"
         self._write = write
         self._ways = ways or Folders(root)
-        self._found_empty = found_empty
+        self._has_blobs = has_blobs
         self._held: dict[str, _Held] = {}
-        self._marked: bytes | None = None  # of a registry of an earlier release nothing is known
-        with suppress(OSError):
-            self._marked = self._mark.read_bytes()
+        self._missing: Collection[str] = ()
+        self._noted: Collection[str] | None = None  # of a registry of an earlier release nothing is known
+        with suppress(OSError, UnicodeDecodeError):
+            self._noted = frozenset(self._names.read_text().split())
         self._reading = threading.Lock()
         self._unread: Collection[Path] = ()
         self._unread = self._read_below(self._folder)
+        self._look_for_missing()
 
     def link(self, repository: str, link: Link) -> None:
         """Let the repository have a manifest; raises Unavailable where something else is in the way.
@@ -111,7 +114,7 @@ class Repositories:
             self._write(path, _text(kept))
             _keep_ages(ages)
             self._held.setdefault(repository, _Held()).links[intern(link.digest)] = kept
-            self._mark_held()
+            self._note_names()
 
     def tag(self, repository: str, tag: str, link: Link) -> None:
         """Let a tag point to it; raises Unavailable where something else is in the way."""
@@ -121,7 +124,7 @@ class Repositories:
         held = self._held.setdefault(repository, _Held())
         held.damaged.discard(tag)
         held.tags[tag] = link
-        self._mark_held()
+        self._note_names()
 
     def put(
         self,
@@ -156,7 +159,7 @@ class Repositories:
         for tag in tags:
             held.damaged.discard(tag)
             held.tags[tag] = tagged
-        self._mark_held()
+        self._note_names()
 
     def resolve(self, repository: str, selector: str) -> Link:
         """The manifest that a tag or digest picks; raises NotFound, and Unavailable for a tag whose file is damaged."""
@@ -252,6 +255,26 @@ class Repositories:
                 start = concerned[0].parent if concerned[0].name in (_MANIFESTS, _TAGS) else concerned[0]
                 found = self._read_below(start)
                 self._unread = {each for each in self._unread if not each.is_relative_to(start)} | found
+            self._look_for_missing()
+
+    def refuse_missing(self, *, meant: bool = False) -> None:
+        """Raise Unavailable where repositories are gone that tinkbox did not delete: nothing says what their images need.
+
+        `meant`: a person says that they are to be gone.  It is raised then where one of them is on the disk again.
+        """
+        if self._missing and not meant:
+            raise Unavailable(self._told_missing())
+        for name in sorted(self._missing):
+            if self._is_back(name):
+                raise Unavailable(
+                    f"nothing is freed: {self._home(name)} has images again that were missing: restart tinkbox, which reads "
+                    "them, and look at them first"
+                )
+
+    def forget_missing(self) -> None:
+        """What is missing is meant to be gone."""
+        self._missing = ()
+        self._note_names()
 
     def refuse_unlisted(self) -> None:
         """Raise Unavailable where any folder of repositories, manifests or tags cannot be listed now, though it was before."""
@@ -291,11 +314,6 @@ class Repositories:
             found = (folder / each for each in below if not each.startswith("_"))
             # What can be no repository, and leads to none, is not looked into: `lost+found` is root's alone.
             pending += [each for each in found if is_repository(str(each.relative_to(self._folder)))]
-        is_empty = start == self._folder and not (self._held or unread)
-        if is_empty and self._marked != _NONE:
-            self._found_empty()
-        if is_empty or self._held:
-            self._mark_held()
         return unread
 
     def _take_in(self, repository: str, below: Collection[str]) -> set[Path]:
@@ -345,16 +363,46 @@ class Repositories:
     def _forget_empty(self, repository: str, held: _Held) -> None:
         if held.is_empty:
             self._held.pop(repository, None)
-            self._mark_held()
+            self._note_names(deleted=repository)
 
-    def _mark_held(self) -> None:
-        """Keep over restarts whether there is any repository; what a disk does not take is kept with the next change."""
-        mark = _SOME if self._held else _NONE
-        if mark == self._marked:
+    def _note_names(self, deleted: str = "") -> None:
+        """Keep the names over restarts; what a disk does not take is kept with the next change."""
+        unread = (self._noted or ()) if self._unread else ()
+        names = frozenset((*self._held, *self._missing, *unread)).difference([deleted] if deleted else ())
+        if names == self._noted:
             return
         with suppress(OSError, Refusal):
-            self._write(self._mark, mark)
-            self._marked = mark
+            self._write(self._names, "\n".join(sorted(names)).encode())
+            self._noted = names
+
+    def _look_for_missing(self) -> None:
+        """Once all folders were read: which repositories there were before, and the log says it."""
+        if self._unread:
+            return
+        if self._has_blobs():
+            unknown = () if self._held else (_ANY,)
+            self._missing = frozenset(unknown if self._noted is None else self._noted).difference(self._held)
+        if self._missing:
+            _log.warning("%s", self._told_missing(), extra={"action": "registry.missing"})
+        self._note_names()
+
+    def _told_missing(self) -> str:
+        names = sorted(self._missing)[:_TOLD]
+        more = f" and {len(self._missing) - _TOLD} more" if len(self._missing) > _TOLD else ""
+        which = f"the images of {', '.join(map(as_typed, names))}{more} are" if names != [_ANY] else "all images are"
+        return (
+            f"nothing is freed: {which} gone from {self._folder}, and tinkbox did not delete them. Put back what was there, such "
+            "as from a backup, from lost+found or by mounting its disk, and restart tinkbox. If they are meant to be gone, "
+            "`tinkbox image gc --now` frees their blobs"
+        )
+
+    def _is_back(self, name: str) -> bool:
+        """Whether there are files of a repository that was missing, or of any, and tinkbox did not make them."""
+        if name == _ANY:
+            own = {each.partition("/")[0] for each in self._held}
+            return any(_is_folder(each) and each.name not in own for each in self._entries(self._folder))
+        place = self._home(name) / _MANIFESTS
+        return name not in self._held and place.is_dir() and bool(self._entries(place))
 
     def _files(self, repository: str, kind: str) -> list[str]:
         found = []

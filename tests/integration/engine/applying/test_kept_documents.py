@@ -330,7 +330,14 @@ NAMING = [
         id="a service",
     ),
     pytest.param(template(text=HELLO.replace("{{.device_1}}", f'{{{{ "{mac(7)}" | lower }}}}')), "ref", id="as it is filled"),
+    pytest.param(template(text=HELLO.replace("{{.device_1}}", f"{mac(7)[:-1]}{{{{.size}}}}")), "ref", id="by a value"),
+    pytest.param(
+        template(text=HELLO.replace("{{.device_1}}", f'{{{{ if eq .size "7" }}}}{mac(7)}{{{{ else }}}}{{{{.device_1}}}}{{{{ end }}}}')),
+        "ref",
+        id="where a value says so",
+    ),
     pytest.param(template(), "kvs.device_2", id="a value"),
+    pytest.param(template(text=HELLO.replace("device_1", "device_2")), "kvs.device_2", id="a value that is the worker"),
 ]  # fmt: skip
 
 
@@ -340,7 +347,7 @@ NAMING = [
 async def test_a_machine_that_the_template_of_a_rule_set_names_is_not_pruned(
     box: Appliance, naming: str, field: str, rehearsal: bool, stays: bool
 ) -> None:
-    rules = RULES.replace('size: "3"', f'device_2: "{mac(7)}"') if field == "kvs.device_2" else RULES
+    rules = RULES.replace('size: "3"', f'device_2: "{mac(7)}"' if field == "kvs.device_2" else 'size: "7"')
     await apply(box, LABELLED, naming, rules)
     with pytest.raises(Invalid) as refused:
         await apply(box, naming if stays else rules, wish=replace(pruning("rack=r7"), rehearsal=rehearsal))
@@ -359,6 +366,28 @@ async def test_a_machine_that_no_template_of_a_rule_set_names_is_pruned(box: App
     unread = RULES.replace("ref: hello", "ref: broken").replace("name: all", "name: other")
     await apply(box, LABELLED, template(), template("broken", text="{{ .hardware.nothing.at.all }}\n"), RULES, unread)
     assert (await apply(box, TASK, wish=pruning("rack=r7")))["hardware/node7"] == "pruned"
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        f"{mac(7)[:-1]}{{{{.size}}}}",
+        f'{{{{ if eq .size "3" }}}}{{{{.device_1}}}}{{{{ else }}}}{mac(7)}{{{{ end }}}}',
+    ],
+)
+async def test_a_machine_that_a_template_names_with_other_values_than_those_of_the_rule_set_is_pruned(
+    box: Appliance, worker: str
+) -> None:
+    await apply(box, LABELLED, template(text=HELLO.replace("{{.device_1}}", worker)), RULES)
+    assert (await apply(box, TASK, wish=pruning("rack=r7")))["hardware/node7"] == "pruned"
+
+
+async def test_a_machine_is_needed_also_by_a_template_that_lacks_another_value(box: Appliance) -> None:
+    lacking = HELLO.replace("{{.device_1}}", mac(7)) + "# {{.nothing}}\n"
+    await apply(box, LABELLED, template(text=lacking), RULES)
+    with pytest.raises(Invalid) as refused:
+        await apply(box, RULES, wish=pruning("rack=r7"))
+    assert "machine node7 would be pruned, and rule set all needs it" in str(refused.value.problems[0])
 
 
 async def test_a_rule_that_asks_for_nothing_is_told(box: Appliance) -> None:

@@ -117,6 +117,70 @@ async def test_changed_annotations_are_stored_and_exported(box: Appliance) -> No
     assert await apply(box, flow(name="install-1")) == {"workflow/install-1": "configured"}
 
 
+ANNOTATED = flow().replace(
+    "{name: install-1, labels: {a: b}}", "\n  name: install-1\n  labels: {a: b}\n  annotations: {note: x}"
+)
+READS = [
+    "{{ .workflow.metadata.annotations.note }}",
+    '{{ index .workflow.metadata "annotations" | len }}',
+    "{{ with $.workflow }}{{ .metadata.annotations.note }}{{ end }}",
+]
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+@pytest.mark.parametrize("text", READS)
+async def test_a_workflow_says_that_it_keeps_the_annotations_that_its_task_reads(
+    box: Appliance, text: str, rehearsal: bool
+) -> None:
+    await apply(box, ANNOTATED, TASK.replace('"{{ .task.spec.vars.other }}"', json.dumps(text)), machine(1))
+    changed = ANNOTATED.replace("note: x", "note: z")
+    workflow = await box.workflows.get("install-1")
+    applied = await box.applying.apply(files(changed), Wish(rehearsal=rehearsal), "ann")
+    assert outcomes(applied) == {"workflow/install-1": "configured"}
+    (told,) = map(str, applied.notes)
+    assert told == (
+        f"0.yaml:{line_of(changed, 'name: install-1')}, metadata.annotations: the tasks of workflow install-1 keep the annotations "
+        f"that they were made with. To run it with the changed ones, `tinkbox workflow cancel {workflow.id[:8]}` and "
+        f"`tinkbox workflow delete {workflow.id[:8]}`, then apply this document again"
+    )
+
+
+async def test_what_a_workflow_says_of_its_kept_annotations_makes_it_anew(box: Appliance) -> None:
+    reading = TASK.replace(".task.spec.vars.other", ".workflow.metadata.annotations.note")
+    await apply(box, ANNOTATED, reading, machine(1))
+    workflow = await box.workflows.get("install-1")
+    await box.workflows.cancel(workflow.id)
+    changed = ANNOTATED.replace("note: x", "note: z")
+    (told,) = (await box.applying.apply(files(changed), Wish(), "ann")).notes
+    assert f"ones, `tinkbox workflow delete {workflow.id[:8]}`, then" in str(told)
+    await box.workflows.delete(workflow.id)
+    assert await apply(box, changed) == {"workflow/install-1": "created"}
+    assert (await box.workflows.get("install-1")).actions[0].action.spec.command == ("1", "z")
+
+
+async def test_a_workflow_that_reads_its_own_annotations_says_that_it_keeps_them(box: Appliance) -> None:
+    reading = ANNOTATED.replace('word: "1"', 'word: "{{ .workflow.metadata.annotations.note }}"')
+    await apply(box, reading, TASK, machine(1))
+    gone = reading.replace("  annotations: {note: x}", "  annotations: {}")
+    assert gone != reading
+    (told,) = (await box.applying.apply(files(gone), Wish(), "ann")).notes
+    assert "metadata.annotations: the tasks of workflow install-1 keep the annotations that" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("read", "change"),
+    [("name", ("note: x", "note: z")), ("annotations.note", ("a: b", "a: c"))],
+    ids=["no task reads the annotations", "only labels change"],
+)
+async def test_a_workflow_says_nothing_of_its_annotations_when(
+    box: Appliance, read: str, change: tuple[str, str]
+) -> None:
+    await apply(box, ANNOTATED, TASK.replace(".task.spec.vars.other", f".workflow.metadata.{read}"), machine(1))
+    applied = await box.applying.apply(files(ANNOTATED.replace(*change)), Wish(), "ann")
+    assert outcomes(applied) == {"workflow/install-1": "configured"}
+    assert not applied.notes
+
+
 async def test_another_spec_is_refused_and_labels_change(box: Appliance) -> None:
     await apply(box, flow(), TASK, machine(1))
     applied = await box.applying.apply(files(flow(word="other")), Wish(), "ann")

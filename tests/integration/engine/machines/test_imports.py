@@ -393,6 +393,60 @@ async def test_machines_that_wait_for_each_other_s_addresses_are_compared_once(
     assert asked < 4 * many
 
 
+async def addressed_as(box: Appliance, agent: str, name: str = "kk") -> None:
+    """A machine of this name that has neither MAC nor address, and this agent id."""
+    document = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": name}}
+    await box.machines.push(hardware_from_document({**document, "spec": {"agentID": agent}}))
+
+
+@pytest.mark.parametrize(("agent", "claim"), [("172.30.0.13", "172.30.0.13"), (mac(3).replace(":", "-"), mac(3))])
+async def test_a_line_with_what_is_the_agent_id_of_another_machine_is_refused_and_the_rest_is_stored(
+    box: Appliance, agent: str, claim: str
+) -> None:
+    await addressed_as(box, agent)
+    machines = [listed(2, "172.30.0.12"), listed(3, "172.30.0.13")]
+    told = [(MADE, ""), (REFUSED, f"{claim} is the agent id of kk")]
+    assert [(each.outcome, each.why) for each in await imports(box).preview(machines, update=False)] == told
+    with pytest.raises(Invalid, match="1 of 2 machines cannot be imported") as refused:
+        await imports(box).store(machines, "ann")
+    assert [str(each) for each in refused.value.problems] == [f"line 3: {mac(3)}: {told[1][1]}"]
+    done = await imports(box).store(machines, "ann", skip_invalid=True)
+    assert [(each.outcome, each.why) for each in done] == told
+    assert {called(each.hardware) for each in box.machines.known.all()} == {"kk", "node2"}
+
+
+async def test_an_update_to_the_agent_id_of_another_machine_is_refused(box: Appliance) -> None:
+    await addressed_as(box, "172.30.0.13")
+    await imports(box).store([listed(1, "172.30.0.11"), listed(2, "172.30.0.12")], "ann")
+    moved = [listed(1, "172.30.0.13"), listed(2, macs=(mac(2), mac(9)))]
+    why = "172.30.0.13 is the agent id of kk"
+    told = await imports(box).preview(moved, update=False)
+    assert [each.why for each in told] == [f"an update would be refused: {why}", ""]
+    done = await imports(box).store(moved, "ann", update=True, skip_invalid=True)
+    assert [(each.outcome, each.why) for each in done] == [(REFUSED, why), (UPDATED, "")]
+
+
+async def test_a_machine_gets_the_address_that_is_its_own_agent_id(box: Appliance) -> None:
+    (one,) = await imports(box).store([listed(1, "172.30.0.11")], "ann")
+    assert one.hardware is not None
+    document = dict(one.hardware.document)
+    await box.machines.push(
+        hardware_from_document({**document, "spec": {**document["spec"], "agentID": "172.30.0.77"}})
+    )
+    assert outcomes(await imports(box).store([listed(1, "172.30.0.77")], "ann", update=True)) == [UPDATED]
+    (refused,) = await imports(box).preview([listed(2, "172.30.0.77")], update=False)
+    assert refused.why == "172.30.0.77 belongs to node1 already"
+
+
+async def test_a_new_machine_whose_id_is_the_agent_id_of_another_is_refused(box: Appliance) -> None:
+    """A name alone makes the id of a new machine."""
+    (made,) = await imports(box).preview([listed(1)], update=False)
+    assert made.hardware is not None
+    await addressed_as(box, made.hardware.id)
+    (refused,) = await imports(box).store([listed(1)], "ann", skip_invalid=True)
+    assert (refused.outcome, refused.why) == (REFUSED, f"{made.hardware.id} is the agent id of kk")
+
+
 async def test_a_list_gives_no_machine_the_id_of_another_as_its_name(box: Appliance) -> None:
     one, _ = await imports(box).store([listed(1), listed(2)], "ann")
     assert one.hardware is not None

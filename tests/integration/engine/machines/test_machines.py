@@ -387,6 +387,19 @@ async def test_a_mac_or_address_of_another_machine_is_a_conflict_and_changes_not
     assert len(await box.machines.all()) == 2
 
 
+@pytest.mark.parametrize(
+    ("agent", "claim"), [(address(2), f"IP address {address(2)}"), (mac(2).upper(), f"MAC address {mac(2)}")]
+)
+async def test_a_conflict_says_that_the_other_machine_has_it_as_its_agent_id(
+    box: Appliance, agent: str, claim: str
+) -> None:
+    metadata = {"apiVersion": "tinkerbell.org/v1alpha1", "kind": "Hardware", "metadata": {"name": "kk"}}
+    holder = parse_hardware(json.dumps({**metadata, "spec": {"agentID": agent}}))
+    await box.machines.push(holder)
+    with pytest.raises(Conflict, match=f"^conflicting hardware {claim}: machine {holder.id} has it as its agent id$"):
+        await box.machines.push(parse_hardware(json.dumps(hardware(2))))
+
+
 async def test_pushing_again_replaces_the_document(box: Appliance) -> None:
     worker = await box.machine(1)
     document = hardware(1)

@@ -11,7 +11,9 @@ from tinkbox.engine.templates.dialects import (
     Dialect,
     Placeholder,
     as_go,
+    device_names,
     find_dialect,
+    mentioned_devices,
     placeholders,
     unmentioned,
     words,
@@ -229,6 +231,17 @@ def test_the_placeholders_of_a_text_with_nothing_else_are_listed(
     assert placeholders(text, dialect) == expected
 
 
+def test_the_names_of_machines_are_those_of_workers_and_devices() -> None:
+    text = """
+    - worker: "{{.first}}"
+    - {worker: {{ second }}, x: {{.other}}}
+    - 'worker': '{{- $.third }}'
+      x: {{ upper .ignored }}{{ .device_7 }}{{ if hasKey . "device_8" }}{{ upper .device_9 }}{{ end }} device_10
+    """
+    assert device_names(text) == ["first", "second", "third", "device_7"]
+    assert mentioned_devices(text) == ["first", "second", "third", "device_7", "device_8", "device_9"]
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -258,6 +271,7 @@ def test_hostile_text_takes_no_longer_than_other_text(piece: str) -> None:
         with suppress(Invalid):
             dialect, _ = find_dialect(text, FUNCTIONS)
             placeholders(text, dialect)
+            mentioned_devices(text)
             as_go(text)
 
     assert takes_at_most(5, read)

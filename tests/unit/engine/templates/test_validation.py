@@ -110,16 +110,16 @@ async def test_a_value_that_is_no_machine_has_to_be_given() -> None:
     "worker",
     [
         "{{ $.device_1 }}",
-        "{{ $w := .node }}{{ $w }}",
+        "{{ $w := .device_1 }}{{ $w }}",
         "{{ with .device_1 }}{{ . }}{{ end }}",
         '{{ default "x" .device_1 }}',
-        '{{ printf "%s" .node }}',
-        '{{ index . "node" }}',
-        "{{ range (list .node .device_2) }}{{ . }}{{ break }}{{ end }}",
+        '{{ printf "%s" .device_1 }}',
+        '{{ index . "device_1" }}',
+        "{{ range (list .device_1 .device_2) }}{{ . }}{{ break }}{{ end }}",
         "{% set w = device_1 %}{{ w }}",
         '{% if true %}{{ [device_1, "x"][0] }}{% endif %}',
-        '{% if true %}{{ "%s" | format(node) }}{% endif %}',
-        "{% for d in [node] %}{{ d }}{% endfor %}",
+        '{% if true %}{{ "%s" | format(device_1) }}{% endif %}',
+        "{% for d in [device_1] %}{{ d }}{% endfor %}",
     ],
 )
 async def test_every_machine_stands_for_a_worker_however_the_template_names_it(worker: str) -> None:

@@ -734,3 +734,16 @@ async def test_a_push_that_the_disk_does_not_take_is_told_where(
     assert all(each.exc_info is None for each in caplog.records)
     assert registry.leftovers() == []
     await registry.push_blob(b"new")
+
+
+async def test_a_blob_that_is_away_with_its_folder_for_a_moment_is_freed_once_it_is_there_again(
+    registry: Registry,
+) -> None:
+    path, folder = registry.blob_path(await registry.push_blob(b"unneeded")), registry.root / "blobs" / "sha256"
+    registry.clock.advance(hours=1)
+    folder.rename(registry.root / "aside")
+    with pytest.raises(Unavailable, match="the registry cannot read its folder"):
+        await registry.store.collect(who="anna")
+    (registry.root / "aside").rename(folder)
+    await registry.store.collect(who="anna")
+    assert not path.exists()

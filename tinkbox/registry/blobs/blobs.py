@@ -470,8 +470,13 @@ class Blobs:
                 return None
             aside, path = self._incoming / self._new_token(), self.path(digest)
             try:
-                with self.ways.changed(path.parent, self._incoming), suppress(FileNotFoundError):
+                with self.ways.changed(path.parent, self._incoming):
                     path.rename(aside)
+            except FileNotFoundError:
+                with self.ways.listed(path.parent):  # else it may be there again together with its folder
+                    os.scandir(path.parent).close()
+                if path.exists():
+                    return None
             except OSError as error:
                 if error.errno not in UNREADABLE:
                     raise

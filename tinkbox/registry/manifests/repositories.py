@@ -35,7 +35,7 @@ MAX_NAME = 255
 File = tuple[Path, bytes]
 Key = tuple[str, str]  # a repository, and the digest of a manifest in it
 _MANIFESTS, _TAGS = "_manifests", "_tags"
-_ANY = ""  # is missing where an earlier release kept no names
+_ANY = "*"  # is missing where an earlier release kept no names; no repository has it as its name
 _TOLD = 8  # tags, where another is not there
 _log = logging.getLogger(__name__)
 _ALGORITHMS = {64: "sha256", 128: "sha512"}  # by the length of what follows in a digest
@@ -93,7 +93,7 @@ class Repositories:
         self._has_blobs = has_blobs
         self._held: dict[str, _Held] = {}
         self._missing: Collection[str] = ()
-        self._noted: Collection[str] | None = None  # of a registry of an earlier release nothing is known
+        self._noted: frozenset[str] | None = None  # of a registry of an earlier release nothing is known
         with suppress(OSError, UnicodeDecodeError):
             self._noted = frozenset(self._names.read_text().split())
         self._reading = threading.Lock()
@@ -266,8 +266,9 @@ class Repositories:
             raise Unavailable(self._told_missing())
         for name in sorted(self._missing):
             if self._is_back(name):
+                place = self._folder if name == _ANY else self._home(name)
                 raise Unavailable(
-                    f"nothing is freed: {self._home(name)} has images again that were missing: restart tinkbox, which reads "
+                    f"nothing is freed: {place} has images again that were missing: restart tinkbox, which reads "
                     "them, and look at them first"
                 )
 
@@ -363,12 +364,12 @@ class Repositories:
     def _forget_empty(self, repository: str, held: _Held) -> None:
         if held.is_empty:
             self._held.pop(repository, None)
-            self._note_names(deleted=repository)
+            self._note_names(repository)
 
-    def _note_names(self, deleted: str = "") -> None:
+    def _note_names(self, *deleted: str) -> None:
         """Keep the names over restarts; what a disk does not take is kept with the next change."""
         unread = (self._noted or ()) if self._unread else ()
-        names = frozenset((*self._held, *self._missing, *unread)).difference([deleted] if deleted else ())
+        names = frozenset((*self._held, *self._missing, *unread)).difference(deleted)
         if names == self._noted:
             return
         with suppress(OSError, Refusal):
@@ -380,8 +381,10 @@ class Repositories:
         if self._unread:
             return
         if self._has_blobs():
-            unknown = () if self._held else (_ANY,)
-            self._missing = frozenset(unknown if self._noted is None else self._noted).difference(self._held)
+            noted = self._noted if self._noted is not None else frozenset() if self._held else frozenset((_ANY,))
+            # What is here and was not noted was put back.
+            settled = (_ANY,) if self._held.keys() - noted else ()
+            self._missing = noted.difference(self._held, settled)
         if self._missing:
             _log.warning("%s", self._told_missing(), extra={"action": "registry.missing"})
         self._note_names()

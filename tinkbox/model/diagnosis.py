@@ -1,6 +1,7 @@
 """What the boot doctor hears, and what it says."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from ipaddress import IPv4Address
 
@@ -33,7 +34,8 @@ class Gravity(StrEnum):
 class Diagnosis:
     """One likely cause: `rule` is its stable CamelCase name, `machine` a MAC or empty for the whole appliance.
 
-    `cause` is one sentence, `evidence` what it rests on, line by line, `remedy` what to do.
+    `workflow` is the id of the one that it is about, empty otherwise.  `cause` is one sentence, `evidence` what it rests on,
+    line by line, `remedy` what to do.  `since` is when it was found first, where it was kept (`engine.doctor.rounds`).
     """
 
     rule: str
@@ -42,6 +44,8 @@ class Diagnosis:
     evidence: tuple[str, ...]
     remedy: str
     machine: str = ""
+    workflow: str = ""
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ Rule 2: evidence is what was seen, with times and figures; conclusions stand in 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.timeline.sighting_rules import begins
@@ -20,7 +20,10 @@ from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import Line, Sighting
+from tinkbox.model.vitals import Vitals
+from tinkbox.model.workflow import State
+from tinkbox.wire.polling import POLL_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,38 @@ class OsieSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A workflow that is not over, or ended last, and where it stands; of a machine: the one that it works on or waits for.
+
+    `action` is `task/action` in `action_state`, begun at `since`; empty before the first one.  `machine` is the MAC of the
+    machine that it is for.  `contact` is when that machine's worker was heard of last, and `polls` tells how often it asks at least.
+    `before` names the workflows that the machine does first, `awaited` the services that must be ready before it begins.
+    `kernel` are lines of the machine's kernel since the action began, oldest first.
+    `answers` tells whether the machine's address answers ARP now, None where that was not asked; `silent_beside` are other
+    machines behind the same relay or on the same network whose workers are silent as well.
+    """
+
+    id: str
+    name: str
+    state: State
+    created_at: datetime
+    action: str = ""
+    action_state: State = State.PENDING
+    since: datetime | None = None
+    timeout: timedelta | None = None
+    reason: str = ""
+    message: str = ""
+    machine: MacAddress | None = None
+    contact: datetime | None = None
+    polls: timedelta = timedelta(seconds=POLL_SECONDS)
+    before: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
+    kernel: tuple[Line, ...] = ()
+    answers: bool | None = None
+    silent_beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A machine, or without `mac` the appliance itself, and what is known there.
 
@@ -46,7 +81,8 @@ class Case:
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
     `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
-    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` is the appliance's, None where a machine is looked at.
+    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
+    `work` is what the machine works on or waits for; without `mac` the workflow is the patient itself.
     """
 
     now: datetime
@@ -75,6 +111,8 @@ class Case:
     claimants: tuple[Claimant, ...] = ()
     lost_work: LostWork | None = None
     disk: DiskUsage | None = None
+    vitals: Vitals | None = None
+    work: Work | None = None
 
     @property
     def gives_addresses(self) -> bool:

@@ -1,10 +1,12 @@
 """The boot doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
-from tinkbox.engine.doctor.case import Case, Finding
+from tinkbox.engine.doctor.case import Case, Finding, moment
 from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
 from tinkbox.engine.doctor.loader_rules import (
     missing_loader,
@@ -56,6 +58,10 @@ from tinkbox.engine.doctor.system_rules import (
     wrong_architecture,
 )
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.text import one_line
+
+_log = logging.getLogger(__name__)
+BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +129,41 @@ RULES: Sequence[Rule] = (
 )
 
 
-def diagnose(case: Case) -> tuple[Diagnosis, ...]:
-    """What is wrong, or only looks so: the gravest first, then the likeliest."""
-    found = [_diagnosis(case, rule, each) for rule in RULES if not rule.vague for each in rule.look(case)]
-    for rule in RULES:
-        if rule.vague and all(each.gravity is Gravity.HARMLESS for each in found):
-            found += [_diagnosis(case, rule, each) for each in rule.look(case)]
+def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]:
+    """What is wrong, or only looks so: the gravest first, then the likeliest.  A rule that fails keeps no other from speaking."""
+    found = [_diagnosis(case, each) for rule in rules if not rule.vague for each in _looked(case, rule)]
+    for rule in rules:
+        if rule.vague and all(each.gravity is Gravity.HARMLESS or each.rule == BROKEN for each in found):
+            found += [_diagnosis(case, each) for each in _looked(case, rule)]
     return tuple(sorted(found, key=lambda each: each.gravity.rank))
 
 
-def _diagnosis(case: Case, rule: Rule, found: Finding) -> Diagnosis:
+def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
+    """What a rule finds, each with the name that it is told by: the rule's own, or BROKEN where it failed itself."""
+    try:
+        for each in rule.look(case):
+            yield rule.name, each
+    except Exception as error:  # whatever is wrong with one rule, the others are asked
+        _log.exception("the doctor's rule %s failed", rule.name, extra={"action": f"doctor.{rule.name}"})
+        yield (
+            BROKEN,
+            Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"The doctor's rule {rule.name} failed, so nothing is known of {rule.about}.",
+                evidence=(f"{moment(case.now)} {type(error).__name__}: {one_line(str(error), 200)}",),
+                remedy="This is a defect of tinkbox: report it with what the appliance's log says of it.",
+            ),
+        )
+
+
+def _diagnosis(case: Case, found: tuple[str, Finding]) -> Diagnosis:
+    name, told = found
     return Diagnosis(
-        rule=rule.name,
-        gravity=found.gravity,
-        cause=found.cause,
-        evidence=found.evidence,
-        remedy=found.remedy,
+        rule=name,
+        gravity=told.gravity,
+        cause=told.cause,
+        evidence=told.evidence,
+        remedy=told.remedy,
         machine=case.mac or "",
+        workflow=case.work.id if case.work else "",
     )

@@ -1,13 +1,15 @@
 """What becomes of the rules' findings."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.engine.boot_story import MAC, answered, appliance, asked, case, failed, fetched, osie_boot, rival, seen
-from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.doctor import RULES, diagnose
+from tinkbox.engine.doctor.case import Case, Finding
+from tinkbox.engine.doctor.doctor import RULES, Rule, diagnose
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 
@@ -64,3 +66,24 @@ def test_where_nothing_was_seen_and_nobody_asked_nothing_is_said(mode: str) -> N
 def test_the_docs_tell_every_rule_in_the_same_order() -> None:
     rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| ([^|]+?) \|", DOCS.read_text(), re.MULTILINE)
     assert rows == [(rule.name, rule.about) for rule in RULES]
+
+
+@pytest.mark.parametrize("broken", RULES, ids=lambda each: each.name)
+def test_a_rule_that_fails_keeps_no_other_from_speaking(broken: Rule, caplog: pytest.LogCaptureFixture) -> None:
+    def fails(_: Case) -> Iterator[Finding]:
+        raise ZeroDivisionError("this rule is broken")
+
+    stray = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
+    told = case(asked(0, secs=30), seen(1, Stage.OFFERED), stray, failed(4, "probe", 0), fetched(5), after=5)
+    rules = [replace(each, look=fails) if each is broken else each for each in RULES]
+    found = [(each.rule, each.cause) for each in diagnose(told, rules)]
+    others = [(each.rule, each.cause) for each in diagnose(told) if each.rule != broken.name]
+    said = [each for each in found if each[0] == "RuleFailed"]
+    assert [each for each in found if each[0] != "RuleFailed"] == others
+    if broken.vague:  # where others know more, it is not asked at all
+        assert said == []
+    else:
+        assert [cause for _, cause in said] == [
+            f"The doctor's rule {broken.name} failed, so nothing is known of {broken.about}."
+        ]
+        assert "this rule is broken" in caplog.text

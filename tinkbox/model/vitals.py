@@ -1,0 +1,106 @@
+"""What the appliance measures of itself: its interfaces, its own firewall, memory, clock, files, and what it rests on.
+
+Each part is None, or empty, where nothing is known of it; `Vitals.unexamined` says why.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A provisioning interface as it is now, and the `address` that the appliance has there since its start.
+
+    `present` tells whether the host has it, `up` whether it is switched on, `carrier` whether its cable or its bridge has
+    a link (None: that is not told).  `addresses` are those that it has now.
+    """
+
+    interface: str
+    address: IPv4Address
+    present: bool
+    up: bool = False
+    carrier: bool | None = None
+    addresses: frozenset[IPv4Address] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutPort:
+    """A port of ours that this host's own firewall does not let machines reach: `why` is the rule or policy, as it stands there."""
+
+    interface: str
+    port: int
+    protocol: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """In bytes; `available` is what can be had without swapping (proc(5), MemAvailable)."""
+
+    total: int
+    available: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockJump:
+    """At `at`, by the clock as it was set then, it was found to be `by` ahead (or, negative, behind) of where it had to be."""
+
+    at: datetime
+    by: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockVitals:
+    """`jump` is the newest; `newest` is the latest time that the store tells of when the appliance started.
+
+    `offset` is how far the clock is ahead of the time server `source`, None where none was asked or none answered.
+    """
+
+    jump: ClockJump | None = None
+    newest: datetime | None = None
+    offset: timedelta | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedFile:
+    """A file that is not what its description says: `how` in a few words."""
+
+    path: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherVersion:
+    """A program of ours of another version: `what` is it (the OSIE for x86_64, the worker on node7), and its `version`."""
+
+    what: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """`at` is when the last of them was measured.
+
+    `damaged_osie` are files of an OSIE, `damaged_images` are blobs by what they belong to, `registry` is why images cannot
+    be used as a whole.  `database` is what its last check found; `refused_write` is the last write that the disk refused, until one
+    succeeded, since `refused_since`.  `engine` is why this host's container engine does not answer, where services run on it.
+    `unexamined` says what was not looked at, each with its reason.
+    """
+
+    at: datetime
+    attachments: tuple[Attachment, ...] = ()
+    shut_ports: tuple[ShutPort, ...] = ()
+    memory: Memory | None = None
+    clock: ClockVitals | None = None
+    damaged_osie: tuple[DamagedFile, ...] = ()
+    damaged_images: tuple[DamagedFile, ...] = ()
+    registry: str = ""
+    database: str = ""
+    refused_write: str = ""
+    refused_since: datetime | None = None
+    engine: str = ""
+    other_versions: tuple[OtherVersion, ...] = ()
+    unexamined: Mapping[str, str] = field(default_factory=dict)

@@ -1,28 +1,40 @@
-"""How an action says why it failed: /dev/reason for machines, /dev/message for people, then a non-zero exit."""
+"""How an action says why it failed: /dev/reason for machines, /dev/message and /dev/hint for people, then a non-zero exit."""
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-REASON, MESSAGE = "/dev/reason", "/dev/message"
+REASON, MESSAGE, HINT = "/dev/reason", "/dev/message", "/dev/hint"
 
 
 class Failure(Exception):
-    """The action cannot do its work: a CamelCase `reason` and a sentence."""
+    """The action cannot do its work: a CamelCase `reason` and a sentence.
 
-    def __init__(self, reason: str, message: str) -> None:
+    `hint` says what to do; empty: what is always said of such a reason.
+    """
+
+    def __init__(self, reason: str, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.hint = hint
 
 
-def run(action: Callable[[], None], reason_file: str = REASON, message_file: str = MESSAGE) -> int:
-    """Do the work; returns the exit status."""
+def run(
+    action: Callable[[], None],
+    reason_file: str = REASON,
+    message_file: str = MESSAGE,
+    hint_file: str = HINT,
+    *,
+    advice: Mapping[str, str] | None = None,
+) -> int:
+    """Do the work; returns the exit status.  `advice` has hints by reason, for failures that bring none."""
     try:
         action()
     except Failure as failure:
         print(f"failed: {failure.reason}: {failure}", file=sys.stderr, flush=True)
         tell(reason_file, failure.reason)
         tell(message_file, str(failure))
+        tell(hint_file, failure.hint or (advice or {}).get(failure.reason, ""))
         return 1
     return 0
 
@@ -42,5 +54,9 @@ def required(environment: dict[str, str], *names: str) -> list[str]:
     """The values of these variables; raises Failure naming all that are missing."""
     missing = [name for name in names if not environment.get(name)]
     if missing:
-        raise Failure("MissingParameter", f"set {', '.join(missing)} in the action's environment")
+        raise Failure(
+            "MissingParameter",
+            f"set {', '.join(missing)} in the action's environment",
+            "Correct the action in the template; its README lists the variables",
+        )
     return [environment[name] for name in names]

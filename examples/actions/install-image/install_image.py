@@ -3,6 +3,7 @@
 import os
 import sys
 
+from advice import ADVICE
 from failure import run
 from installation import install
 from parameters import of_install_image
@@ -13,4 +14,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(main))
+    sys.exit(run(main, advice=ADVICE))

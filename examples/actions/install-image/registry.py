@@ -51,6 +51,8 @@ def fetch(image: str, appliance: str, server: Server) -> SystemImage:
             raise Failure(
                 "ImageNotFound",
                 f"the appliance has no system image {image}: fetch it with `tinkbox image fetch {match['name']}`",
+                f"Type `tinkbox image fetch {match['name']}` on the appliance, or `tinkbox image import` for an image of your "
+                "own; then retry the workflow",
             ) from None
         raise
     if match["digest"]:

@@ -56,6 +56,17 @@ def parameters(environment: Mapping[str, str]) -> Parameters:
     )
 
 
+# What a person can do about each reason of failure.
+ADVICE = {
+    "MissingHostPid": "Write `pid: host` beside the action's image in the template",
+    "NoBootMenu": "Set KERNEL_PATH, INITRD_PATH and CMD_LINE in the action's environment",
+    "FileUnusable": "Check the path as the installed system names it, and that DEST_DISK is the partition that holds it",
+    "KernelUnusable": "Install the image for this machine's processor",
+    "KernelRefused": "Use the action reboot instead: the firmware starts the system then. Or switch Secure Boot off",
+    "RebootNotAsked": "Run the action in an OSIE of tinkbox: other systems have no /worker",
+}
+
+
 def chosen(root: Path, wanted: Parameters) -> Parameters:
     """The same with a kernel: without one, that of GRUB's default entry below `root`; raises Failure.
 
@@ -183,4 +194,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(main))
+    sys.exit(run(main, advice=ADVICE))

@@ -9,15 +9,30 @@ def fails() -> None:
 
 
 def test_reason_and_message_are_left_where_they_are_asked_for(tmp_path: Path) -> None:
-    reason, message = tmp_path / "reason", tmp_path / "message"
+    reason, message, hint = tmp_path / "reason", tmp_path / "message", tmp_path / "hint"
     reason.write_text("something longer from before")
     message.touch()
-    assert run(fails, str(reason), str(message)) == 1
-    assert (reason.read_text(), message.read_text()) == ("DiskBusy", "the disk is in use")
+    hint.touch()
+    assert run(fails, str(reason), str(message), str(hint), advice={"DiskBusy": "unmount it"}) == 1
+    assert (reason.read_text(), message.read_text(), hint.read_text()) == (
+        "DiskBusy",
+        "the disk is in use",
+        "unmount it",
+    )
+
+
+def test_a_failures_own_hint_comes_before_what_is_always_said(tmp_path: Path) -> None:
+    (tmp_path / "hint").touch()
+
+    def own() -> None:
+        raise Failure("DiskBusy", "the disk is in use", "stop the RAID")
+
+    run(own, hint_file=str(tmp_path / "hint"), advice={"DiskBusy": "unmount it"})
+    assert (tmp_path / "hint").read_text() == "stop the RAID"
 
 
 def test_nothing_is_made_where_nobody_asks(tmp_path: Path) -> None:
-    assert run(fails, str(tmp_path / "reason"), str(tmp_path / "message")) == 1
+    assert run(fails, str(tmp_path / "reason"), str(tmp_path / "message"), str(tmp_path / "hint")) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
+import installation
 import pytest
+from advice import ADVICE
 from block_map import Frame, parse_block_map
 from disk import Disk, runs
 from failure import Failure
@@ -248,8 +251,24 @@ def test_only_pages_and_broken_promises_are_refused_as_pages() -> None:
         with pytest.raises(Failure) as failure:
             refuse_web_page(url, "", "", boot_sector)
         assert failure.value.reason == "ImageDamaged"
-    with pytest.raises(Failure):
+    with pytest.raises(Failure, match=r"sent 'text/html', which begins with '<p>'"):
         refuse_web_page("http://x/a.img", "text/html", "", b"<p>")
+    refuse_web_page("http://x/a.img", "application/json", "", boot_sector)
+    refuse_web_page("http://x/a.img", "text/plain", "", b"a\0")
+    refuse_web_page("http://x/a.img", "text/plain", "", b"404: no such file\r\n", suffix_counts=False)
+    with pytest.raises(Failure, match=r"is no disk image: the server sent 'text/plain', which begins with '404: no"):
+        refuse_web_page("http://x/a.img", "text/plain", "", b"404: no such file\r\n")
+    with pytest.raises(
+        Failure, match=r"is no disk image: the server sent 'application/json', which begins with .\{'no' \[31m"
+    ):
+        refuse_web_page("http://x/a.img", "application/json; charset=utf-8", "", b"{'no'\x1b[31m: 1}\n")
+
+
+def test_every_reason_of_ours_tells_what_can_be_done() -> None:
+    folder = Path(installation.__file__).parent
+    given = {word for each in folder.glob("*.py") for word in re.findall(r'Failure\(\s*"(\w+)"', each.read_text())}
+    # What comes of a boot entry is printed, and ends nothing.
+    assert given - set(ADVICE) == {"BootEntryFailed"}
 
 
 def test_sizes_and_times_are_in_words() -> None:

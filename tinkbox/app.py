@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -27,9 +28,10 @@ from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_people
-from tinkbox.appliance import BOOT_KEY, REGISTRY, Appliance, Part, room_on_disk, told_systems
+from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
+from tinkbox.data_folder import broken_osie, missing_store, refuse_emptied_store, shut_away
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import (
@@ -82,6 +84,7 @@ from tinkbox.private_files import (
     refuse_other_than,
     stored_secret,
 )
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.one_file_system import refuse_other_file_systems
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
@@ -93,19 +96,35 @@ from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 
 _log = logging.getLogger(__name__)
-LOCK, STORE = "lock", "tinkbox.sqlite"  # below the data folder
+LOCK = "lock"  # below the data folder
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
+_NEW_BOOT_KEY = str(Path(BOOT_KEY).with_suffix(".new"))  # while it is made
 _DATA = Layout(
-    private=("tinkbox.sqlite*", "operator.*", BOOT_KEY, LOCK, "people", "recordings", "registry", "services"),
+    private=(
+        "tinkbox.sqlite*",
+        "operator.*",
+        BOOT_KEY,
+        _NEW_BOOT_KEY,
+        LOCK,
+        "people",
+        "recordings",
+        "registry",
+        "services",
+    ),
     files=(
         *(f"{STORE}{each}" for each in ("", "-journal", "-wal", "-shm")),
         "operator.token",
+        "operator.new",
         BOOT_KEY,
+        _NEW_BOOT_KEY,
         LOCK,
         "people/*",
+        "registry/known-repositories",
+        "registry/promised",
+        "registry/verified",
     ),
     folders=(
         "people",
@@ -113,6 +132,7 @@ _DATA = Layout(
         "registry",
         "services",
         "registry/blobs",
+        "registry/incoming",
         "registry/repositories",
         *(f"registry/blobs/{each}" for each in ALGORITHMS),
     ),
@@ -150,16 +170,27 @@ async def serve(settings: Settings, say: Say) -> None:
         _refuse_small_disk(settings)
         refuse_other_file_systems(settings.data / REGISTRY)
         settings = _with_real_folders(settings)
-        store = await Store.open(settings.data / STORE)
+        refuse_emptied_store(settings.data)
+        for line in (*missing_store(settings.data), *(f"wrong: {each}" for each in shut_away(settings.data))):
+            say(line)
+        refused_writes = RefusedWrites(lambda: datetime.now(UTC))
+        store = await Store.open(settings.data / STORE, refused_writes)
         try:
-            await _run(settings, sockets, store, stop, say)
+            await _run(settings, sockets, store, refused_writes, stop, say)
         finally:
             await store.close()
 
 
-async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio.Event, say: Say) -> None:
+async def _run(
+    settings: Settings,
+    sockets: Sockets,
+    store: Store,
+    refused_writes: RefusedWrites,
+    stop: asyncio.Event,
+    say: Say,
+) -> None:
     with _usable(settings.data):
-        appliance = Appliance(settings, sockets, store, _limits(settings, say))
+        appliance = Appliance(settings, sockets, store, _limits(settings, say), refused_writes)
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
@@ -180,7 +211,8 @@ async def _run(settings: Settings, sockets: Sockets, store: Store, stop: asyncio
         leads = leads_to_other_door(appliance.operator_routes(), str(settings.operator.listen))
         for each in sockets.networks:
             guards = [
-                pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(), keep_last_room(appliance.free),
+                pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(),
+                keep_last_room(appliance.free, refused_writes),
                 leads,
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
@@ -554,13 +586,19 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         for look in (
             partial(_operators, settings), partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
             partial(refuse_other_file_systems, settings.data / REGISTRY),
-            partial(examine_store, settings.data / STORE),
+            partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, needed=not osie_follows),
             partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):
                 look()
+        wrong += shut_away(settings.data)
+        for line in missing_store(settings.data):
+            say(line)
+        if not osie_follows:
+            with _noting(wrong):
+                wrong += broken_osie(settings.data)
     with _noting(wrong), tried(settings, running) as trial:
         if running is not None:
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
@@ -583,7 +621,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         say(f"{error}: workflow services cannot be hosted, everything else works")
     for line in later:
         say(f"before a unit uses it: {line}")
-    for line in wrong:
+    for line in dict.fromkeys(wrong):
         say(f"wrong: {line}")
     return not wrong
 
@@ -626,6 +664,8 @@ def _running(data: Path) -> int | None:
     try:
         if not _is_served(data):
             return None
+    except NotADirectoryError:  # which is told of the folder itself
+        return None
     except OSError as error:
         raise Unavailable(
             f"cannot use the data directory {data}: {error.strerror}: check as root, or as its owner"

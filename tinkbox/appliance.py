@@ -23,6 +23,7 @@ from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.other_servers import other_servers_on
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
+from tinkbox.boot.dhcp.unheard import DhcpArrivals
 from tinkbox.boot.dns import NamesServer
 from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.boot_files import routes as boot_routes
@@ -41,6 +42,8 @@ from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.door.request_counts import Traffic
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.doctor.presence import Presence
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.addressing import OTHERS_ADDRESSES
 from tinkbox.engine.machines.boot_tickets import Seal
@@ -82,6 +85,7 @@ from tinkbox.osie.image import OsieImage
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.room import Room as RegistryRoom
 from tinkbox.registry.image_lookup import ImageLookup
 from tinkbox.registry.mirrors.upstreams import Upstreams
@@ -94,6 +98,19 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
+from tinkbox.store.integrity import damage_of
+from tinkbox.vital_sources import (
+    DamagedImages,
+    engine_trouble,
+    first_refused,
+    first_unkept,
+    newest_time,
+    osie_files,
+    other_versions,
+    ports_for_machines,
+)
+from tinkbox.vitals.gathering import Gatherer, Sources
+from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
@@ -102,6 +119,7 @@ Part = Callable[[], Awaitable[object]]
 # Below the data folder.
 BOOT_KEY = "boot.key"
 REGISTRY = "registry"
+STORE = "tinkbox.sqlite"
 _END = "-----END CERTIFICATE-----"
 
 
@@ -111,10 +129,13 @@ class Appliance:
     Raises Unavailable when the program was built without its boot loaders.
     """
 
-    def __init__(self, settings: Settings, sockets: Sockets, store: Store, limits: Limits) -> None:
+    def __init__(
+        self, settings: Settings, sockets: Sockets, store: Store, limits: Limits, refused_writes: RefusedWrites
+    ) -> None:
         self._settings = settings
         self._sockets = sockets
         self._store = store
+        self.refused_writes = refused_writes
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
@@ -125,6 +146,7 @@ class Appliance:
             _room_of_images(settings),
             needs=self._needed_images,
             is_own=lambda host: self._own_names.has(host),
+            refused_writes=refused_writes,
         )
         self._upstreams = Upstreams(self._images, settings.registry.asked, time.monotonic)
         self._lookup = ImageLookup(
@@ -149,10 +171,25 @@ class Appliance:
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, answers=self._answers, sent=self._sent,
+            diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow: self.rounds.cause(workflow),
             appliance_only=self._lookup.appliance_only,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
+
+        self._arrivals: list[DhcpArrivals] = []
+        self.vitals = Gatherer(
+            [(each.interface.name, each.interface.address) for each in sockets.networks],
+            [*ports_for_machines(sockets.networks)],
+            self._vital_sources(),
+            _now,
+            lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
+        )
+
+        # What is wrong, and since when.
+        self._osie = partial(osie_images, settings.data / "osie")
+        self._doctor = self._examiner()
+        self.rounds = Rounds(self._doctor.round, self._doctor.listen, store, self.engine.wakeups, _now)
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
@@ -175,10 +212,14 @@ class Appliance:
         """Everything that is to run for as long as the appliance does."""
         parts: list[Part] = [
             self._store.run,
+            self.refused_writes.run,
             *self.engine.parts(),
             self._host.run,
             self._images.run,
             self._upstreams.run,
+            self.vitals.run,
+            self.rounds.run,
+            self.rounds.listen,
         ]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
@@ -212,12 +253,14 @@ class Appliance:
             ).serve
         ]
         if at.dhcp is not None:
-            parts.append(
-                DhcpServer(
-                    at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
-                    self._room(ADDRESS_PROBES),
-                ).serve
+            server = DhcpServer(
+                at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
+                self._room(ADDRESS_PROBES),
             )  # fmt: skip
+            parts.append(server.serve)
+            arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, lambda: server.delivered, _now)
+            self._arrivals.append(arrivals)
+            parts.append(arrivals.run)
         if at.boot_server is not None:
             parts.append(BootServer(at.boot_server, name, self.engine.booting, service, rate_limit).serve)
         if at.syslog is not None:
@@ -230,27 +273,6 @@ class Appliance:
     def operator_routes(self) -> list[web.RouteDef]:
         """What people ask, on the operator door."""
         settings, first = self._settings, self._sockets.first
-        osie = partial(osie_images, settings.data / "osie")
-        premises = Premises(
-            address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
-            discovers=settings.discovers,
-        )  # fmt: skip
-        examiner = Examiner(
-            self.engine.machines,
-            self.engine.seen,
-            premises,
-            ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
-            osie=lambda: [_size(each) for each in osie()],
-            inventory=self._inventory,
-            firmware_traits=self.engine.firmware_knowledge.firmware_traits,
-            lost=self.engine.lost_histories.by_machine,
-            disk=self.engine.disk.usage,
-            clock=_now,
-            turns=Turns(self.limits.of(EXAMINATIONS)),
-            limits=self.limits.standings,
-            at=self.engine.booting.at,
-            claimants=self.engine.leases.claimants,
-        )
         others = settings.dhcp.mode in OTHERS_ADDRESSES
         return OperatorDoor(
             machines=self.engine.machines,
@@ -261,7 +283,8 @@ class Appliance:
             departures=self.engine.departures,
             seen=self.engine.seen,
             discovery=self.engine.discovery,
-            examiner=examiner,
+            examiner=self._doctor,
+            rounds=self.rounds,
             foreign=foreign_lines(first.interface.address, first.url) if others else (),
             followers=Followers(self.limits.of(STREAMS)),
             templates=self.engine.templates,
@@ -286,7 +309,7 @@ class Appliance:
             answers=self.traffic.answers,
             refused_tokens=lambda: self.refused_tokens.total,
             leases=self.engine.leases.all,
-            osie=lambda: [asdict(each) for each in osie()],
+            osie=lambda: [asdict(each) for each in self._osie()],
             server=first.url,
             registry=first.registry,
             firmware_traits=self.engine.firmware_knowledge.of,
@@ -360,6 +383,51 @@ class Appliance:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         await self.engine.save()
 
+    def _vital_sources(self) -> Sources:
+        """What the appliance's measurements of itself are given."""
+        data = self._settings.data
+        osie = partial(osie_images, data / "osie")
+        return Sources(
+            newest=partial(newest_time, self._store),
+            osie=lambda: [*osie_files(data / "osie", osie)],
+            versions=lambda: [*other_versions(osie)],
+            images=DamagedImages(self._images).look,
+            database=partial(damage_of, data / STORE),
+            engine=lambda: engine_trouble(self.docker, needed=self._host.is_needed),
+            unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
+            time=partial(offset, _now, lambda: secrets.token_bytes(8)),
+            refused=partial(first_refused, self.refused_writes),
+        )
+
+    def _examiner(self) -> Examiner:
+        """Who says what is wrong."""
+        settings, first = self._settings, self._sockets.first
+        premises = Premises(
+            address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
+            discovers=settings.discovers,
+        )  # fmt: skip
+        return Examiner(
+            self.engine.machines,
+            self.engine.seen,
+            premises,
+            ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
+            osie=lambda: [_size(each) for each in self._osie()],
+            inventory=self._inventory,
+            firmware_traits=self.engine.firmware_knowledge.firmware_traits,
+            lost=self.engine.lost_histories.by_machine,
+            disk=self.engine.disk.usage,
+            clock=_now,
+            turns=Turns(self.limits.of(EXAMINATIONS)),
+            limits=self.limits.standings,
+            at=self.engine.booting.at,
+            claimants=self.engine.leases.claimants,
+            vitals=self.vitals.vitals,
+            unkept=partial(first_unkept, self.refused_writes),
+            work=self.engine.work_in_hand,
+            presence=Presence(self._answers_arp, _now),
+            lease_at=self.engine.leases.lease_at,
+        )
+
     def _boot_folder(self, at: Listening) -> BootFolder:
         settings = self._settings
         return BootFolder(
@@ -377,6 +445,12 @@ class Appliance:
             if address in each.interface.network:
                 return await self._prober.occupant(address, each.interface.name) is not None
         return False
+
+    async def _answers_arp(self, address: IPv4Address, mac: MacAddress) -> bool | None:
+        """Whether a machine answers ARP at its address; None where that cannot be asked, as behind a relay."""
+        if not any(address in each.interface.network for each in self._sockets.networks):
+            return None
+        return await self._prober.answers(address, mac)
 
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""

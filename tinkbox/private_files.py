@@ -78,7 +78,8 @@ def make_private(folder: Path, layout: Layout, passing: int | None = None) -> No
     a folder of ours, something else is in a file's place, the folder cannot be set, or is for other things.
     """
     with _usable(folder):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _refuse_no_folder(folder)
+        _make(folder)
         for path in _ours(folder, layout):
             with _as_the_disk_gives_it():
                 mode = path.lstat().st_mode
@@ -86,6 +87,7 @@ def make_private(folder: Path, layout: Layout, passing: int | None = None) -> No
                     path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
         if passing is not None:
             give_to(passing, folder, _PASSING)
+        _refuse_unwritable(folder, folder)
 
 
 def give_to(gid: int, path: Path, mode: int) -> None:
@@ -98,11 +100,9 @@ def give_to(gid: int, path: Path, mode: int) -> None:
 def examine_private(folder: Path, layout: Layout) -> None:
     """Raise what `make_private` would raise of a folder, also of one that is to be made; change nothing."""
     with _usable(folder):
+        _refuse_no_folder(folder)
         place = _nearest(folder)
-        if not place.is_dir() or not os.access(place, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
-            raise Unavailable(
-                f"cannot use the data directory {folder}: {user_name(os.geteuid())} may not write to {place}"
-            )
+        _refuse_unwritable(place, folder)
         if place == folder:
             for _ in _ours(folder, layout):
                 pass
@@ -273,6 +273,39 @@ def _refuse_link_elsewhere(path: Path) -> None:
             f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
             "this, and that nobody else may write to. Put in its place what it leads to, or delete it"
         )
+
+
+def _refuse_no_folder(folder: Path) -> None:
+    """Raise Unavailable where something else is in the folder's place."""
+    if folder.is_symlink() and not folder.exists():
+        raise Unavailable(
+            f"the data directory {folder} is a link to {folder.readlink()}, which is not there: mount or make that, or name "
+            "another folder with --data"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise Unavailable(f"the data directory {folder} is no folder: move it away, or name another with --data")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except PermissionError:
+        _refuse_unwritable(_nearest(folder), folder)
+        raise
+
+
+def _refuse_unwritable(place: Path, folder: Path) -> None:
+    """Raise Unavailable where the present user may not write to the folder, or to the `place` where it is to be made."""
+    if place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
+        return
+    me = user_name(os.geteuid())
+    if place != folder:
+        remedy = f"`sudo install -d -m 700 -o {me} {folder}` makes it"
+    elif place.stat().st_uid == os.geteuid():
+        remedy = f"`chmod u+rwx {folder}`, and see that its disk is writable (`findmnt -T {folder}`)"
+    else:
+        remedy = _remedy(folder)
+    raise Unavailable(f"cannot use the data directory {folder}: {me} may not write to {place}: {remedy}")
 
 
 def _nearest(folder: Path) -> Path:

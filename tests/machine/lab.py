@@ -105,6 +105,11 @@ class KillableAppliance(Appliance):
         """What it knows of a machine.  It costs next to nothing to look again and again, unlike with a command."""
         return dict(json.loads(self._get(f"/v1/hardware/{key}")))
 
+    def conditions(self) -> list[str]:
+        """What its doctor's rounds say is wrong now, of itself and of machines."""
+        told = json.loads(self._get("/healthz?verbose"))["conditions"]
+        return [f"{each['machine']} {each['rule']}: {each['cause']}" for each in told]
+
     def discovered(self) -> list[dict[str, Any]]:
         """The machines that nobody knows."""
         return list(json.loads(self._get("/v1/discovered")))

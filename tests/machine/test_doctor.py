@@ -13,6 +13,7 @@ import pytest
 
 from examples.lab.network import BRIDGE
 from tests import rotation
+from tests.machine.disks import installed_before
 from tests.machine.hosts import Host
 from tests.machine.lab import PATIENCE, Lab, built, laboratory, mac, osie_without_worker, shell, until
 from tinkbox.model.boot import Stage
@@ -25,9 +26,9 @@ OTHER = "172.30.0.3"
 DISK_TO_WRITE = "/dev/sdz"
 CABLE = "tap1"  # of a lab's first machine
 # Each takes a boot or several, and a run takes one of them.
-FAULTS = SECURE, FOREIGN_LOADER, LOOP, OLD_CLOCK, SILENT, LITTLE_MEMORY = (
+FAULTS = SECURE, FOREIGN_LOADER, LOOP, OLD_CLOCK, SILENT, LITTLE_MEMORY, MISSING = (
     *("secure boot", "foreign loader", "boot loop"),
-    *("old clock", "silent worker", "little memory"),
+    *("old clock", "silent worker", "little memory", "missing files"),
 )
 
 
@@ -52,6 +53,16 @@ def diagnosed(lab: Lab, number: int, rule: str) -> dict[str, dict[str, Any]]:
 def said(lab: Lab, number: int, rule: str) -> dict[str, Any]:
     """The diagnosis of this rule, as soon as the doctor has it."""
     return diagnosed(lab, number, rule)[rule]
+
+
+def concluded(lab: Lab, number: int, rule: str, words: str) -> dict[str, Any]:
+    """The same, as soon as its cause has these words."""
+
+    def look() -> dict[str, Any] | None:
+        found = lab.appliance.doctor(mac(number))
+        return next((each for each in found if each["rule"] == rule and words in each["cause"]), None)
+
+    return until(look, f"the doctor to say {rule}: {words}", PATIENCE)
 
 
 @rotation.mark(SECURE, FAULTS)
@@ -160,3 +171,30 @@ def test_doctor_names_too_little_memory() -> None:
         assert "memory of 512 MiB" in found["cause"]
         machine.console.wait_for("Initramfs unpacking failed", PATIENCE)
         assert Stage.WORKER not in lab.stages(ONE)
+
+
+@rotation.mark(MISSING, FAULTS)
+def test_doctor_names_the_step_of_a_boot_that_failed() -> None:
+    with laboratory() as lab:
+        lab.route()
+        lab.push(ONE)
+        workflow = lab.workflow(ONE, shell("install", "true"))
+        served = lab.appliance.data / "osie" / "x86_64"
+        (served / "vmlinuz").rename(lab.work / "vmlinuz")
+        machine = lab.machine(ONE, memory=512)
+        machine.power_on()
+        found = concluded(lab, ONE, "BootStepFailed", "could not load the kernel: not found")
+        assert found["gravity"] == "fault"
+        assert "http://ipxe.org/2d0c613b" in found["evidence"][0]
+        assert "`tinkbox osie build`" in found["remedy"]
+        stages = lab.stages(ONE)
+        assert stages[stages.index(Stage.SCRIPT) + 1] == Stage.STEP_FAILED
+        (lab.work / "vmlinuz").rename(served / "vmlinuz")
+        (served / "initramfs").rename(lab.work / "initramfs")
+        concluded(lab, ONE, "BootStepFailed", "could not load the ramdisk: not found")
+        lab.appliance.command("workflow", "cancel", workflow)
+        machine.power_off()
+        installed_before(lab, ONE)
+        machine.power_on()
+        found = concluded(lab, ONE, "DiskDoesNotBoot", "does not boot: not bootable")
+        assert (found["gravity"], "told to boot its disk" in found["evidence"][0]) == ("fault", True)

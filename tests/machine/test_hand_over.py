@@ -26,7 +26,7 @@ from tinkbox.wire.dns import Zone
 
 work, name = sys.argv[1:]
 files = BootFiles(script=SCRIPT, kernel="k", initramfs="i", credential=f"{OWN}/credential.cpio",
-    server=OWN, dns="10.0.2.2", arguments=(f"tinkbox.server={OWN}", "console=ttyS0,115200"))
+    server=OWN, failed=f"{OWN}/failed", dns="10.0.2.2", arguments=(f"tinkbox.server={OWN}", "console=ttyS0,115200"))
 waiting = Plan(boot=Boot.WAITING, hardware_id="h", interface=Interface(mac=MacAddress("52:54:00:12:34:56")), reason="r")
 ready = replace(waiting, boot=Boot.WORKFLOW, script=f"http://{name}/auto.ipxe?a=1&b=%20~x")
 SAYS = '''#!ipxe
@@ -37,6 +37,8 @@ def answer(request, times):
     match request.path:
         case "/script.ipxe":
             return web.Response(text=script(waiting if times < 3 else ready, files, "1"))
+        case "/failed":
+            return web.Response(text="noted")
         case "/auto.ipxe":
             return web.Response(text=SAYS) if times > 1 else web.Response(status=503)
 async def main():
@@ -62,10 +64,13 @@ def test_ipxe_waits_for_a_service_and_finds_it_by_name_whatever_servers_the_netw
     asked = [(host, urlsplit(path)) for host, path in asked_alone(SERVE, tmp_path, NAME, servers=configuration)]
     assert [(host, path.path) for host, path in asked] == [
         *[("10.0.2.2", "/script.ipxe")] * 3,  # twice it is told to wait
-        *[(NAME, "/auto.ipxe")] * 2,  # and once more when the service does not answer
+        (NAME, "/auto.ipxe"),
+        ("10.0.2.2", "/failed"),  # the service does not answer
+        (NAME, "/auto.ipxe"),
         (NAME, "/told"),
     ]
     assert asked[3][1].query == "a=1&b=%20~x"
+    assert asked[4][1].query.startswith("step=script&error=1d")  # EIO
     told = parse_qs(asked[-1][1].query)
     assert told == {
         "dns": ["10.0.2.2"],

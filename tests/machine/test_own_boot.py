@@ -21,7 +21,7 @@ from tinkbox.wire.boot_scripts.ipxe import BootFiles, script
 
 work, *words = sys.argv[1:]
 files = BootFiles(script=SCRIPT, kernel="k", initramfs="i", credential=f"{OWN}/credential.cpio",
-    server=OWN, arguments=(f"tinkbox.server={OWN}", *words))
+    server=OWN, failed=f"{OWN}/failed", arguments=(f"tinkbox.server={OWN}", *words))
 SAYS = f"chain --replace {OWN}/said?server=${{tinkbox-server:uristring}}&arguments=${{tinkbox-arguments:uristring}}&\\n"
 def told(netboot):
     interface = Interface(mac=MacAddress("52:54:00:12:34:56"), netboot=netboot)
@@ -38,7 +38,7 @@ print(json.dumps(asyncio.run(asked(Path(work), answer))))
 
 def test_ipxe_runs_the_script_of_a_document_and_takes_each_word_as_it_is(tmp_path: Path) -> None:
     asked = [urlsplit(path) for _, path in asked_alone(SERVE, tmp_path, *WORDS)]
-    assert [each.path for each in asked] == ["/script.ipxe", "/their.ipxe", "/their.ipxe", "/said"]
+    assert [each.path for each in asked] == ["/script.ipxe", "/their.ipxe", "/failed", "/their.ipxe", "/said"]
     assert parse_qs(asked[-1].query) == {
         "server": ["http://10.0.2.2"],
         "arguments": [" ".join(("tinkbox.server=http://10.0.2.2", *WORDS))],

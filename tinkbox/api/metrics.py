@@ -5,13 +5,16 @@ most frequent are.
 Rule 2: what can go down is a gauge; what is called `…_total` counts from the start of the process.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from tinkbox import __version__
+from tinkbox.engine.doctor.doctor import RULES
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason, is_reason, known
@@ -30,6 +33,7 @@ ACTION_STATES = (
     State.SKIPPED,
 )  # fmt: skip
 NEVER_SEEN = "never seen"
+SHOWN = (Gravity.FAULT, Gravity.SUSPECT)
 REFUSED = {409: "stale", 404: "unknown", 401: "denied", 422: "invalid", 413: "too large", 503: "unavailable"}
 
 Labels = Mapping[str, str]
@@ -37,11 +41,17 @@ Sample = tuple[Labels, float]
 Answers = Mapping[tuple[str, str, int], int]
 
 
-def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = (), refused_tokens: int = 0) -> str:
+def page(
+    figures: Figures,
+    answers: Answers,
+    limits: Sequence[Taken] = (),
+    refused_tokens: int = 0,
+    conditions: Sequence[Diagnosis] = (),
+) -> str:
     """The whole page.
 
     `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each, `refused_tokens` how
-    many were shown that are not valid.
+    many were shown that are not valid, `conditions` what the doctor's rounds found.
     """
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
@@ -79,6 +89,7 @@ def page(figures: Figures, answers: Answers, limits: Sequence[Taken] = (), refus
         ),
         *_family("tinkbox_reports_total", "counter", "Reports on attempts, by what became of them.", _reports(answers)),
         *_disk(figures.disk),
+        *_conditions(conditions),
         *_limits(limits),
         *_family(
             "tinkbox_refused_tokens_total", "counter", "Tokens that were shown to the operator door or the registry and are not valid.",
@@ -204,6 +215,16 @@ def _disk(disk: DiskUsage) -> Iterator[str]:
         "tinkbox_workflows_deleted_early", "gauge",
         "Finished workflows that were deleted before their time for lack of room, until it is a week ago.",
         [({}, early.workflows if early else 0)],
+    )  # fmt: skip
+
+
+def _conditions(conditions: Sequence[Diagnosis]) -> Iterator[str]:
+    numbers = Counter((each.rule, each.gravity) for each in conditions)
+    # Every rule is there, be it as 0: what watches it sees it go back.
+    numbers.update({(rule.name, gravity): 0 for rule in RULES for gravity in SHOWN})
+    yield from _family(
+        "tinkbox_condition", "gauge", "What is wrong now with the appliance, its machines and workflows, by the doctor's rule.",
+        [({"rule": rule, "gravity": gravity.value}, number) for (rule, gravity), number in sorted(numbers.items())],
     )  # fmt: skip
 
 

@@ -20,6 +20,17 @@ class Parameter:
     may_be_empty: bool = False
 
 
+VERBOSE: Final = Parameter("verbose", may_be_empty=True, about="there, with any value or none: all of it")
+DOCTOR_KEYS: Final = (
+    Parameter("machine", may_be_empty=True, about="a machine's key, or the MAC of an unknown one; empty: everything"),
+    Parameter("workflow", about="a workflow's key"),
+    Parameter("key", about="a machine or a workflow, whichever of both it means"),
+)
+LISTEN: Final = Parameter(
+    "listen",
+    ("0", "1"),
+    about="0: does not ask for other DHCP servers, which takes seconds, but tells those heard last",
+)
 LIMIT: Final = Parameter("limit", int, about="so many entries at most; 0: all")
 
 

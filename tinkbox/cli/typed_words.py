@@ -36,8 +36,8 @@ def why_empty(value_name: str, word: str) -> str:
     parts = value_name.split("|")
     if word.strip():
         return ""
-    if value_name in _KEYS:
-        return f"it is empty: give {_KEYS[value_name]}"
+    if _KEYS.keys() >= set(parts):
+        return f"it is empty: give {_KEYS[parts[0]]}"
     if word or _PLACES.keys().isdisjoint(parts):
         return ""
     return f"it is empty: name {' or '.join(_BESIDE[each] for each in parts if each in _BESIDE)}"

@@ -9,20 +9,28 @@ from aiohttp.typedefs import Handler, Middleware
 
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Unavailable
+from tinkbox.refused_writes import RefusedWrites
 
+HANDED_IN: Final = "what machines hand in"  # among what is not written
+FULL: Final = "the appliance's disk is full: free room where its data folder is, or delete workflows and images"
 # How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
 
 
-def keep_last_room(free: Callable[[], int]) -> Middleware:
-    """Refuses what would be kept while the disk has less than LAST_ROOM; `free` gives its free bytes."""
+def keep_last_room(free: Callable[[], int], refused_writes: RefusedWrites) -> Middleware:
+    """Refuses what would be kept while the disk has less than LAST_ROOM; `free` gives its free bytes.
+
+    What is refused is noted among `refused_writes`.
+    """
+
+    async def is_over() -> bool:
+        return free() >= LAST_ROOM
 
     @web.middleware
     async def refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD", "DELETE") and _GROWS.fullmatch(request.path) and free() < LAST_ROOM:
-            raise Unavailable(
-                "the appliance's disk is full: free room where its data folder is, or delete workflows and images"
-            )
+            refused_writes.refuse(HANDED_IN, FULL, is_over)
+            raise Unavailable(FULL)
         return await handler(request)
 
     return refuse

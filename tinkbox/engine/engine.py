@@ -1,6 +1,6 @@
 """The engine as one: which of its parts there are, what each is given, and in which order they come to life."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -15,6 +15,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
+from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.additions import Additions, Answers
 from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.engine.machines.boot_history import Seen
@@ -57,6 +58,7 @@ from tinkbox.engine.workflows.running_progress import RunningProgress
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.boot import Plan
+from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.disk_usage import Stored
 from tinkbox.model.errors import Remarks
@@ -111,7 +113,8 @@ class Surroundings:
     empty when the appliance's registry has none, None when it is of another; `standing_of` tells where one comes from; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
     `sent` is how many bytes went out on the provisioning interfaces.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
-    an address on a network of ours.
+    an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
+    `diagnosis_of` is the cause of that of a workflow, by its id, or empty.
     """
 
     clock: Callable[[], datetime]
@@ -129,6 +132,8 @@ class Surroundings:
     answers: Answers = _nobody
     appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
+    diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict
+    diagnosis_of: Callable[[str], str] = lambda _: ""
 
 
 class Engine:
@@ -212,9 +217,10 @@ class Engine:
             around.digest_of,
             tokens.path,
             around.appliance_only,
+            around.diagnosis_of,
         )
         self.running_progress = RunningProgress(store, around.monotonic)
-        self.deadlines = Deadlines(store, wakeups, machines, clock)
+        self.deadlines = Deadlines(store, wakeups, machines, clock, around.diagnosis_of)
         self.returns = Returns(store, wakeups, machines, clock)
 
         # What machines are told in their first minutes, and what is learned of them.
@@ -255,9 +261,11 @@ class Engine:
         )
         self.overview = Overview(store, machines, self.disk.usage, self.running_progress.of, clock)
         self.status_changes = StatusChanges(
-            store, machines, wakeups, self.disk.usage, self.running_progress.of, around.sent, clock, around.monotonic
-        )
+            store, machines, wakeups, self.disk.usage, self.running_progress.of, around.sent, clock, around.monotonic,
+            around.diagnoses,
+        )  # fmt: skip
         self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
+        self.work_in_hand = WorkInHand(store, machines, self.syslog, around.standing_of, clock)
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""

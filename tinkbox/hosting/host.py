@@ -64,6 +64,11 @@ class ServiceHost:
                 self._follow(group)
         raise AssertionError("a group that never ends has ended")
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether a service is wanted here, or one is still being ended."""
+        return bool(self._keepers) or (self._wanted is not None and bool(self._wanted.services))
+
     async def gather(self, workflow_id: str) -> bool:
         """Have the host link keep what this workflow's services have in their /workflow by now; whether it has any here.
 

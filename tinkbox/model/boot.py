@@ -32,6 +32,7 @@ class Client:
     network begins when a relay passed the packet on: giaddr, or the link that its option 82 selects (RFC 3527), else
     0.0.0.0.  `circuit` is what option 82 says of the port, for people, and `port` the relay and its port, to be compared; both are
     empty when it says nothing.  `wanted` is the address it asks for or has;
+    `uuid` is what option 97 tells of the machine (RFC 4578 §2.3), empty: nothing.
     `held` is the one it has, at which it can be reached, else 0.0.0.0: it is on the network of that address, whether a
     relay passed this packet on or not.  Text is bounded, and without control characters.
     """
@@ -41,6 +42,7 @@ class Client:
     architecture: int | None = None
     vendor_class: str = ""
     hostname: str = ""
+    uuid: str = ""
     relay: IPv4Address = _NOWHERE
     circuit: str = ""
     port: bytes = b""
@@ -147,6 +149,7 @@ class Stage(StrEnum):
     DECLINED = "found its address in use"
     ADDRESS_KEPT = "uses the address that was given back in its name"
     LOADER_FAILED = "did not get its boot loader"
+    STEP_FAILED = "a step of its boot failed"
     SCRIPT_REFUSED = "was refused its boot script"
     TICKET_REFUSED = "its boot ticket was refused"
     METADATA_REFUSED = "was refused another machine's metadata"
@@ -156,6 +159,7 @@ class Stage(StrEnum):
     CREDENTIAL = "a credential was made by hand"
     TPM_DECIDED = "a person decided which TPM it has to show"
     CLOCK = "told its clock"
+    OSIE_TROUBLE = "its OSIE has trouble"
     ACTION = "action"
     SYSLOG = "said"
 
@@ -180,6 +184,38 @@ REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.METADATA_REFUSED, Stage
 INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})
 # What people did about a machine, wherever its boot is.
 DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
+
+
+class Step(StrEnum):
+    """A step of a boot script that can fail, and what it was to do."""
+
+    KERNEL = "load the kernel"
+    RAMDISK = "load the ramdisk"
+    FIRMWARE = "load the firmware of its cards"
+    CREDENTIAL = "load its credential"
+    BOOT = "start the kernel"
+    SCRIPT = "load the boot script of its workflow or its hardware document"
+    DISK = "boot its disk"
+    LOADER = "load or start grubx64.efi, which boots its disk"
+
+
+class StepError(StrEnum):
+    """Why a step failed, as far as the boot loader told."""
+
+    NOT_FOUND = "not found"
+    NO_PERMISSION = "permission denied"
+    TIMED_OUT = "connection timed out"
+    CLOSED = "connection refused or reset"
+    UNREACHABLE = "network unreachable"
+    NO_SUCH_NAME = "no such name in DNS"
+    NO_ROOM = "not enough memory"
+    NOT_EXECUTABLE = "exec format error"
+    NOT_BOOTABLE = "not bootable"
+    READ_ERROR = "input/output error"
+    NOT_SUPPORTED = "operation not supported"
+    REFUSED = "refused by the firmware"
+    OTHER = "another error"
+    UNTOLD = "its boot loader cannot tell why"
 
 
 class Silence(StrEnum):

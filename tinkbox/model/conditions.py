@@ -23,12 +23,12 @@ class Condition:
     at: datetime
 
 
-def conditions(workflow: Workflow) -> tuple[Condition, ...]:
+def conditions(workflow: Workflow, waits: str = "") -> tuple[Condition, ...]:
     """Whether a workflow was started, and whether it succeeded; what is not decided yet is Unknown.
 
-    As long as an action of it is held, that as well.
+    As long as an action of it is held, that as well.  `waits` says what it waits for, where that is known.
     """
-    return _started(workflow), _succeeded(workflow), *_held(workflow)
+    return _started(workflow, waits), _succeeded(workflow), *_held(workflow)
 
 
 def explanation(workflow: WorkflowHead) -> tuple[AnyReason, str]:
@@ -66,13 +66,14 @@ def _held(workflow: Workflow) -> tuple[Condition, ...]:
     )
 
 
-def _started(workflow: Workflow) -> Condition:
+def _started(workflow: Workflow, waits: str) -> Condition:
     if workflow.started_at is not None:
         return Condition(
             type="Started", status="True", reason="Started", message="an action has begun", at=workflow.started_at
         )
     if workflow.state is State.PENDING:
         reason, message = _waiting(workflow)
+        message = f"waiting for {waits}" if waits else message
     else:
         reason, message = explanation(workflow)
     return Condition(type="Started", status="False", reason=reason, message=message, at=workflow.updated_at)

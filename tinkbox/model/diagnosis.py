@@ -1,4 +1,4 @@
-"""What the boot doctor hears, and what it says."""
+"""What the doctor hears, and what it says."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,6 +36,7 @@ class Diagnosis:
 
     `workflow` is the id of the one that it is about, empty otherwise.  `cause` is one sentence, `evidence` what it rests on,
     line by line, `remedy` what to do.  `since` is when it was found first, where it was kept (`engine.doctor.rounds`).
+    `subject` tells several of one rule and machine apart, where the rule says so.
     """
 
     rule: str
@@ -46,6 +47,7 @@ class Diagnosis:
     machine: str = ""
     workflow: str = ""
     since: datetime | None = None
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,8 @@ class Rival:
 
     `server` is what it calls itself (option 54), `mac` where its packet came from: its own, or a router's.  `offered`
     is the address that it would give, None for one that only says what to boot.  `boot_file` and `next_server` are
-    what it would boot, empty and None when it says nothing of that.
+    what it would boot, empty and None when it says nothing of that.  `pxe` tells that it calls itself a boot server, which may name
+    its file later.
     """
 
     interface: str
@@ -63,8 +66,17 @@ class Rival:
     offered: IPv4Address | None = None
     boot_file: str = ""
     next_server: IPv4Address | None = None
+    pxe: bool = False
 
     @property
     def virtual(self) -> str:
         """What made up its MAC, empty for a card of its own."""
         return _VIRTUAL.get(self.mac[:8], "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """The DHCP servers that answered; `unasked` says on which interfaces they were not asked for, and why, or is empty."""
+
+    rivals: tuple[Rival, ...] = ()
+    unasked: str = ""

@@ -84,6 +84,8 @@ class Route:
 class Interface:
     """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered.
 
+    Without `allow_pxe` it boots nothing, without `allow_workflow` nothing for a workflow.
+
     `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.  Without
     `architecture_told` the document names no architecture that is known, and what is here stands for it.
     An `address` may lack its `netmask`.  `address6` and `gateway6` are IPv6's, which only the installed system is told;
@@ -106,6 +108,7 @@ class Interface:
     architecture: str = DEFAULT_ARCHITECTURE
     architecture_told: bool = field(default=True, compare=False)
     allow_pxe: bool = True
+    allow_workflow: bool = True
     dhcp: bool = True
     vlan_id: int | None = None
     routes: tuple[Route, ...] = ()

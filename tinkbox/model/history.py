@@ -274,6 +274,13 @@ def ended(state: State, reason: str, message: str) -> Fact:
     return f"workflow.{ENDED[state]}", {"reason": reason, "message": message}
 
 
+def diagnosed(fact: Fact, diagnosis: str) -> Fact:
+    """The same of an end, with the cause that the doctor told then, where it ended badly and there was one."""
+    kind, told = fact
+    is_bad = kind.endswith((ENDED[State.FAILED], ENDED[State.TIMEOUT]))
+    return (kind, {**told, "diagnosis": diagnosis}) if diagnosis and is_bad else fact
+
+
 def fold(events: Iterable[Event]) -> History:
     """What one workflow's events, from the first on, add up to.
 

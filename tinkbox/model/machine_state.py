@@ -58,8 +58,12 @@ def state_of(
     retired: bool = False,
     failed: bool = False,
     doing: Doing | None = None,
+    barred: bool = False,
 ) -> MachineState:
-    """`boots` counts since its newest workflow was created; `ticket` tells that one is to be done, or to be tried again."""
+    """`boots` counts since its newest workflow was created; `ticket` tells that one is to be done, or to be tried again.
+
+    One that is `barred` may not boot for it: only a worker that is there already, or that a person starts, does it.
+    """
     if retired:
         return MachineState.RETIRED
     if doing is Doing.HELD:
@@ -70,8 +74,10 @@ def state_of(
         return MachineState.FAILED
     if stalled:
         return MachineState.STALLED
-    if ticket and not boots:
-        return MachineState.WORKING if doing is Doing.WORKING else MachineState.WAITING
+    if ticket and (doing is Doing.WORKING if not boots else stage in _AT_WORK):
+        return MachineState.WORKING
+    if ticket and barred:
+        return MachineState.PARKED
     if ticket:
-        return MachineState.WORKING if stage in _AT_WORK else MachineState.BOOTING
+        return MachineState.BOOTING if boots else MachineState.WAITING
     return MachineState.INSTALLED if installed and doing is not Doing.BROKEN_OFF else MachineState.IDLE

@@ -84,6 +84,18 @@ class Reason(StrEnum):
             "run for this machine; tinkbox workflow retry repeats the action when that is safe"
         ),
     )
+    WORKER_SILENT = (
+        "WorkerSilent",
+        Giver.APPLIANCE,
+        (
+            "the action's time is over, and its worker had fallen silent before: the machine was off, hung, or could not reach "
+            "the appliance. The message says since when. The state is TIMEOUT; the action's `timeout` is not to blame"
+        ),
+        (
+            "look at the machine's power, cable and console; tinkbox doctor MACHINE says what is seen of it now; tinkbox workflow "
+            "retry repeats the action when that is safe"
+        ),
+    )
     WORKER_OUTDATED = (
         "WorkerOutdated",
         Giver.APPLIANCE,
@@ -171,7 +183,7 @@ class Reason(StrEnum):
     WRONG_PLATFORM = (
         "WrongPlatform",
         Giver.WORKER | Giver.HOST,
-        "the registry has the image, but not for this machine's processor",
+        "the image is not for this machine's processor; where only one is there, the message names both processors",
         "build or push the image for the machine's architecture as well",
     )
     IMAGE_PULL_FAILED = (
@@ -404,7 +416,11 @@ def known(reason: str) -> Reason | None:
 
 
 def hint(reason: str) -> str:
-    """What to do about one of our own reasons; nothing for an action's own words."""
+    """What to do about a reason that tinkbox gave; nothing for a word that is none of its own.
+
+    An action may give a word that is spelled as one of ours, and means something else by it: its worker passes on what
+    the action says can be done (`Outcome.hint`), which comes first.
+    """
     ours = known(reason)
     return ours.hint if ours else ""
 

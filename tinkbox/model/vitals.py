@@ -27,12 +27,29 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutPort:
-    """A port of ours that this host's own firewall does not let machines reach: `why` is the rule or policy, as it stands there."""
+    """A port of ours that this host's own firewall does not let machines reach: `why` is the rule or policy, as it stands there.
+
+    `asked` is what machines ask there, such as DHCP.  `firewall` is what its rules are made with (nft, iptables, ufw or firewalld), and
+    `opens` the command that lets machines through.
+    """
 
     interface: str
     port: int
     protocol: str
     why: str
+    asked: str = ""
+    firewall: str = "nft"
+    opens: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unheard:
+    """So many `frames` with UDP for a port came in on an interface since `since`, and none was delivered to our socket there."""
+
+    interface: str
+    port: int
+    frames: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +101,8 @@ class OtherVersion:
 class Vitals:
     """`at` is when the last of them was measured.
 
-    `damaged_osie` are files of an OSIE, `damaged_images` are blobs by what they belong to, `registry` is why images cannot
-    be used as a whole.  `database` is what its last check found; `refused_write` is the last write that the disk refused, until one
+    `shut_ports` are told by the rules of the firewall, `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
+    `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what its last check found; `refused_write` is the last write that the disk refused, until one
     succeeded, since `refused_since`.  `engine` is why this host's container engine does not answer, where services run on it.
     `unexamined` says what was not looked at, each with its reason.
     """
@@ -93,6 +110,7 @@ class Vitals:
     at: datetime
     attachments: tuple[Attachment, ...] = ()
     shut_ports: tuple[ShutPort, ...] = ()
+    unheard: tuple[Unheard, ...] = ()
     memory: Memory | None = None
     clock: ClockVitals | None = None
     damaged_osie: tuple[DamagedFile, ...] = ()

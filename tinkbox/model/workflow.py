@@ -46,7 +46,8 @@ class Outcome:
 
     `exit_code` is None when no process ran to its end; `signal` is the name of the signal that ended it,
     such as SIGKILL.  `reason` is CamelCase, one of ours or the action's own; `message` is for people (seed: Tink Worker Failure Reasons);
-    `hint` says what to do (`model.reasons`); `tail` holds the last output lines.
+    `hint` says what to do: of a reason of ours by `model.reasons`, of the action's own word what the action wrote.
+    `tail` holds the last output lines.
     """
 
     state: State

@@ -1,5 +1,6 @@
 """What a worker asks of the appliance about attempts, over HTTP (`wire.messages.worker` and `wire.messages.breakpoints` have the messages)."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -13,6 +14,7 @@ from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.model.boot import Stage
+from tinkbox.model.text import one_line
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.polls import (
     MAX_MESSAGE_BODY,
@@ -39,6 +41,9 @@ from tinkbox.wire.messages.worker import (
 from tinkbox.wire.polling import POLL_SECONDS
 
 MAX_DIGITS = 12
+MAX_TROUBLE = 4096  # bytes of what an OSIE tells, of which so many characters are kept
+MAX_SAID = 300
+_PART = re.compile("[a-z]{1,20}")
 
 
 def routes(
@@ -58,6 +63,7 @@ def routes(
     door = _WorkerDoor(attempts, breakpoints, lost_histories, authenticate, clock, timeline, handed_in, poll_seconds)
     return [
         web.get("/worker/time", door.time),
+        web.post("/worker/trouble", door.trouble),
         web.post("/worker/next", door.next),
         web.post("/worker/history", door.history),
         # They are tried in this order, so what every action asks comes first.
@@ -104,6 +110,14 @@ class _WorkerDoor:
             offset = int(was) - int(now.timestamp())
             self._timeline.saw_address(request.remote or "", Stage.CLOCK, f"{offset:+d} s", offset=offset)
         return web.json_response({"now": now.isoformat(), "unix": now.timestamp()})
+
+    async def trouble(self, request: web.Request) -> web.Response:
+        """What keeps an OSIE from starting its worker, in a line of text; `?part=NAME` says of which part of it."""
+        part = request.query.get("part", "")
+        why = one_line((await body_of(request, MAX_TROUBLE)).decode(errors="replace"), MAX_SAID)
+        if why and _PART.fullmatch(part):
+            self._timeline.osie_has_trouble(request.remote or "", part, why)
+        return web.json_response({})
 
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)

@@ -40,6 +40,7 @@ from tinkbox.model.images.room import Amount, Collected, ImageRoom
 from tinkbox.model.images.system_image import ARTIFACT_TYPE, LATEST
 from tinkbox.model.limits import Limits
 from tinkbox.model.text import counted
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.archives.reading import Target, unpack
 from tinkbox.registry.blobs.blobs import PIECE, Blobs, Incoming, Staged, make_folder
 from tinkbox.registry.blobs.promises import PROMISED_FOR
@@ -48,6 +49,7 @@ from tinkbox.registry.blobs.uploads import Upload, Uploads
 from tinkbox.registry.damage import MANIFEST_DAMAGED, damage, lost_manifests
 from tinkbox.registry.deletion.collection import Collector
 from tinkbox.registry.deletion.deletion import Deleter
+from tinkbox.registry.examination import Examination
 from tinkbox.registry.image_list import image_list
 from tinkbox.registry.image_referrers import referrers_of, referring_to
 from tinkbox.registry.loading import Loader
@@ -87,7 +89,8 @@ class ImageStore:
     """Images below `root`.  One process may use it at a time; making it drops what cut-off uploads left there.
 
     `needs` tells which images must stay, and what for, and `is_own` whether a host in an image's name is this registry.
-    `room` is what the registry may take.  The log says `who` changed what.
+    `room` is what the registry may take; what its disk does not take is noted among `refused_writes`.  The log says `who`
+    changed what.
     """
 
     def __init__(
@@ -99,9 +102,12 @@ class ImageStore:
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
         needs: Callable[[], Awaitable[Sequence[ImageNeed]]] = _nothing_needed,
         is_own: Callable[[str], bool] = lambda _: False,
+        refused_writes: RefusedWrites | None = None,
     ) -> None:
         self._clock = clock
-        self._blobs = Blobs(root, clock, new_token, room, lambda: self.uploads.make_room())
+        self._blobs = Blobs(
+            root, clock, new_token, room, lambda: self.uploads.make_room(), refused_writes or RefusedWrites(clock)
+        )
         if not self._blobs.usage().blobs:  # else the folder is lost, with what was in it, and that is told
             with suppress(OSError):
                 make_folder(root / "repositories")
@@ -128,6 +134,7 @@ class ImageStore:
             clock,
         )
         self.uploads = Uploads(self._blobs.stage, clock, new_token, limits, self._blobs.is_full)
+        self._examination = Examination(self._blobs, self._repositories)
 
     async def run(self) -> None:
         """Free what nothing needs any more, for ever."""
@@ -378,6 +385,14 @@ class ImageStore:
             return await asyncio.to_thread(
                 image_list, self._repositories, self._parsed, self._kinds, self._blobs, self._clock()
             )
+
+    async def damaged_blobs(self) -> frozenset[str]:
+        """The blobs that are known to be damaged, after a pass of `examination`, which may take a second.
+
+        Raises Unavailable, with the remedy, where images cannot be used as a whole.
+        """
+        await asyncio.to_thread(self._examination.refuse)
+        return await asyncio.to_thread(self._examination.damaged)
 
     async def system_images(self) -> list[SystemImageLine]:
         """The system images, with what they say of themselves."""

@@ -187,6 +187,9 @@ class Runtime(Containers, Protocol):
     async def image_command(self, image: str) -> ImageCommand:
         """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
 
+    async def foreign(self, image: str) -> str:
+        """For which processor an image that was pulled is, and which this machine has, in words; empty where they agree."""
+
     async def ran_out_of_memory(self, container_id: str) -> bool:
         """Whether the kernel killed a process of it for that, though the container may go on."""
 

@@ -29,7 +29,7 @@ from tinkbox.runtime import (
     ImageCommand,
     nobody_listens,
 )
-from tinkbox.runtime.docker_documents import container_config, ended_alone, network, seen
+from tinkbox.runtime.docker_documents import container_config, ended_alone, foreign, network, seen
 from tinkbox.runtime.docker_exec import started
 from tinkbox.runtime.docker_faults import faults
 from tinkbox.runtime.engine_messages import REMOVED, meaning, overlaps
@@ -181,6 +181,12 @@ class DockerRuntime:
         with self._faults(Reason.ENGINE_FAILED):
             config = (await self._docker.images.inspect(image))["Config"] or {}
         return ImageCommand(entrypoint=tuple(config.get("Entrypoint") or ()), command=tuple(config.get("Cmd") or ()))
+
+    async def foreign(self, image: str) -> str:
+        with self._faults(Reason.ENGINE_FAILED):
+            made_for = await self._docker.images.inspect(image)
+            here = await self._docker.version()
+        return foreign(made_for, here)
 
     async def ran_out_of_memory(self, container_id: str) -> bool:
         # The container's state tells it only once its first process is gone; the engine keeps its last 256 events.

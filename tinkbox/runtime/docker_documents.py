@@ -6,10 +6,12 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from tinkbox.model.services import HealthCheck, Resources
+from tinkbox.model.text import one_line
 from tinkbox.runtime import ContainerSpec
 from tinkbox.runtime.hosting import Health, Look, Network
 
 MAX_PROBE = 500
+_MAX_NAME = 64
 _NEVER = "0001-01-01T00:00:00Z"
 _NANOSECONDS = 1_000_000_000
 _LOG_FILES = 2
@@ -48,6 +50,15 @@ def container_config(spec: ContainerSpec) -> dict[str, Any]:
     if spec.health is not None:
         config["Healthcheck"] = _health_config(spec.health)
     return config
+
+
+def foreign(image: Mapping[str, Any], engine: Mapping[str, Any]) -> str:
+    """That an inspected image is for another processor than the engine's, in words; empty where it is not, or that is not known."""
+    made_for, here = str(image.get("Architecture") or ""), str(engine.get("Arch") or "")
+    if not made_for or not here or made_for == here:
+        return ""
+    variant = f"/{image['Variant']}" if image.get("Variant") else ""
+    return f"the image is for {one_line(f'{made_for}{variant}', _MAX_NAME)}, and this machine is {one_line(here, _MAX_NAME)}"
 
 
 def seen(shown: Mapping[str, Any]) -> Look:

@@ -13,20 +13,20 @@ change in halves, and changes nothing; what follows in memory follows the commit
 
 import asyncio
 import hashlib
-import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
-from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
+from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
 from tinkbox.store.discovery import DiscoveryTable
@@ -53,19 +53,18 @@ from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
 from tinkbox.store.sightings import SightingTable
+from tinkbox.store.sqlite_errors import READ, WRITTEN, at_start, in_use, is_damage, is_of_the_file, refuse_damaged
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
 from tinkbox.store.workflow_names import WorkflowNameTable
 from tinkbox.store.workflows import WorkflowTable
 
+_ANY_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1"
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
 # nothing is left in them that was deleted, such as secrets.
 REWRITTEN = 13
-# Of SQLite's result codes, the last byte says which kind of failure it is.
-_PRIMARY = 0xFF
-_DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
-_DISK = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+DATABASE = "the database"  # among what is not written
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -149,12 +148,48 @@ class Tables:
 UseCase = Callable[[Tables], T]
 
 
+async def _never() -> bool:
+    return False
+
+
+class _Refusals:
+    """What becomes of an error of SQLite: the refusal with its way out, and a note of it among the `refused_writes`.
+
+    `takes_again` tells whether the file can be written, once there is a store.
+    """
+
+    def __init__(self, path: Path, refused_writes: RefusedWrites) -> None:
+        self._path = path
+        self._refused_writes = refused_writes
+        self.takes_again: Callable[[], Awaitable[bool]] = _never
+
+    def of(self, error: sqlite3.Error, *, doing: str) -> Unavailable:
+        """The refusal where the file could not be "read" or "written"."""
+        refusal = in_use(self._path, error, doing=doing)
+        if doing == WRITTEN or is_damage(error):
+            takes_again = _never if is_damage(error) else self.takes_again
+            self._refused_writes.refuse(DATABASE, str(refusal), takes_again)
+        return refusal
+
+
 class _Reader(ConnectionThread):
     """Answers questions, a group of them of one committed state."""
 
+    refusals: _Refusals
+
     def answer(self, group: Sequence[Asked]) -> None:
         look(self.connection, self.tables, group)
+        self._refuse(group, READ)
         self.tell(group)
+
+    def _refuse(self, group: Sequence[Asked], doing: str) -> None:
+        """Have those that failed with the file, or with all of a transaction, hear what to do; what else failed is our fault."""
+        for asked in group:
+            error = asked.error
+            if not isinstance(error, sqlite3.Error):
+                continue
+            if is_of_the_file(error, doing=doing) or (doing == WRITTEN and isinstance(error, sqlite3.OperationalError)):
+                asked.error = self.refusals.of(error, doing=doing)
 
     @cached_property
     def tables(self) -> Tables:
@@ -168,10 +203,12 @@ class _Writer(_Reader):
         looks = [asked for asked in group if asked.kind is Kind.LOOK]
         if looks:
             look(self.connection, self.tables, looks)
+            self._refuse(looks, READ)
             self.tell(looks)
         changes = [asked for asked in group if asked.kind is Kind.CHANGE]
         if changes:
             commit(self.connection, self.tables, changes)
+            self._refuse(changes, WRITTEN)
             self.tell(changes)
 
 
@@ -198,7 +235,7 @@ def commit(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked
     except sqlite3.Error as error:
         connection.rollback()
         for asked in group:
-            asked.error = _refused_by_disk(error)
+            asked.error = error
 
 
 def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> None:
@@ -222,29 +259,33 @@ class Store:
         self._closed = False
 
     @classmethod
-    async def open(cls, path: Path) -> Self:
-        """Open or create the file and bring it to the newest schema.
+    async def open(cls, path: Path, refused_writes: RefusedWrites | None = None) -> Self:
+        """Open or create the file and bring it to the newest schema; writes that fail are noted among `refused_writes`.
 
         Raises Unavailable when the file cannot be used or was written by a newer program.
         """
+        refusals = _Refusals(path, refused_writes or RefusedWrites(lambda: datetime.now(UTC)))
         try:
             writer = await _Writer.open("store-writer", path)
         except sqlite3.Error as error:
-            raise _unusable(path, error) from None
+            raise at_start(path, error) from None
         try:
+            writer.refusals = refusals
             await writer.call(lambda: _migrate(writer.connection, path))
-            reader = await _reading("store-reader", path)
+            reader = await _reading("store-reader", path, refusals)
             try:
-                long_reader = await _reading("store-long-reader", path)
+                long_reader = await _reading("store-long-reader", path, refusals)
             except BaseException:
                 await reader.close(_shutting_down)
                 raise
         except BaseException as error:
             await writer.close(_shutting_down)
             if isinstance(error, sqlite3.Error):
-                raise _unusable(path, error) from None
+                raise at_start(path, error) from None
             raise
-        return cls(writer, reader, long_reader)
+        store = cls(writer, reader, long_reader)
+        refusals.takes_again = partial(store._takes_writes, path)
+        return store
 
     async def run(self) -> NoReturn:
         """Raise what ends one of the threads, whenever that is."""
@@ -286,15 +327,36 @@ class Store:
         await self._reader.close(_shutting_down)
         await self._writer.close(_shutting_down)
 
+    async def _takes_writes(self, path: Path) -> bool:
+        """Whether a transaction, and a larger file beside the store, come to the disk now."""
+        if self._closed or not await asyncio.to_thread(has_room, path.parent):
+            return False
+        try:
+            await self._open(self._writer).call(lambda: _touch(self._writer.connection))
+        except (sqlite3.Error, Unavailable):
+            return False
+        return True
+
     def _open(self, thread: C) -> C:
         if self._closed:
             raise Unavailable("the store is closed: tinkbox is shutting down")
         return thread
 
 
-async def _reading(name: str, path: Path) -> _Reader:
+def _touch(connection: sqlite3.Connection) -> None:
+    """Write, and change nothing."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {version}; COMMIT")
+    except sqlite3.Error:
+        connection.rollback()
+        raise
+
+
+async def _reading(name: str, path: Path, refusals: _Refusals) -> _Reader:
     """A thread that can only read."""
     reader = await _Reader.open(name, path)
+    reader.refusals = refusals
     await reader.call(lambda: reader.connection.execute("PRAGMA query_only = ON"))
     return reader
 
@@ -303,25 +365,8 @@ def _shutting_down() -> Unavailable:
     return Unavailable("tinkbox is shutting down")
 
 
-def _refused_by_disk(error: sqlite3.Error) -> Unavailable:
-    return Unavailable(f"the store cannot be written ({error}): free space where the data directory is, then try again")
-
-
-def _unusable(path: Path, error: sqlite3.Error) -> Unavailable:
-    """What to say, and what to do, when the file cannot be used at all."""
-    what, code = f"cannot use the store {path}: {error}", getattr(error, "sqlite_errorcode", 0) & _PRIMARY
-    if code in _DAMAGED:
-        return Unavailable(f"{what}: put a backup in its place, or move it away to begin with an empty store")
-    if code in _DISK:
-        free = shutil.disk_usage(path.parent).free
-        return Unavailable(
-            f"{what}: its disk has {free} bytes free; make room there, or look for a faulty disk in the kernel's messages"
-        )
-    return Unavailable(f"{what}: it must be a file that {user_name(os.geteuid())} can read and write, in such a folder")
-
-
 def examine(path: Path) -> None:
-    """Raise what `Store.open` would raise of this file, as far as its head tells; change nothing, and make none."""
+    """Raise what `Store.open` would raise of this file, and what would fail later; change nothing, and make none."""
     if not path.exists():
         return
     # Closed for writing, a connection merges what a run that was killed left; without that, one for reading leaves files.
@@ -329,8 +374,9 @@ def examine(path: Path) -> None:
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
             _refuse_newer(connection, path)
+            refuse_damaged(connection, path)
     except sqlite3.Error as error:
-        raise _unusable(path, error) from None
+        raise at_start(path, error) from None
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -369,7 +415,13 @@ def _refuse_newer(connection: sqlite3.Connection, path: Path) -> int:
     newest = migrations()[-1][0]
     if version > newest:
         raise Unavailable(
-            f"the store {path} was written by a newer tinkbox (schema {version}, this one knows {newest}): run that one"
+            f"the store {path} was written by a newer tinkbox (schema {version}, this one knows {newest}): run that one, or "
+            "put a backup of the data folder in its place that was made before the upgrade"
+        )
+    if version == 0 and (table := connection.execute(_ANY_TABLE).fetchone()):
+        raise Unavailable(
+            f"the store {path} is a database of another program, with a table {table[0]}: move it away, or name another data "
+            "directory with --data"
         )
     return version
 

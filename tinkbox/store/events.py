@@ -23,6 +23,14 @@ class EventTable:
             (workflow_id, at.isoformat(), kind, json.dumps(data)),
         )
 
+    def keep_newest(self, workflow_id: str, number: int) -> None:
+        """Delete all but so many of its newest; their numbers go on."""
+        self._sql.execute(
+            "DELETE FROM event WHERE workflow_id = ?1 AND number <= "
+            "(SELECT max(number) FROM event WHERE workflow_id = ?1) - ?2",
+            (workflow_id, number),
+        )
+
     def count(self, workflow_id: str) -> int:
         """How many a workflow has."""
         rows = self._sql.execute(
@@ -48,6 +56,11 @@ class EventTable:
             "SELECT coalesce(max(seq), 0) AS newest FROM sqlite_sequence WHERE name = 'event'"
         ).fetchall()
         return next(int(row["newest"]) for row in rows)
+
+    def newest_at(self) -> datetime | None:
+        """The time of the newest event of all that are kept."""
+        rows = self._sql.execute("SELECT at FROM event ORDER BY sequence DESC LIMIT 1").fetchall()
+        return datetime.fromisoformat(rows[0]["at"]) if rows else None
 
 
 def _event(row: sqlite3.Row) -> Event:

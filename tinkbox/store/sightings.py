@@ -75,6 +75,11 @@ class SightingTable:
         """Delete everything that was seen of these machines."""
         self._sql.executemany("DELETE FROM sighting WHERE mac = ?", [(each,) for each in macs])
 
+    def newest_at(self) -> datetime | None:
+        """The time of the newest sighting of all that are kept."""
+        rows = self._sql.execute("SELECT at FROM sighting ORDER BY number DESC LIMIT 1").fetchall()
+        return datetime.fromisoformat(rows[0]["at"]) if rows else None
+
     def of(self, macs: Sequence[str]) -> dict[int, Sighting]:
         """What was seen of these machines by their numbers, oldest first."""
         rows = self._sql.execute(

@@ -9,7 +9,7 @@ from tinkbox.model.actions.progress import in_words
 from tinkbox.model.breakpoint import Verb
 from tinkbox.model.cells import cells
 from tinkbox.model.workflow import State
-from tinkbox.view.lines import Line, Piece, age, clean, fitted
+from tinkbox.view.lines import Line, Piece, age, clean, elapsed, fitted
 from tinkbox.view.row import Row
 from tinkbox.view.standing import Standing, held_where, is_being_carried_out, rollout_of
 from tinkbox.wire.messages.status import MachineLine, StrangerLine, WorkLine
@@ -100,24 +100,38 @@ def why(row: Row, now: datetime | None) -> str:
     if machine.lost:
         return clean(machine.lost)
     if row.standing is Standing.PARKED:
-        return f"is parked: {clean(machine.parked)}"
+        return _diagnosed(f"is parked: {clean(machine.parked)}", machine)
     if row.standing is Standing.STALLED:
         since = f" for {age(machine.stage_at, now)}" if machine.stage_at and now else ""
-        return f"{stage_of(machine)}: {clean(machine.stalled)}{since}"
+        stands = f"{clean(machine.stalled)}{since}"
+        found = clean(machine.diagnosis).rstrip(".")
+        return f"{found} ({stands})" if found else f"{stage_of(machine)}: {stands}"
     if row.standing is Standing.WAITING:
         return f"waits in {rollout_of(machine)}"
     if work is None:
-        return stage_of(machine)
+        return clean(machine.diagnosis) or stage_of(machine)
     if row.standing is Standing.HELD:
         return f"{_held(work)}; {_until(work, now)}"
     if is_being_carried_out(work):
         return f"{DECIDED}; {_held(work)}"
     if work.state is State.SUCCESS:
-        return stage
-    return _reason(work) or _under_way(row, work) or stage_of(machine)
+        return clean(machine.diagnosis) or stage
+    told = _diagnosed(_silent(machine, now) or _under_way(work), machine)
+    return _reason(work) or told or stage_of(machine)
 
 
-def _under_way(row: Row, work: WorkLine) -> str:
+def _silent(machine: MachineLine, now: datetime | None) -> str:
+    """For how long the worker of a machine that works was not heard of."""
+    since = machine.silent_since
+    return "" if since is None else f"silent for {elapsed(since, now)}" if now else "silent"
+
+
+def _diagnosed(said: str, machine: MachineLine) -> str:
+    """With what the doctor found, which says more than the rest."""
+    return ": ".join(each for each in (said, clean(machine.diagnosis)) if each)
+
+
+def _under_way(work: WorkLine) -> str:
     tried = f"attempt {work.attempt} of {work.attempts}" if work.attempt > 1 else ""
     if work.elsewhere and work.state is not State.PENDING:
         return f"waits for {clean(work.elsewhere)}"
@@ -127,7 +141,7 @@ def _under_way(row: Row, work: WorkLine) -> str:
         return _sentence("goes away by intention, and is waited for", tried)
     progress = clean(in_words(work.progress)) if work.progress else ""
     if work.state is State.PENDING:
-        return stage_of(row.machine)
+        return ""
     return _sentence(progress, tried) if progress or tried else ""
 
 
@@ -172,6 +186,8 @@ def _action(row: Row, _: datetime | None) -> Piece:
 
 def _why(row: Row, now: datetime | None) -> Piece:
     style = row.standing.style if row.standing.is_problem else "" if row.standing is Standing.RUNNING else "dim"
+    if not row.standing.is_problem and (row.machine.diagnosis or row.machine.silent_since):
+        style = "yellow"
     return why(row, now), style
 
 

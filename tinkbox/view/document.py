@@ -27,6 +27,7 @@ def document_of(snapshot: Snapshot, scope: Scope = EVERYTHING) -> Document:
         },
         "health": {
             "faults": list(snapshot.health.faults),
+            "conditions": [_with_times(asdict(each)) for each in snapshot.health.conditions],
             "bytes_sent_per_second": snapshot.health.sent,
             "disk": _with_times(asdict(snapshot.disk)) if snapshot.disk is not None else None,
             "limits": [asdict(each) for each in snapshot.limits],
@@ -57,6 +58,8 @@ def _machine(row: Row, now: datetime) -> Document:
         "why": why(row, now),
         "stage": machine.stage,
         "stage_at": _time(machine.stage_at),
+        "diagnosis": machine.diagnosis,
+        "silent_since": _time(machine.silent_since),
         "rollout": machine.rollout,
         "rollout_paused": machine.rollout_paused,
         "workflow": _work(row.work) if row.work is not None else None,

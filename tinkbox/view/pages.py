@@ -168,8 +168,10 @@ def doctor_page(found: Document, width: int) -> list[Line]:
     lines: list[Line] = []
     for each in found.get("diagnoses", ()):
         style = "red" if each["gravity"] == "fault" else "yellow"
-        machine = f"  {clean(each['machine'])}" if each["machine"] else ""
-        lines.append(((f"{clean(each['gravity'].upper())}  {clean(each['rule'])}{machine}", style),))
+        # An earlier appliance tells of no workflow.
+        patient = clean(each["machine"]) or clean(each.get("workflow", ""))[:8]
+        head = "  ".join(part for part in (clean(each["gravity"].upper()), clean(each["rule"]), patient) if part)
+        lines.append(((head, style),))
         lines += wrapped(clean(each["cause"]), width, "  ")
         for evidence in each["evidence"]:
             lines += wrapped(clean(evidence), width, "    ", "dim")
@@ -177,7 +179,14 @@ def doctor_page(found: Document, width: int) -> list[Line]:
         lines.append(())
     if not lines:
         lines.append((("Nothing wrong was found.", "green"),))
-    if found.get("unasked"):
+        if found.get("examined"):
+            lines += wrapped(
+                f"Examined: {', '.join(clean(str(each)) for each in found['examined'])}.", width, "", "dim"
+            )
+    left_out = [f"{clean(each['what'])} ({clean(each['why'])})" for each in found.get("unexamined", ())]
+    if left_out:
+        lines += wrapped(f"Not examined: {'; '.join(left_out)}.", width, "", "dim")
+    elif found.get("unasked"):
         lines += wrapped(f"Other DHCP servers were not asked for: {clean(found['unasked'])}", width, "", "dim")
     return lines
 
@@ -289,8 +298,11 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
     ]
     yield from flowed(pieces, width)
     is_decided = work is not None and is_being_carried_out(work)
-    if standing.is_problem or is_decided:
-        yield from wrapped(why(row, now), width, "  ", standing.style)
+    stands = why(row, now)
+    if standing.is_problem or is_decided or machine.diagnosis or machine.silent_since:
+        yield from wrapped(stands, width, "  ", standing.style)
+    if machine.diagnosis and clean(machine.diagnosis) not in stands:
+        yield from wrapped(f"doctor: {clean(machine.diagnosis)}", width, "  ", "yellow")
     if machine.rollout:
         verb = "resume" if machine.rollout_paused else "get"
         turn = f"waits for its turn in {rollout_of(machine)}: tinkbox rollout {verb} {clean(machine.rollout)[:8]}"

@@ -1,28 +1,33 @@
 """The picture: what a terminal of some size shows of the view, and what stands on paper where there is none."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
 from tinkbox.model.cells import ELLIPSIS, cells
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
 from tinkbox.view.groups import in_ranges, in_room
-from tinkbox.view.lines import Line, clean, cut, joined, line_width, plain
+from tinkbox.view.lines import Line, age, clean, cut, joined, line_width, plain
 from tinkbox.view.row import Row
 from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
-from tinkbox.view.state import AROUND_PAGE, AROUND_ROWS, Page, PageKind, Question, View, row_of
-from tinkbox.wire.messages.status import DiskLine, HeldBackLine, LimitLine, Snapshot
+from tinkbox.view.state import Page, PageKind, Question, View, alert_height, page_height, row_of, rows_at_once
+from tinkbox.wire.messages.status import ConditionLine, DiskLine, HeldBackLine, LimitLine, Snapshot
 
 LARGEST: Final = 3  # kinds of what is stored
 LONGEST_SCOPE: Final = 40  # letters of it in the headline
 UNCUT: Final = 100_000  # columns, of paper
+LONGEST_CAUSE: Final = 1_000  # letters
 WORST: Final = 3  # of those that a limit holds back
 NOTHING_YET: Final = "no machine is known yet: {program} hardware add MAC --name NAME"
 NONE_OF_THESE: Final = "no machine matches {scope}"
+
+_GRAVE: Final = {Gravity.FAULT: "bold red", Gravity.SUSPECT: "bold yellow", Gravity.HARMLESS: "dim"}
 
 # A line of the terminal, and whether it is the selected one.
 Shown = tuple[Line, bool]
@@ -80,6 +85,8 @@ def _headline(view: View) -> Iterator[Line]:
     told = _lost(view) if view.lost and _is_last_line_taken(view) else _health(view.snapshot, room)
     # A filter must be seen, or machines seem to be gone.
     yield _spread(cut(told, room), place, view.width)
+    if view.page is None and alert_height(view):
+        yield _alert(view.snapshot, view.width)
 
 
 def _is_last_line_taken(view: View) -> bool:
@@ -119,10 +126,16 @@ def _health(snapshot: Snapshot, width: int = UNCUT) -> Line:
     room = _room(disk) if disk is not None else ()
     sent: Line = ((f"sent {show_size(int(health.sent))}/s", ""),) if health.sent is not None else ()
     limits: Line = ((counted(len(snapshot.limits), "limit") + " near", "yellow"),) if snapshot.limits else ()
-    if health.faults:
-        faults = f"doctor: {counted(len(health.faults), 'fault')}"
-        short: Line = ((faults, "bold red"),)
-        long: Line = ((f"{faults} ({', '.join(map(clean, health.faults))})", "bold red"),)
+    suspect = [each for each in health.conditions if each.gravity is not Gravity.FAULT]
+    if health.faults or suspect:
+        # Appliances of before tell the faults alone.
+        faults = max(len(health.faults), len(health.conditions) - len(suspect))
+        told = [counted(faults, "fault")] if faults else []
+        told += [f"{len(suspect)} suspect"] if suspect else []
+        found, style = f"doctor: {', '.join(told)}", "bold red" if faults else "bold yellow"
+        rules = dict.fromkeys([*health.faults, *(each.rule for each in suspect)])
+        short: Line = ((found, style),)
+        long: Line = ((f"{found} ({', '.join(map(clean, rules))})", style),)
     else:
         short, long = (("doctor: no fault", "dim"),), (("doctor: no fault of the appliance", "dim"),)
     # Where it is narrow, what is wrong, or that nothing is, is seen before everything else.
@@ -133,6 +146,19 @@ def _health(snapshot: Snapshot, width: int = UNCUT) -> Line:
     return next((each for each in tries if line_width(each) <= width), tries[-1])
 
 
+def _alert(snapshot: Snapshot, width: int) -> Line:
+    """The gravest condition of the appliance, and how many more there are."""
+    first, *more = snapshot.health.conditions
+    other = f"and {len(more)} more: d" if more else "d: more"
+    text = _condition(first, snapshot.now)
+    return _spread(cut(((text, _GRAVE[first.gravity]),), max(0, width - cells(other) - 2)), ((other, "dim"),), width)
+
+
+def _condition(condition: ConditionLine, now: datetime) -> str:
+    since = age(condition.since, now)
+    return f"{condition.gravity.upper()} for {since}: {clean(condition.cause, LONGEST_CAUSE)}"
+
+
 def _room(disk: DiskLine) -> Line:
     free = f"disk {show_size(disk.free)} free"
     if disk.full:
@@ -141,7 +167,7 @@ def _room(disk: DiskLine) -> Line:
 
 
 def _list(view: View) -> Iterator[Shown]:
-    height = max(1, view.height - AROUND_ROWS)
+    height = rows_at_once(view)
     now = view.snapshot.now
     visible = view.shown[view.top : view.top + height]
     if not view.rows:
@@ -163,7 +189,7 @@ def _page(view: View, page: Page) -> Iterator[Shown]:
         waits = "the doctor listens for some seconds" if page.load.kind is PageKind.DOCTOR else "asking"
         yield ((f"{waits} …", "dim"),), False
         return
-    height = max(1, view.height - AROUND_PAGE)
+    height = page_height(view)
     for place, line in enumerate(page.lines[page.top : page.top + height], page.top):
         yield line, bool(page.items) and place == page.selected
 
@@ -190,7 +216,7 @@ def _more_below(view: View) -> str:
     page = view.page
     if page is None or not page.is_loaded:
         return ""
-    more = len(page.lines) - page.top - max(1, view.height - AROUND_PAGE)
+    more = len(page.lines) - page.top - page_height(view)
     return f"… {counted(more, 'more line')}" if more > 0 else ""
 
 
@@ -284,6 +310,8 @@ def _to_do(row: Row, program: str) -> Iterator[str]:
         yield f"register it: {program} hardware add {clean(machine.mac)} --name NAME"
     elif row.standing in (Standing.PARKED, Standing.STALLED):
         yield f"why: {program} doctor {clean(machine.mac)}"
+    elif machine.diagnosis:
+        yield f"what the doctor saw: {program} doctor {clean(machine.mac)}"
 
 
 def _ways_on(problems: Sequence[Row], program: str) -> Iterator[str]:
@@ -298,6 +326,11 @@ def _ways_on(problems: Sequence[Row], program: str) -> Iterator[str]:
 
 def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
     """What there is to say of disk and limits, in full."""
+    conditions = snapshot.health.conditions
+    for each in conditions:
+        yield f"{_condition(each, snapshot.now)} What to do: {clean(each.remedy, LONGEST_CAUSE)}"
+    if conditions:
+        yield f"all of it, with what was seen: {program} doctor"
     disk = snapshot.disk
     if disk is not None:
         largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])

@@ -35,6 +35,7 @@ LONGEST_TYPED: Final = 200
 # Lines of the screen that are no rows: two of the headline, the titles or the title, the last one.
 AROUND_ROWS: Final = 4
 AROUND_PAGE: Final = 4
+ROOM_FOR_ALERT: Final = 10  # lines
 # For so long a person may not have seen that another machine is selected.
 SEEN_AFTER: Final = timedelta(seconds=2)
 
@@ -319,7 +320,7 @@ def _drawn_anew(view: View) -> View:
 
 
 def _drawn(view: View, page: Page, draw: Draw) -> Page:
-    lines, items = draw(view.width, _page_height(view))
+    lines, items = draw(view.width, page_height(view))
     return replace(page, lines=lines, items=items)
 
 
@@ -371,8 +372,8 @@ def _pressed_on_list(view: View, key: str) -> tuple[View, Effect | None]:
         **dict.fromkeys(("k", Key.UP), view.index - 1),
         **dict.fromkeys(("g", Key.HOME), 0),
         **dict.fromkeys(("G", Key.END), last),
-        Key.PAGE_DOWN: view.index + _rows_at_once(view),
-        Key.PAGE_UP: view.index - _rows_at_once(view),
+        Key.PAGE_DOWN: view.index + rows_at_once(view),
+        Key.PAGE_UP: view.index - rows_at_once(view),
     }
     if key in moves:
         return _selected(view, moves[key], by_page=key in (Key.PAGE_DOWN, Key.PAGE_UP)), None
@@ -756,7 +757,7 @@ def _opened(view: View, page: Page) -> tuple[View, Effect | None]:
 def _pressed_on_page(view: View, page: Page, key: str) -> tuple[View, Effect | None]:
     if key in ("q", "Q", Key.ESCAPE, Key.LEFT) or (key == "?" and page.load.kind is PageKind.HELP):
         return replace(view, pages=view.pages[:-1]), None
-    last, height = max(0, len(page.lines) - 1), _page_height(view)
+    last, height = max(0, len(page.lines) - 1), page_height(view)
     place = page.selected if page.items else page.top
     moves: Mapping[str, int] = {
         **dict.fromkeys(("j", Key.DOWN), place + 1),
@@ -872,24 +873,31 @@ def _selected(view: View, index: int, *, by_page: bool = False) -> View:
     return _scrolled(replace(view, index=index, top=top, selected=view.shown[index].machine.id))
 
 
-def _rows_at_once(view: View) -> int:
-    return max(1, view.height - AROUND_ROWS)
+def alert_height(view: View) -> int:
+    """How many lines between headline and list tell what is wrong with the appliance: none where that leaves little of the rest."""
+    return int(bool(view.snapshot.health.conditions) and view.height >= ROOM_FOR_ALERT)
 
 
-def _page_height(view: View) -> int:
+def rows_at_once(view: View) -> int:
+    """How many rows of the list the terminal has."""
+    return max(1, view.height - AROUND_ROWS - alert_height(view))
+
+
+def page_height(view: View) -> int:
+    """How many lines of a page it has."""
     return max(1, view.height - AROUND_PAGE)
 
 
 def _scrolled(view: View) -> View:
     """With what is selected within the screen, and no empty lines below the last."""
-    height = _rows_at_once(view)
+    height = rows_at_once(view)
     top = max(view.index - height + 1, min(view.top, view.index))
     top = max(0, min(top, len(view.shown) - height))
     return replace(view, top=top, pages=tuple(_scrolled_page(view, each) for each in view.pages))
 
 
 def _scrolled_page(view: View, page: Page) -> Page:
-    height, number = _page_height(view), len(page.lines)
+    height, number = page_height(view), len(page.lines)
     end = max(0, number - height)
     if page.items:
         selected = max(0, min(page.selected, number - 1))

@@ -10,3 +10,5 @@ POLL_SECONDS: Final = 25.0
 # For connecting, and for an answer that is slow to come: it may wait for a transaction.
 _ALLOWANCE_SECONDS: Final = 35.0
 POLL_TIMEOUT_SECONDS: Final = POLL_SECONDS + _ALLOWANCE_SECONDS
+# What a worker that is there never exceeds without a word: a poll, its pause before the next one, and a slow way.
+SILENT_SECONDS: Final = POLL_SECONDS + 5.0

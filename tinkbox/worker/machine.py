@@ -45,6 +45,11 @@ async def nothing_to_gather(_: str) -> None:
     """Of no workflow are there services on this machine."""
 
 
+def no_kernel_log() -> str:
+    """What the kernel says cannot be read here."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Where attempts run; `boot_id` is the kernel's, new whenever the machine has booted.
@@ -52,6 +57,7 @@ class Machine:
     `session` names the worker's session, without giving it away.  Without `debug` no action has a helper, so nothing is ever held and nobody gets a shell.  `gather` has the appliance
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
     `look` tells what is on disks, by their selections; `find_disk` which block device a selection means.
+    `kernel_log` is the kernel's log as it is now, record by record (`wire.kernel_log`).
     """
 
     runtime: Runtime
@@ -65,3 +71,4 @@ class Machine:
     gather: Callable[[str], Awaitable[object]] = nothing_to_gather
     look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at
     find_disk: Callable[[str], Awaitable[str | Refused]] = no_disk_here
+    kernel_log: Callable[[], str] = no_kernel_log

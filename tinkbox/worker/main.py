@@ -42,6 +42,7 @@ from tinkbox.worker.host.addresses import own_address
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
+from tinkbox.worker.host.kernel_log import read_kernel_log
 from tinkbox.worker.host.loaded_kernel import start_loaded_kernel
 from tinkbox.worker.host.tpm import NONE, Tpm, opened_device
 from tinkbox.worker.hosting import RemoteHostLink
@@ -199,7 +200,7 @@ async def _serve_machine(
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, session=name_of(opening.secret),
             privileged=privileged, debug=debug, gather=host.gather, look=look,
-            find_disk=find_disk,
+            find_disk=find_disk, kernel_log=read_kernel_log,
         )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_reason
+from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_reason, known
+from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.engine_messages import bad_command
@@ -25,8 +26,23 @@ _TOLD_TO_END = frozenset({128 + signal.SIGTERM, KILLED})
 _UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
 # Or what containerd, when it is first to look, says of one whose supervisor it finds dead: SIGKILL.
 _LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, KILLED})
+# What memory that ran out looks like from here.
+_OF_MEMORY = frozenset(
+    {
+        Reason.NON_ZERO_EXIT,
+        Reason.SIGNAL,
+        Reason.CONTAINER_LOST,
+        Reason.ENGINE_RESTARTED,
+        Reason.ENGINE_GONE,
+        Reason.ENGINE_FAILED,
+        Reason.CREATE_FAILED,
+        Reason.START_FAILED,
+        Reason.IMAGE_PULL_FAILED,
+    }
+)
 # Printed by runc in the program's place, so that it is all the output there is.
-_NO_PROGRAM = re.compile(r"exec (?P<program>\S+): (?P<why>exec format error|no such file or directory)\Z")
+_ALIEN = "exec format error"
+_NO_PROGRAM = re.compile(rf"exec (?P<program>\S+): (?P<why>{_ALIEN}|no such file or directory)\Z")
 _NO_PROGRAM_CODES = frozenset({1, 126, 127, _UNKNOWN_CODE})
 _MAX_LINE = 300
 
@@ -38,8 +54,12 @@ def succeeded(told: Told, tail: Tail) -> Outcome:
     return Outcome(state=State.SUCCESS, exit_code=0, message=told.message, tail=tail)
 
 
-def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Outcome:
-    """It ran, and ended with another exit status than 0."""
+class NotExecutable(ContainerFailed):
+    """The kernel does not know the format of the program, as of one for another processor."""
+
+
+def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool, foreign: str = "") -> Outcome:
+    """It ran, and ended with another exit status than 0.  `foreign` says that its image is for another processor."""
     code = ended.exit_code
     name = "" if ended.killed is False else signal_of(code)
     if ended.out_of_memory:
@@ -47,12 +67,40 @@ def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool) -> Ou
     elif code in _LOST_WITH_THE_ENGINE and engine_was_away and ended.killed is not False:
         reason, message = Reason.ENGINE_RESTARTED, "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
-        return refused(ContainerFailed(Reason.BAD_COMMAND, no_program), told, tail)
+        error = wrong_platform(foreign) if foreign else ContainerFailed(Reason.BAD_COMMAND, no_program)
+        return refused(error, told, tail)
     else:
         return _in_its_own_words(code, name, told, tail)
     return Outcome(
         state=State.FAILED, exit_code=code, signal=name, reason=reason, message=_with(message, told), tail=tail
     )
+
+
+def for_lack_of_memory(outcome: Outcome, said: str) -> Outcome:
+    """How it ended, when the machine's memory ran out meanwhile: `said` is the kernel's line of that, empty where it did not.
+
+    The reason is memory where nothing else is known for one: the kernel kills the action, the engine, or what either needs.
+    """
+    if not said or outcome.state not in {State.FAILED, State.TIMEOUT}:
+        return outcome
+    line = f"its kernel said {quoted(said, _MAX_LINE)}"
+    if outcome.reason is Reason.OUT_OF_MEMORY:
+        return noted(outcome, line)
+    told = f"memory ran out on the machine; {line}"
+    if not isinstance(outcome.reason, Reason) or outcome.reason not in _OF_MEMORY:
+        return noted(outcome, told)  # an action's own word stands, however it is spelled
+    return replace(outcome, reason=Reason.OUT_OF_MEMORY, message=_joined(told, outcome.message))
+
+
+def not_executable(code: int, tail: Tail) -> bool:
+    """Whether it ended as one without a helper does whose program the kernel cannot execute."""
+    found = _NO_PROGRAM.match(tail[0]) if len(tail) == 1 and code in _NO_PROGRAM_CODES else None
+    return found is not None and found["why"] == _ALIEN
+
+
+def wrong_platform(foreign: str) -> ContainerFailed:
+    """Its program cannot be executed, for it is another processor's; `foreign` names both."""
+    return ContainerFailed(Reason.WRONG_PLATFORM, foreign)
 
 
 def refused(error: ContainerFailed, told: Told, tail: Tail) -> Outcome:
@@ -87,8 +135,9 @@ def stopped(order: Order, missing: Reason | None, told: Told, tail: Tail) -> Out
 def not_begun(program: str, failure: StartFailure) -> ContainerFailed:
     """The helper could not execute the action's program: said as the engine says it of one without a helper."""
     if failure.interpreter or failure.number == errno.ENOEXEC:
-        why = "exec format error" if failure.number == errno.ENOEXEC else "no such file or directory"
-        return ContainerFailed(Reason.BAD_COMMAND, _no_program_said(program, why))
+        if failure.number == errno.ENOEXEC:
+            return NotExecutable(Reason.BAD_COMMAND, _no_program_said(program, _ALIEN))
+        return ContainerFailed(Reason.BAD_COMMAND, _no_program_said(program, "no such file or directory"))
     if failure.number == errno.ENOENT:
         return bad_command(program, "no such file" if "/" in program else "$PATH")
     return bad_command(program, "permission denied" if failure.number == errno.EACCES else os.strerror(failure.number))
@@ -145,8 +194,22 @@ def _in_its_own_words(code: int, name: str, told: Told, tail: Tail) -> Outcome:
             message = f"{message}; the last it printed: {tail[-1][:_MAX_LINE]}"
     generic = Reason.SIGNAL if name else Reason.NON_ZERO_EXIT
     return Outcome(
-        state=State.FAILED, exit_code=code, signal=name, reason=reason or generic, message=message, tail=tail
+        state=State.FAILED,
+        exit_code=code,
+        signal=name,
+        reason=reason or generic,
+        message=message,
+        hint=_own_hint(reason, told),
+        tail=tail,
     )
+
+
+def _own_hint(reason: AnyReason, told: Told) -> str:
+    """What the action says can be done; empty where the appliance is to say what helps with a reason of ours."""
+    if isinstance(reason, Reason):
+        return ""
+    # What the appliance says of a reason of ours is of no use for an action's word that only is spelled so.
+    return told.hint or (Reason.NON_ZERO_EXIT.hint if known(reason) else "")
 
 
 def _no_program(code: int, tail: Tail) -> str:
@@ -155,7 +218,7 @@ def _no_program(code: int, tail: Tail) -> str:
 
 
 def _no_program_said(program: str, why: str) -> str:
-    if why == "exec format error":
+    if why == _ALIEN:
         return f"{program} is made for another processor, or is a script that does not begin with #!"
     return f"the interpreter that {program} names in its first line is not in the image"
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.turns import Queue, Turns
@@ -41,7 +42,7 @@ from tinkbox.engine.views.metrics import Meter
 from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
-from tinkbox.model.diagnosis import Rival
+from tinkbox.model.diagnosis import Diagnosis, Heard
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
@@ -65,7 +66,7 @@ class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
     `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves,
-    `streams` what is followed, `examinations` what the doctor does.
+    `streams` what is followed, `examinations` what the doctor does; `found` is what its next one of `rounds` finds.
     """
 
     box: Appliance
@@ -77,6 +78,8 @@ class Door:
     routes: Sequence[web.RouteDef]
     streams: Ledger
     examinations: Ledger
+    found: list[Diagnosis]
+    rounds: Rounds
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -107,8 +110,8 @@ class Door:
 def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
     """A doctor who hears of no other DHCP server, and knows what was seen."""
 
-    async def nobody() -> tuple[Rival, ...]:
-        return ()
+    async def nobody() -> Heard:
+        return Heard()
 
     async def no_inventory(_: str) -> Inventory | None:
         return None
@@ -127,7 +130,12 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
         box.disk.usage,
         box.clock,
         Turns(limits.of(EXAMINATIONS)),
+        work=box.work_in_hand,
     )
+
+
+async def _copied(found: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
+    return tuple(found)
 
 
 @asynccontextmanager
@@ -141,6 +149,8 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
+        found: list[Diagnosis] = []
+        rounds = Rounds(partial(_copied, found), partial(_copied, ()), box.store, box.wakeups, box.clock)
         operator = OperatorDoor(
             machines=box.machines,
             additions=box.additions,
@@ -150,6 +160,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             seen=seen,
             discovery=box.discovery,
             examiner=examiner(box, seen, limits),
+            rounds=rounds,
             foreign=(),
             followers=Followers(limits.of(STREAMS)),
             templates=box.templates,
@@ -195,6 +206,8 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             routes=operator.routes(),
             streams=limits.of(STREAMS),
             examinations=limits.of(EXAMINATIONS),
+            found=found,
+            rounds=rounds,
             images=images,
             answers=answers,
             lent=lent,

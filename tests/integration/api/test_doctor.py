@@ -3,7 +3,7 @@
 import aiohttp
 
 from tests.integration.api.door import TOKEN, Door
-from tests.integration.engine.appliance import hardware, mac
+from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.limits import EXAMINATIONS
 
@@ -12,16 +12,27 @@ async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
     await door.done("POST", "/v1/hardware", hardware(1))
     door.box.machines.progress.saw(mac(1), Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
     told = await door.done("GET", "/v1/doctor")
-    assert {key: told[key] for key in ("at", "mode", "machine", "machines", "unasked", "servers")} == {
+    assert {key: value for key, value in told.items() if key != "diagnoses"} == {
         "at": "2026-11-21T03:00:00+00:00",
         "mode": "reservation",
         "machine": "",
+        "workflow": "",
         "machines": 1,
+        "workflows": 0,
         "unasked": "",
+        "examined": [
+            "the appliance (disk, OSIE, limits)",
+            "other DHCP servers",
+            "1 machine by what was seen of it",
+            "0 workflows under way or waiting",
+        ],
+        "unexamined": [],
         "servers": [],
     }
     (found,) = told["diagnoses"]
-    assert set(found) == {"rule", "gravity", "machine", "cause", "evidence", "remedy"}
+    assert set(found) == {
+        "rule", "gravity", "machine", "workflow", "subject", "since", "cause", "evidence", "remedy",
+    }  # fmt: skip
     assert (found["rule"], found["gravity"], found["machine"]) == ("NotPermitted", "suspect", mac(1))
     assert found["evidence"][0] == "2026-11-21 03:00:00 asked for an address: PXE"
     of_one = await door.done("GET", f"/v1/doctor?machine={mac(1)}")
@@ -43,3 +54,19 @@ async def test_a_person_for_whom_enough_examinations_run_is_told_which_limit_and
             assert "limits.examinations in tinkbox.yaml" in await refused.text()
         async with session.get(url, headers={"Authorization": f"Bearer {TOKEN}"}) as answered:
             assert answered.status == 200
+
+
+async def test_a_workflow_is_examined_by_its_key_alone_or_by_a_key_of_either(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    wanted = {"template": "hello", "hardware": {"device_1": mac(1)}}
+    flow = (await door.done("POST", "/v1/workflows", wanted))["id"]
+    for query in (f"workflow={flow[:8]}", "key=hello_world_workflow", f"key={flow}"):
+        told = await door.done("GET", f"/v1/doctor?{query}&listen=0")
+        assert (told["machine"], told["workflow"], told["workflows"], told["machines"]) == ("", flow, 1, 1)
+        assert ("ImageMissing", flow) in [(each["rule"], each["workflow"]) for each in told["diagnoses"]]
+        assert {"what": "other DHCP servers", "why": "the appliance has not asked for them yet"} in told["unexamined"]
+    of_machine = await door.done("GET", "/v1/doctor?key=machine-1")
+    assert (of_machine["machine"], of_machine["workflow"]) == ("machine-1", "")
+    for query, status in (("workflow=nothing", 404), ("key=nothing", 404), (f"key={flow}&machine={mac(1)}", 422)):
+        assert (await door.ask("GET", f"/v1/doctor?{query}"))[0] == status, query

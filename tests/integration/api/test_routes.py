@@ -135,7 +135,12 @@ async def test_a_workflows_life(door: Door) -> None:
         "template_name": "hello",
         "machines": [{"id": MACHINE, "name": "machine-1", "hostname": "machine-1", "mac": mac(1)}],
     }
-    assert await door.done("GET", f"{path}/state") == {
+    stands = await door.done("GET", f"{path}/state")
+    assert (stands.pop("diagnosis")["rule"], stands.pop("waiting")) == (
+        "ImageMissing",
+        "machine-1, never seen since the workflow was created",
+    )
+    assert stands == {
         "workflow_id": workflow_id,
         "run": workflow["run"],
         "name": workflow["name"],

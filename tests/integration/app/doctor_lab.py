@@ -16,9 +16,12 @@ from typing import Any
 
 from examples.demo.appliance import Appliance
 from examples.lab.network import BRIDGE, Network
+from tests.integration.api.door import image_archive
 from tests.machine.hosts import Host
 from tests.machine.lab import hardware, mac
+from tinkbox import __version__
 from tinkbox.model.boot import Stage
+from tinkbox.osie.image import OsieImage, describe, write
 
 _LOG = logging.getLogger(__name__)
 PATIENCE = 120.0
@@ -220,9 +223,8 @@ def doctor_lab(work: Path, configuration: str = "", osies: Sequence[str] = ("x86
         folder.mkdir(parents=True)
         for name in ("vmlinuz", "initramfs"):
             (folder / name).write_bytes(bytes(1 << 20))
-        files = {name: {"size": 1 << 20, "sha256": "0" * 64} for name in ("vmlinuz", "initramfs")}
-        described = {"architecture": architecture, "version": "0", "kernel": "6.1", "files": files, "packages": {}}
-        (folder / "osie.json").write_text(json.dumps(described))
+        files = {name: describe(folder / name) for name in ("vmlinuz", "initramfs")}
+        write(OsieImage(architecture=architecture, version=__version__, kernel="6.1", files=files, packages={}), folder)
     osie.mkdir(exist_ok=True)
     with ExitStack() as stack:
         network = stack.enter_context(Network())
@@ -236,4 +238,7 @@ def doctor_lab(work: Path, configuration: str = "", osies: Sequence[str] = ("x86
                 return False
 
         until(answers, "the appliance to answer")
+        archive = work / "shell.tar"
+        archive.write_bytes(image_archive("shell:v1"))
+        lab.appliance.command("image", "load", archive)
         yield lab

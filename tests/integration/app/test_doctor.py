@@ -201,7 +201,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoctorLab]:
 
 @pytest.fixture(scope="module")
 def report(lab: DoctorLab) -> Report:
-    """What the doctor says of everybody, after each machine has had its fault and half a minute has passed."""
+    """What the doctor says of everybody, after each machine has had its fault and three quarters of a minute have passed."""
     changes: dict[int, dict[str, object]] = {NO_OSIE: {"arch": "riscv64"}, NO_ADDRESS: {"ip": None}}
     for number in range(1, 22):
         if number != STRANGER:
@@ -209,7 +209,7 @@ def report(lab: DoctorLab) -> Report:
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(fault, lab) for fault in FAULTS]:
             done.result()
-    lab.until_seen_for(SILENT, 32)
+    lab.until_seen_for(SILENT, 47)
     lab.until_stopped(FIREWALL, SMALL, MIDDLE)
     return lab.doctor()
 

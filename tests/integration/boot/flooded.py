@@ -74,6 +74,9 @@ class _TftpFiles:
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self._booting.saw_address(address, stage, detail, **facts)
 
+    def moves(self, address: str) -> None:
+        self._booting.moves(address)
+
 
 class _Prober:
     """Finds every address free."""

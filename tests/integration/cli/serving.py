@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.processes import MOST, which
+from tinkbox import __version__
 from tinkbox.cli import main
 from tinkbox.osie.image import FILES, OsieImage, describe, write
 
@@ -119,7 +120,7 @@ def give_osie(data: Path) -> None:
     for name in FILES:
         (folder / name).write_text(name)
         files[name] = describe(folder / name)
-    write(OsieImage(architecture="x86_64", version="1", kernel="6.12", files=files, packages={}), folder)
+    write(OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files=files, packages={}), folder)
 
 
 @contextmanager

@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -110,6 +113,37 @@ def test_a_full_registry_refuses_pushes_and_nothing_else(small: Configuration, t
         assert told["freed"] == {"blobs": pushed, "size": pushed * BLOB}
         assert run_here(*local, "image", "gc").out == f"Freed:  {freed}"
         assert push(small, b"x" * BLOB)[0] == 201
+
+
+def test_a_disk_that_something_else_filled_is_told_by_the_appliance_and_in_its_log_once(small: Configuration) -> None:
+    filler = small.data / "osie"
+    with serving(small), log_of(small) as log:
+        filler.write_bytes(b"x" * (free(small) - 8 * MIB))
+        for _ in range(20):
+            status, refusal = push(small, b"x" * BLOB)
+            assert (status, "the appliance's disk is full" in refusal) == (503, True)
+        until(log, "writes are refused: the appliance's disk is full: free room where its data folder is")
+        told = run_here("--data", str(small.data), "doctor")
+        assert (told.status, "WriteRefused" in told.out) == (1, True), told
+        filler.unlink()
+        between = until(log, "writes are taken again: what machines hand in, which was refused since ")
+        assert [line for line in between if "writes are refused" in line] == []
+        assert push(small, b"x" * BLOB)[0] == 201
+
+
+@contextmanager
+def log_of(configuration: Configuration) -> Iterator[IO[str]]:
+    """What an appliance logs, as it comes."""
+    command = ["tail", "--lines=+1", "--follow", str(configuration.data.parent / "stderr")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reading:
+        assert reading.stdout is not None
+        yield reading.stdout
+        reading.kill()
+
+
+def until(log: IO[str], told: str) -> list[str]:
+    """The lines before the one that says so."""
+    return [*takewhile(lambda line: told not in line, log)]
 
 
 def test_images_take_no_more_than_they_may(small: Configuration) -> None:

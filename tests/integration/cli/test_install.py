@@ -16,6 +16,7 @@ from tests.integration.engine.appliance import mac
 from tests.system_images import system_image
 from tests.unit.model.test_ssh_keys import key
 from tests.workers import door_of
+from tinkbox import __version__
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.osie.image import OsieImage, write
 from tinkbox.wire.messages.worker import Hello, Report, decode_credential
@@ -46,7 +47,7 @@ class Box:
     def add_osie(self) -> None:
         folder = self.configuration.data / "osie" / "x86_64"
         folder.mkdir(parents=True)
-        write(OsieImage(architecture="x86_64", version="1", kernel="6.12", files={}, packages={}), folder)
+        write(OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files={}, packages={}), folder)
 
     def add_images(self) -> str:
         for name in ("install-image:v1", "reboot:v1"):

@@ -168,6 +168,7 @@ def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_being_told_to_stop_is_no_failure(tmp_path: Path, signum: int) -> None:
     configuration = configure(tmp_path)
+    give_osie(configuration.data)
     with serving(configuration) as process:
         process.send_signal(signum)
         assert process.wait(60) == 0

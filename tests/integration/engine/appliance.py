@@ -1,7 +1,7 @@
 """The engine over a real store, with a clock and tokens that tests control."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +17,7 @@ from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
+from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.history import History, fold
@@ -93,6 +94,8 @@ class Appliance(Engine):
         self.attached: set[str] = set()
         self.boots: dict[str, list[str]] = {}
         self.octets_sent = 0
+        self.diagnoses: Mapping[str, Diagnosis] = {}  # the gravest of each machine, by MAC
+        self.told_of: dict[str, str] = {}  # what the doctor says of workflows, by their ids
         around = Surroundings(
             clock=clock,
             monotonic=clock.steady,
@@ -108,6 +111,8 @@ class Appliance(Engine):
             limits=Limits(DECLARED, clock.steady),
             free=lambda: 2**40,
             sent=lambda: self.octets_sent,
+            diagnoses=lambda: self.diagnoses,
+            diagnosis_of=lambda workflow: self.told_of.get(workflow, ""),
         )
         settings = EngineSettings(
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),

@@ -133,7 +133,7 @@ async def test_with_a_discovery_credential_nothing_else_can_be_done(box: Applian
         Unseen(),
         HandedIn(Monotonic()),
     ):
-        if route.path != "/worker/time":
+        if route.path not in ("/worker/time", "/worker/trouble"):
             path = route.path.replace("{token}", "x") + "?offset=0"
             assert (await door.request(route.method, path, headers=headers, data=b"{}")).status == 401, path
 

@@ -59,6 +59,9 @@ class Told:
     def __init__(self) -> None:
         self.all: list[tuple[str, Stage, str, dict[str, Fact]]] = []
 
+    def osie_has_trouble(self, address: str, part: str, why: str) -> None:
+        self.all.append((address, Stage.OSIE_TROUBLE, why, {"part": part}))
+
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.all.append((address, stage, detail, facts))
 
@@ -122,6 +125,18 @@ async def test_a_machine_may_tell_what_its_own_clock_shows(box: Appliance, door:
 async def test_what_is_no_time_is_not_noted(door: Client, told: Told, was: str) -> None:
     assert (await door.get("/worker/time", params={"was": was})).status == 200
     assert not told.all
+
+
+async def test_an_osie_tells_what_keeps_its_worker_from_starting(door: Client, told: Told) -> None:
+    for part in ("engine", "", "x" * 21, "../x", "Engine"):
+        answer = await door.post("/worker/trouble", params={"part": part}, data=b"no \x1b[2J space\nleft" + b"!" * 999)
+        assert answer.status == 200
+    assert (await door.post("/worker/trouble?part=engine", data=b" \n")).status == 200
+    (found,) = told.all
+    assert found[:2] == ("127.0.0.1", Stage.OSIE_TROUBLE)
+    assert found[2].startswith("no  [2J space left!!")
+    assert len(found[2]) == 300
+    assert (await door.post("/worker/trouble?part=engine", data=b"x" * 100_000)).status == 413
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic dG9rZW4=", "Bearer \udcff"])

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.store.database import Store, migrations
 
 ROOM = 16  # the migration that counts what is there
@@ -16,11 +17,11 @@ ROOM_OF_MACHINES = 38  # the one that counts the machines of declarations
 
 
 @asynccontextmanager
-async def opened_store(path: Path) -> AsyncIterator[Store]:
+async def opened_store(path: Path, refused_writes: RefusedWrites | None = None) -> AsyncIterator[Store]:
     """The store in a file, its writer running; where there is no file, a new one."""
     if not path.exists():
         await _lay(path)
-    store = await Store.open(path)
+    store = await Store.open(path, refused_writes)
     try:
         async with asyncio.TaskGroup() as parts:
             writer = parts.create_task(store.run())

@@ -18,6 +18,7 @@ import pytest
 
 from tests.integration.store.stores import opened_store
 from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.store import database
 from tinkbox.store.database import Store, Tables, migrations
 from tinkbox.store.templates import Template
@@ -96,7 +97,7 @@ async def test_a_disk_that_fails_undoes_the_whole_group_and_the_store_goes_on(st
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(unavailable(store, use_case)) for use_case in (put("t1"), failing, put("t2"))]
-    assert all("free space" in task.result() for task in tasks)
+    assert all("the store cannot be written (disk I/O error)" in task.result() for task in tasks)
     await store.write(put("after"))
     assert await names(store) == {"after"}
 
@@ -254,16 +255,48 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_a_full_disk_is_said_and_nothing_is_half_stored(small_disk: Path) -> None:
-    async with opened_store(small_disk / "db") as store:
+    writes = RefusedWrites(lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    async with opened_store(small_disk / "db", writes) as store:
         await store.write(put("before"))
         filler = small_disk / "filler"
         filler.write_bytes(b"x" * (small_disk_free(small_disk) - 8192))
         with pytest.raises(Unavailable, match="free space"):
             await store.write(put("big", 300_000))
         assert await names(store) == {"before"}
+        for _ in range(3):
+            await writes.try_again()
+        (refused,) = writes.all
+        assert (refused.what, "free space where the data folder" in refused.text) == ("the database", True)
         filler.unlink()
+        await writes.try_again()
+        await writes.try_again()
+        assert writes.all == ()
         await store.write(put("after", 100_000))
         assert await names(store) == {"before", "after"}
+
+
+async def test_a_damaged_file_is_told_with_its_way_out_and_not_as_a_full_disk(tmp_path: Path) -> None:
+    writes = RefusedWrites(lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    path = tmp_path / "db"
+    async with opened_store(path, writes) as store:
+        for number in range(40):
+            await store.write(put(f"t{number}", 20_000))
+    with path.open("r+b") as file:
+        file.seek(-600_000, os.SEEK_END)
+        file.write(b"\xa5" * 600_000)
+    store = await Store.open(path, writes)
+    try:
+        for act in (store.read, store.look, store.read_long):
+            with pytest.raises(Unavailable, match="is damaged"):
+                await act(lambda tables: [each.data for each in tables.templates.all()])
+        with pytest.raises(Unavailable, match="stop tinkbox, then put a backup") as refusal:
+            await store.write(put("t30", 50_000))
+        assert "free space" not in str(refusal.value)
+        for _ in range(3):
+            await writes.try_again()
+        assert [each.what for each in writes.all] == ["the database"]
+    finally:
+        await store.close()
 
 
 def small_disk_free(disk: Path) -> int:
@@ -310,8 +343,8 @@ async def test_a_file_that_is_no_store_is_named_with_what_to_do(tmp_path: Path, 
     else:
         path.mkdir()
     told = {
-        "garbage": "file is not a database: put a backup in its place, or move it away to begin with an empty store",
-        "folder": "unable to open database file: it must be a file that ",
+        "garbage": "file is not a database: put a backup of the data folder in its place; without one, move tinkbox.sqlite away",
+        "folder": "unable to open database file: it is a folder; move it away, or put a backup of the file in its place",
     }[damage]
     with pytest.raises(Unavailable, match=re.escape(f"cannot use the store {path}: {told}")):
         await Store.open(path)
@@ -325,6 +358,7 @@ def test_to_examine_a_store_merges_nothing_that_a_killed_run_left(tmp_path: Path
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE one (id)")
+        connection.execute("PRAGMA user_version = 1")
         connection.commit()
         for each in tmp_path.glob("tinkbox.sqlite*"):
             (left / each.name).write_bytes(each.read_bytes())
@@ -339,7 +373,7 @@ def test_a_start_on_a_full_disk_says_how_much_is_free(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=True, timeout=30)
     try:
         (tmp_path / "filling").write_bytes(bytes(64 * 1024))
-        with pytest.raises(Unavailable, match=r"its disk has 0 bytes free; make room there"):
+        with pytest.raises(Unavailable, match=r"its disk has 0 bytes free; free space where the data folder "):
             asyncio.run(Store.open(tmp_path / "tinkbox.sqlite"))
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True, timeout=30)

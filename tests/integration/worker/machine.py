@@ -4,11 +4,14 @@ The actions of these tests write into the marks folder what they do, and wait th
 """
 
 import asyncio
+import hashlib
+import io
 import json
 import shlex
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -65,13 +68,18 @@ class Lab:
         credential = self.tinkbox("hardware", "credential", mac(1))
         (self.folder / "worker.json").write_text(credential)
 
-    def image(self, name: str, files: dict[str, bytes], *changes: str) -> None:
-        """Load an image of one layer into the appliance; `changes` are lines of a Dockerfile, such as `USER 1000`."""
+    def image(self, name: str, files: dict[str, bytes], *changes: str, architecture: str = "") -> None:
+        """Load an image of one layer into the appliance; `changes` are lines of a Dockerfile, such as `USER 1000`.
+
+        It says that it is for another `architecture` than the engine's where that is named, such as arm64.
+        """
         archive = self.folder / "image.tar"
         options = [f"--change={change}" for change in changes]
         self.engine.cli("import", *options, "-", name, stdin=layer(files))
         self.engine.cli("save", "-o", archive, name)
         self.engine.cli("rmi", name)
+        if architecture:
+            archive.write_bytes(made_for(architecture, archive.read_bytes()))
         self.tinkbox("image", "load", str(archive))
 
     def workflow(
@@ -261,3 +269,20 @@ def until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"waited {DEADLINE:.0f} s for {what}"
         time.sleep(0.02)
+
+
+def made_for(architecture: str, archive: bytes) -> bytes:
+    """The archive of `docker save` of an image, whose configuration says that it is for another architecture."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as saved:
+        content = {each.name: file.read() for each in saved if (file := saved.extractfile(each)) is not None}
+    (entry,) = json.loads(content["manifest.json"])
+    configuration = json.dumps({**json.loads(content.pop(entry["Config"])), "architecture": architecture}).encode()
+    entry["Config"] = f"{hashlib.sha256(configuration).hexdigest()}.json"
+    content |= {entry["Config"]: configuration, "manifest.json": json.dumps([entry]).encode()}
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as changed:
+        for name, each in content.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(each)
+            changed.addfile(member, io.BytesIO(each))
+    return made.getvalue()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import platform
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from tests.integration.runtime.test_engine_messages import bad_registry
 from tests.integration.worker.machine import BUSYBOX, Lab, until
 from tinkbox.model.reasons import Reason
 
+# As Docker names it: one that this machine is not.
+OTHER = "amd64" if platform.machine() == "aarch64" else "arm64"
 WAIT = "while [ ! -e /marks/{0} ]; do /bin/busybox sleep 0.02; done\n"
 FLOOD = '/bin/busybox yes "a very long message" | /bin/busybox head -c 300000000 >/dev/message; '
 
@@ -31,6 +34,7 @@ def lab(
         lab.image("tools/user:v1", {"bin/busybox": BUSYBOX}, "USER 1000:1000")
         lab.image("tools/scratch:v1", {"echo": BUSYBOX, "false": BUSYBOX}, 'ENTRYPOINT ["/false"]')
         lab.image("tools/alien:v1", {"alien": b"\0\1 not for this machine"}, 'CMD ["/alien"]')
+        lab.image("tools/arm:v1", {"alien": b"\0\1 an ARM program"}, 'CMD ["/alien"]', architecture=OTHER)
         with lab.working(debug=request.param == "helped"):
             yield lab
 
@@ -46,10 +50,11 @@ class Case:
     state: str = "FAILED"
     exit_code: int | None = None
     signal: str = ""
+    hint: str | None = None  # None: not looked at
 
 
 def case(script: str, reason: str, message: str, **options: object) -> Case:
-    known = {name: options.pop(name) for name in ("state", "exit_code", "signal") if name in options}
+    known = {name: options.pop(name) for name in ("state", "exit_code", "signal", "hint") if name in options}
     return Case(script, reason, message, options, **known)  # type: ignore[arg-type]
 
 
@@ -72,6 +77,9 @@ CASES = {
     "a reason moved over the file": case(
         "echo First >/dev/reason; echo Second >/new; /bin/busybox mv /new /dev/reason; exit 1", "First", "", exit_code=1
     ),
+    "a hint that steers terminals": case(
+        HOSTILE.replace("/dev/message", "/dev/hint") + "echo Own >/dev/reason; exit 1", "Own", "exit code 1", exit_code=1
+    ),
     "bytes that steer terminals": case(
         HOSTILE + "exit 1", "NonZeroExit", "ab\x1b[31mred\x1b]0;title\x07\ufffd", exit_code=1
     ),
@@ -86,6 +94,24 @@ CASES = {
     "another processor's program": case(
         "", "BadCommand", "/alien is made for another processor", image="tools/alien:v1", command=[]
     ),
+    "an image for another processor": case(
+        "", "WrongPlatform", f"the image is for {OTHER}, and this machine is ", image="tools/arm:v1", command=[]
+    ),
+    "a hint of its own": case(
+        "echo DiskTooSmall >/dev/reason; echo use a larger disk >/dev/hint; exit 4", "DiskTooSmall", "exit code 4", exit_code=4,
+        hint="use a larger disk",
+    ),
+    "a word that tinkbox has as well": case(
+        "echo ImageNotFound >/dev/reason; echo 404 >/dev/message; echo correct the address >/tinkerbell/failure-hint; exit 1",
+        "ImageNotFound", "404", exit_code=1, hint="correct the address",
+    ),
+    "such a word without a hint": case(
+        "echo ImageNotFound >/dev/reason; exit 1", "ImageNotFound", "exit code 1", exit_code=1,
+        hint=Reason.NON_ZERO_EXIT.hint,
+    ),
+    "a hint without a reason": case(
+        "echo look at the cable >/dev/hint; exit 1", "NonZeroExit", "exit code 1", exit_code=1, hint="look at the cable"
+    ),
     "a source that cannot be": case(
         "true", "MountFailed", "mkdir /proc/no: no such file", volumes=["/proc/no/such:/x"]
     ),
@@ -93,7 +119,9 @@ CASES = {
     "a volume over our own": case(
         "true", "MountFailed", "takes the place of tinkbox's own /dev/reason", volumes=["/tmp:/dev/reason"]
     ),
-    "no such image": case("true", "ImageNotFound", "tools/nothing", image="tools/nothing:v9"),
+    "no such image": case(
+        "true", "ImageNotFound", "tools/nothing", image="tools/nothing:v9", hint=Reason.IMAGE_NOT_FOUND.hint
+    ),
     "too much data": case(
         "/bin/busybox dd if=/dev/zero of=/workflow/huge.img bs=1M count=11 2>/dev/null",
         "DataTooLarge", "largest: huge.img (11534336 bytes)", exit_code=0,
@@ -127,6 +155,9 @@ def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: st
     told = lab.told(workflow)
     assert (told["reason"], told["exit_code"], told["signal"]) == (wanted.reason, wanted.exit_code, wanted.signal)
     assert wanted.message in told["message"]
+    if wanted.hint is not None:
+        assert told["hint"] == wanted.hint
+        assert wanted.hint.partition(";")[0] in lab.tinkbox("workflow", "state", workflow)
     for shown in (lab.tinkbox("workflow", "state", workflow), lab.tinkbox("status")):
         assert wanted.reason in shown
         assert "\x1b" not in shown
@@ -282,7 +313,7 @@ def test_too_much_data_leaves_the_version_before_it(lab: Lab) -> None:
 
 
 def test_every_reason_met_here_has_a_hint(lab: Lab) -> None:
-    own = {"DiskTooSmall", "First", "Flooded", "NotRoot", "InDev", ""}
+    own = {"DiskTooSmall", "First", "Flooded", "NotRoot", "InDev", "Own", ""}
     met = {each.reason for each in CASES.values()} - own
     assert met <= set(Reason)
     listed = json.loads(lab.tinkbox("workflow", "list", "--format", "json"))

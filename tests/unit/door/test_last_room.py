@@ -1,5 +1,7 @@
 """While the disk is full, machines keep nothing more there, and tell how their actions ended."""
 
+from datetime import UTC, datetime
+
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -7,6 +9,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.disk_usage import LAST_ROOM
+from tinkbox.refused_writes import RefusedWrites
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 async def answer(_: web.Request) -> web.Response:
@@ -33,7 +38,9 @@ async def answer(_: web.Request) -> web.Response:
 )
 async def test_what_would_be_kept_waits_for_room_and_nothing_else(method: str, path: str, status: int) -> None:
     for free, expected in ((LAST_ROOM, 200), (LAST_ROOM - 1, status)):
-        app = web.Application(middlewares=[refusals_become_problems, keep_last_room(lambda free=free: free)])
+        writes = RefusedWrites(lambda: NOW)
+        app = web.Application(middlewares=[refusals_become_problems, keep_last_room(lambda free=free: free, writes)])
         app.router.add_route("*", "/{path:.*}", answer)
         async with TestClient(TestServer(app)) as client:
             assert (await client.request(method, path, data=b"x")).status == expected
+        assert [each.what for each in writes.all] == ["what machines hand in"] * (expected == 503)

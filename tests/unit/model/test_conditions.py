@@ -120,3 +120,11 @@ def test_an_actions_own_timeout_is_told_as_such() -> None:
 
 def test_success_needs_no_explanation() -> None:
     assert explanation(workflow(State.SUCCESS, [status(State.SUCCESS)])) == ("", "")
+
+
+def test_what_it_waits_for_is_told_where_that_is_known_and_the_reason_stays() -> None:
+    pending = workflow(State.PENDING, [status(State.PENDING)])
+    started, _ = conditions(pending, "node7, never seen")
+    assert (started.reason, started.message) == ("Pending", "waiting for node7, never seen")
+    running = workflow(State.RUNNING, [status(State.RUNNING)], started_at=LATER)
+    assert conditions(running, "node7, never seen") == conditions(running), "an action has begun"

@@ -13,7 +13,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def test_the_docs_tell_every_kind() -> None:
-    part = DOCS.read_text().split("### What takes room", 1)[1].split("\n## ", 1)[0]
+    part = DOCS.read_text().split("### What takes room", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
     rows = re.findall(r"^\| `([a-z]+)` \| ([^|]+?) \|", part, re.MULTILINE)
     assert rows == [(each.title, each.about) for each in Stored]
 

@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
+    ConditionLine,
     DiskLine,
     HealthLine,
     MachineLine,
@@ -90,6 +92,31 @@ ALL_KINDS = snapshot(
     ),
     health=HealthLine(sent=38e6, faults=("NoOsie",)),
 )
+
+
+TROUBLED = snapshot(
+    machine(1, work=work(), silent_since=ago(106), diagnosis="The machine lost its power, or its cable is out."),
+    machine(2, stalled="stalled", stage="fetched the kernel", ticket=True, diagnosis="The OSIE does not fit into the machine's memory of 512 MiB."),
+    machine(3, work=work(State.PENDING), ticket=True, diagnosis="The machine was never seen."),
+    failed(4, diagnosis="The disk that the workflow's action writes to is not in the machine."),
+    machine(5, work=work(progress=FAR)),
+    machine(6, work=work(State.SUCCESS), stage="told to boot its disk", diagnosis="The machine found no disk that boots."),
+    disk=DiskLine(free=3 << 20, nearly_full=True, database=2 << 20, stored=()),
+    health=HealthLine(
+        sent=38e6,
+        faults=("DiskNearlyFull",),
+        conditions=(
+            ConditionLine(
+                rule="DiskNearlyFull", gravity=Gravity.FAULT, since=ago(725), remedy="Free room on that disk.",
+                cause="The disk of the data folder is nearly full: 3MiB are free.",
+            ),
+            ConditionLine(
+                rule="DeletedEarly", gravity=Gravity.SUSPECT, since=ago(725), remedy="Give the data folder a larger disk.",
+                cause="35 finished workflows were deleted before their time, for lack of room.",
+            ),
+        ),
+    ),
+)  # fmt: skip
 
 
 def many(number: int, failures: int) -> Snapshot:

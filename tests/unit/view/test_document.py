@@ -1,6 +1,6 @@
 """The picture as one document."""
 
-from tests.unit.view.snapshots import failed, machine, snapshot, work
+from tests.unit.view.snapshots import TROUBLED, failed, machine, snapshot, work
 from tinkbox.view.document import document_of
 from tinkbox.view.rows import Scope
 
@@ -26,3 +26,17 @@ def test_what_a_state_selects_is_what_the_counts_count() -> None:
     selected = document_of(told, Scope(states=frozenset({"failed"})))
     assert [each["name"] for each in selected["machines"]] == ["node1"]
     assert document_of(told)["counts"]["by_state"] == {"FAILED": 1, "WAITING": 2}
+
+
+def test_conditions_of_the_appliance_and_what_was_found_of_a_machine_are_there() -> None:
+    document = document_of(TROUBLED)
+    assert [(each["rule"], each["gravity"]) for each in document["health"]["conditions"]] == [
+        ("DiskNearlyFull", "fault"),
+        ("DeletedEarly", "suspect"),
+    ]
+    assert document["health"]["conditions"][0]["since"] == "2026-11-21T03:17:55+00:00"
+    assert document["health"]["faults"] == ["DiskNearlyFull"]
+    silent = next(each for each in document["machines"] if each["name"] == "node1")
+    assert silent["silent_since"] == "2026-11-21T03:28:14+00:00"
+    assert silent["diagnosis"] == "The machine lost its power, or its cable is out."
+    assert silent["why"] == f"silent for 1:46: {silent['diagnosis']}"

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.golden import text as golden
-from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, snapshot, work
+from tests.unit.view.snapshots import ALL_KINDS, NOW, TROUBLED, failed, held, machine, snapshot, work
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.workflow import State
@@ -56,6 +56,41 @@ def test_the_list_at_every_width(width: int) -> None:
 
 def test_the_picture_on_paper_cuts_nothing() -> None:
     assert plain_picture(ALL_KINDS, "tinkbox") == golden("cli/status-paper.txt")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_is_wrong_with_the_appliance_stands_below_the_headline(width: int) -> None:
+    view = begun(TROUBLED, 14, width)
+    assert shown(view) == golden(f"cli/status-troubled-{width}.txt")
+    assert all(line_width(line) <= width for line, _ in picture(view))
+
+
+def test_on_paper_every_condition_has_its_cause_and_what_to_do() -> None:
+    assert plain_picture(TROUBLED, "tinkbox") == golden("cli/status-troubled-paper.txt")
+
+
+def test_in_a_low_terminal_the_rows_have_the_room_of_what_is_wrong() -> None:
+    assert "FAULT" not in shown(begun(TROUBLED, 9, 80))
+    view = begun(TROUBLED, 10, 80)
+    for _ in range(5):
+        view, _ = pressed(view, "j")
+    assert len(picture(view)) == 10
+    assert any(selected for _, selected in picture(view)), "the last one is seen"
+
+
+def test_an_appliance_of_before_tells_the_rules_of_its_faults() -> None:
+    assert "doctor: 1 fault (NoOsie)" in shown(begun(ALL_KINDS, 24, 120))
+
+
+def test_a_suspicion_alone_is_told_as_one() -> None:
+    health = replace(TROUBLED.health, faults=(), conditions=TROUBLED.health.conditions[1:])
+    assert "doctor: 1 suspect (DeletedEarly)" in shown(begun(replace(TROUBLED, health=health), 24, 120))
+
+
+def test_a_silent_worker_is_counted_up_while_nothing_else_happens() -> None:
+    line = machine(1, work=work(), silent_since=NOW - timedelta(seconds=106))
+    (row,) = rows_of(snapshot(line), {}).values()
+    assert (why(row, NOW), why(row, NOW + timedelta(seconds=60))) == ("silent for 1:46", "silent for 2:46")
 
 
 def test_on_paper_each_problem_has_lines_to_type_that_reach_the_same_appliance() -> None:

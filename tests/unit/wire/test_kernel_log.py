@@ -1,9 +1,21 @@
-"""Missing firmware in the kernel's log, and what whoever writes there can do: little."""
+"""Missing firmware and lack of memory in the kernel's log, and what whoever writes there can do: little."""
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.wire.kernel_log import MOST_FILES, MOST_PLACES, MissingFirmware, missing_firmware
+from tinkbox.wire.kernel_log import (
+    MOST_FILES,
+    MOST_PLACES,
+    MOST_SAID,
+    MissingFirmware,
+    OutOfMemory,
+    killed_for_memory,
+    machine_ran_out,
+    missing_firmware,
+)
 
 LOG = """6,1,100,-;Linux version 6.1.0
 3,339,5140900,-;bnx2 0000:02:00.0: firmware: failed to load bnx2/bnx2-mips-09-6.2.1b.fw (-2)
@@ -45,3 +57,49 @@ def test_nothing_that_cannot_be_shown_or_is_long_comes_out_of_it(log: str) -> No
         for word in (place, missing.driver, *missing.files):
             assert word.isprintable()
             assert 0 < len(word) <= 128
+
+
+KILLED = (
+    "Out of memory: Killed process 412 (tail) total-vm:809344kB, anon-rss:805376kB, file-rss:4kB, UID:0 oom_score_adj:0"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (KILLED, OutOfMemory("tail", 805376 << 10, limited=False)),
+        ("Memory cgroup out of memory: Killed process 7 (a b) total-vm:1kB", OutOfMemory("a b", 0, limited=True)),
+        (
+            "sh invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+            OutOfMemory("", 0, limited=False),
+        ),
+        ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c", OutOfMemory("", 0, limited=True)),
+        (
+            "[   72.371993] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom",
+            OutOfMemory("", 0, limited=False),
+        ),
+        ("oom_reaper: reaped process 412 (tail), now anon-rss:0kB", None),
+        ("Linux version 6.1.0", None),
+        ("", None),
+    ],
+)
+def test_a_line_about_memory_is_read(line: str, told: OutOfMemory | None) -> None:
+    assert killed_for_memory(line) == told
+
+
+def test_memory_that_ran_out_is_found_only_since_a_moment_and_of_the_whole_machine() -> None:
+    log = (
+        f"3,800,5000000,-;{KILLED.replace('tail', 'first')}\n"
+        f"3,801,9000000,-;{KILLED}\n SUBSYSTEM=Kill process 1 (x)\n"
+        "3,802,9500000,-;Memory cgroup out of memory: Killed process 7 (c) total-vm:1kB\n"
+        "3,803,x,-;Out of memory: Killed process 8 (odd)\n3;Out of memory: Killed process 9 (short)\n"
+    )
+    assert "(tail)" in machine_ran_out(log, 6.0)
+    assert "(tail)" in machine_ran_out(log, 0.0)
+    assert machine_ran_out(log, 9.1) == machine_ran_out(log, math.inf) == machine_ran_out("", 0.0) == ""
+
+
+def test_a_line_about_memory_is_bounded_and_in_one_line() -> None:
+    found = machine_ran_out(f"3,1,9,-;Out of memory: Killed process 1 (x)\x1b[2J{'y' * 9000}\n", 0.0)
+    assert len(found) == MOST_SAID
+    assert "\x1b" not in found

@@ -94,6 +94,7 @@ class FakeRuntime:
         self.away = False
         self.layers = False
         self.networks = {"host", "none"}
+        self.foreign_to_it = ""
         self._numbers = count(1)
 
     @property
@@ -200,6 +201,10 @@ class FakeRuntime:
     async def image_command(self, image: str) -> ImageCommand:
         self._call("image_command")
         return ImageCommand(command=("program",))
+
+    async def foreign(self, image: str) -> str:
+        self._call("foreign")
+        return self.foreign_to_it
 
     async def ran_out_of_memory(self, container_id: str) -> bool:
         self._call("ran_out_of_memory")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import MAX_REASON, Reason
+from tinkbox.model.reasons import MAX_REASON, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
@@ -55,6 +55,39 @@ def test_a_process_that_no_signal_ended_exited_whatever_its_code_looks_like(code
 def test_a_process_that_exited_did_not_go_with_its_engine() -> None:
     assert failed(137, killed=False, engine_was_away=True).reason == "NonZeroExit"
     assert failed(137, killed=True, engine_was_away=True).reason == "EngineRestarted"
+
+
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [
+        (Told("DiskTooSmall", "", "use a larger disk"), "use a larger disk"),
+        (Told("ImageNotFound", "404", "correct the address"), "correct the address"),
+        (Told("ImageNotFound", "404"), Reason.NON_ZERO_EXIT.hint),
+        (Told("DiskTooSmall", ""), ""),
+        (Told("", "", "look at the cable"), "look at the cable"),
+        (Told("two words", "", "look at the cable"), ""),
+        (SILENT, ""),
+    ],
+)
+def test_a_hint_is_the_actions_own_where_the_reason_is(told: Told, hint: str) -> None:
+    assert failed(1, told).hint == hint
+    assert failed(137, told, out_of_memory=True).hint == ""
+
+
+def test_an_image_for_another_processor_is_told_so() -> None:
+    alien = ("exec /bin/x: exec format error",)
+    outcome = verdict.failed(
+        Ended(exit_code=1),
+        SILENT,
+        alien,
+        engine_was_away=False,
+        foreign="the image is for arm64, and this machine is amd64",
+    )
+    assert outcome.reason is Reason.WRONG_PLATFORM
+    assert outcome.message == "the image is for arm64, and this machine is amd64"
+    assert verdict.not_executable(1, alien)
+    assert not verdict.not_executable(1, ("exec /bin/x: no such file or directory",))
+    assert isinstance(verdict.not_begun("/x", StartFailure(number=errno.ENOEXEC)), verdict.NotExecutable)
 
 
 def test_without_output_there_is_no_last_line_and_a_long_one_is_cut() -> None:
@@ -211,3 +244,37 @@ def test_what_the_helper_could_not_begin_is_told_as_without_it(
 ) -> None:
     refusal = verdict.not_begun(program, failure)
     assert (refusal.reason, str(refusal)[: len(message)]) == ("BadCommand", message)
+
+
+MEMORY = "Out of memory: Killed process 412 (tail) total-vm:809344kB"
+
+
+@pytest.mark.parametrize(
+    "reason", [Reason.SIGNAL, Reason.NON_ZERO_EXIT, Reason.CONTAINER_LOST, Reason.ENGINE_RESTARTED]
+)
+def test_what_ends_beside_memory_that_ran_out_ended_for_that(reason: Reason) -> None:
+    before = Outcome(state=State.FAILED, exit_code=137, reason=reason, message="the action was ended by SIGKILL")
+    after = verdict.for_lack_of_memory(before, MEMORY)
+    assert after.reason is Reason.OUT_OF_MEMORY
+    assert after.message == (
+        f"memory ran out on the machine; its kernel said '{MEMORY}'; the action was ended by SIGKILL"
+    )
+    assert (after.exit_code, verdict.for_lack_of_memory(before, "")) == (137, before)
+
+
+def test_memory_that_the_engine_knows_of_is_told_once_with_the_kernels_line() -> None:
+    after = verdict.for_lack_of_memory(failed(137, out_of_memory=True), MEMORY)
+    assert after.message == (
+        f"the kernel killed the action, or a part of it, because memory ran out; its kernel said '{MEMORY}'"
+    )
+
+
+def test_an_actions_own_reason_and_a_timeout_stand_beside_memory_that_ran_out() -> None:
+    own = Outcome(state=State.FAILED, exit_code=1, reason=ReasonText("Signal"), message="no")
+    late = Outcome(state=State.TIMEOUT, reason=Reason.TIMEOUT, message="late")
+    for before in (own, late):
+        after = verdict.for_lack_of_memory(before, MEMORY)
+        assert (after.reason, after.message.startswith(f"{before.message}; memory ran out")) == (before.reason, True)
+    for state in (State.SUCCESS, State.CANCELED):
+        whole = Outcome(state=state, reason=Reason.NON_ZERO_EXIT)
+        assert verdict.for_lack_of_memory(whole, MEMORY) is whole

@@ -47,6 +47,7 @@ from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.applying.kept_documents import KeptDocuments
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.documents.kubernetes import RemarksOn
 from tinkbox.engine.machines.additions import Additions
 from tinkbox.engine.machines.boot_history import Seen
@@ -96,6 +97,7 @@ class OperatorDoor:
     seen: Seen
     discovery: Discovery
     examiner: Examiner
+    rounds: Rounds
     foreign: Sequence[ForeignLines]
     followers: Followers
     templates: Templates
@@ -151,7 +153,7 @@ class OperatorDoor:
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
-            *doctor.routes(self.examiner, self.foreign),
+            *doctor.routes(self.examiner, self.foreign, self.rounds.all),
             *templates.routes(self.templates, self.machines, self.shortages),
             *workflows.routes(
                 self.workflows,
@@ -165,6 +167,7 @@ class OperatorDoor:
                 self.osie,
                 self.rollouts,
                 self.creation,
+                self.examiner,
             ),
             *hardware_changes.routes(
                 self.machines, self.imports, self.machine_changes, self.departures, self.remarks_on_machine
@@ -186,8 +189,6 @@ class OperatorDoor:
             *osie.routes(self.osie),
             *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),
-            *status.routes(
-                self.overview, self.status_changes, self.limits, self.claimants, self.examiner.faults_of_appliance
-            ),
-            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens),
+            *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
+            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.all),
         ]

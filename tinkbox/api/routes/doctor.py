@@ -1,29 +1,39 @@
-"""`/v1/doctor`: what the boot doctor says.
+"""`/v1/doctor`: what the doctor says.
 
-Of the appliance and every machine in trouble that was seen today, or with `?machine=KEY` of one machine: a MAC, known or
-not, or a key of known hardware.
+Of everything there is, or with `?machine=KEY` of one machine (a MAC, known or not, or a key of known hardware), with
+`?workflow=KEY` of one workflow, and with `?key=KEY` of whichever of both the key means.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.answers import Json, answered
-from tinkbox.api.json_values import Time
-from tinkbox.api.parameters import Parameter
+from tinkbox.api.json_values import Time, time
+from tinkbox.api.parameters import DOCTOR_KEYS, LISTEN
 from tinkbox.api.requests import takes
-from tinkbox.engine.doctor.examiner import Examiner
+from tinkbox.engine.doctor.examiner import Examination, Examiner
+from tinkbox.engine.doctor.rounds import identified
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.errors import Invalid
 from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
 
 class DiagnosisDocument(TypedDict):
+    """`machine` is a MAC, or empty for the appliance or a workflow; `workflow` is an id, or empty.
+
+    `since` is when it was found first, null where it was found just now.  `subject` tells several of one rule and machine apart.
+    """
+
     rule: str
     gravity: Gravity
     machine: str
+    workflow: str
+    subject: str
+    since: Time | None
     cause: str
     evidence: list[str]
     remedy: str
@@ -35,32 +45,61 @@ class ServerDocument(TypedDict):
     lines: list[str]
 
 
+class UnexaminedDocument(TypedDict):
+    what: str
+    why: str
+
+
 class ExaminationDocument(TypedDict):
+    """`machine` is the key that was asked for, empty where it means none; `workflow` the id of the workflow that was asked for."""
+
     at: Time
     mode: str
     machine: str
+    workflow: str
     machines: int
+    workflows: int
     unasked: str
+    examined: list[str]
+    unexamined: list[UnexaminedDocument]
     diagnoses: list[DiagnosisDocument]
     servers: list[ServerDocument]
 
 
-def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.RouteDef]:
-    """`foreign` are the lines for other DHCP servers, empty where the addresses come from here."""
+def routes(
+    examiner: Examiner, foreign: Sequence[ForeignLines], conditions: Callable[[], Sequence[Diagnosis]] = tuple
+) -> list[web.RouteDef]:
+    """`foreign` are the lines for other DHCP servers, empty where the addresses come from here.
 
-    @takes(Parameter("machine", may_be_empty=True))  # of the appliance, as the command says it
+    `conditions` are what the doctor's rounds found, with since when it lasts.
+    """
+
+    @takes(*DOCTOR_KEYS, LISTEN)
     async def doctor(request: web.Request) -> Json[ExaminationDocument]:
-        """What the boot doctor says of the appliance and of machines in trouble, or of one `machine`."""
-        key = request.query.get("machine", "")
-        found = await examiner.examine(key, caller(request).name)
+        """What the doctor says of everything there is, or of one `machine`, one `workflow`, or whichever of both a `key` means."""
+        given = {each.name: key for each in DOCTOR_KEYS if (key := request.query.get(each.name, ""))}
+        if len(given) > 1:
+            raise Invalid(f"{' and '.join(given)} are both there: name one patient")
+        (what, key), *_ = [*given.items(), ("", "")]
+        found = await _examined(
+            examiner, what, key, caller(request).name, listens=request.query.get(LISTEN.name) != "0"
+        )
+        since = {identity: each.since for identity, each in identified(conditions()).items()}
+        diagnoses = identified(found.diagnoses)
         return answered(
             {
                 "at": found.at.isoformat(),
                 "mode": found.mode,
-                "machine": key,
+                "machine": "" if found.workflow else key,
+                "workflow": found.workflow,
                 "machines": found.machines,
+                "workflows": found.workflows,
                 "unasked": found.unasked,
-                "diagnoses": [diagnosis(each) for each in found.diagnoses],
+                "examined": list(found.examined),
+                "unexamined": [{"what": what, "why": why} for what, why in found.unexamined],
+                "diagnoses": [
+                    {**diagnosis(each), "since": time(since.get(identity))} for identity, each in diagnoses.items()
+                ],
                 "servers": [] if key else [server(each) for each in foreign],
             }
         )
@@ -68,12 +107,22 @@ def routes(examiner: Examiner, foreign: Sequence[ForeignLines]) -> list[web.Rout
     return needing(Right.LOOK, web.get("/v1/doctor", doctor))
 
 
+async def _examined(examiner: Examiner, what: str, key: str, who: str, *, listens: bool) -> Examination:
+    if what == "workflow":
+        return await examiner.examine_workflow(key, who, listens=listens)
+    if what == "key":
+        return await examiner.examine_either(key, who, listens=listens)
+    return await examiner.examine(key, who, listens=listens)
+
+
 def diagnosis(found: Diagnosis) -> DiagnosisDocument:
-    """`machine` is a MAC, or empty for the whole appliance."""
     return {
         "rule": found.rule,
         "gravity": found.gravity,
         "machine": found.machine,
+        "workflow": found.workflow,
+        "subject": found.subject,
+        "since": time(found.since),
         "cause": found.cause,
         "evidence": list(found.evidence),
         "remedy": found.remedy,

@@ -329,7 +329,7 @@ def hardware_document(status: MachineStatus) -> HardwareDocument:
         "ticket": status.ticket,
         "installed": status.installed,
         "boots": status.boots,
-        "parked": status.parked,
+        "parked": status.kept_from_booting,
         "stage": status.stage or "",
         "stage_at": time(status.stage_at),
         "stalled": status.stalled,

@@ -11,19 +11,25 @@ from tinkbox.api.long_answers import in_turn
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.model.access import Right
+from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.limits import Standing
 
 
 def routes(
-    meter: Meter, answers: Answers, limits: Callable[[], Sequence[Standing]], refused_tokens: Callable[[], int]
+    meter: Meter,
+    answers: Answers,
+    limits: Callable[[], Sequence[Standing]],
+    refused_tokens: Callable[[], int],
+    conditions: Callable[[], Sequence[Diagnosis]],
 ) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.request_counts`)."""
+    """`answers` counts those of the node door (`door.request_counts`), `conditions` are all that the doctor's rounds found."""
 
     async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:
         """Figures for Prometheus."""
         figures = await meter.figures()
         return web.Response(
-            body=page(figures, answers, limits(), refused_tokens()).encode(), headers={"Content-Type": CONTENT_TYPE}
+            body=page(figures, answers, limits(), refused_tokens(), conditions()).encode(),
+            headers={"Content-Type": CONTENT_TYPE},
         )
 
     return needing(Right.LOOK, *in_turn(web.get("/metrics", metrics)))

@@ -1,25 +1,29 @@
 """`/v1/status`, the appliance at a glance, and `/healthz`.
 
 `?after=PLACE` answers what changed since that place was told, with the work on each machine; `?after=` everything.
+`/healthz?verbose` has every condition that the doctor's rounds found; without it, it only tells that the appliance answers.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api.access import needing
 from tinkbox.api.answers import Json, answered, written
+from tinkbox.api.json_values import Time, time
 from tinkbox.api.long_answers import turn
-from tinkbox.api.parameters import Parameter
+from tinkbox.api.parameters import VERBOSE, Parameter
 from tinkbox.api.requests import takes
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.views.overview import Overview, limit_lines
 from tinkbox.engine.views.status_changes import StatusChanges
 from tinkbox.model.access import Right
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
 from tinkbox.wire.messages.status import (
@@ -30,9 +34,21 @@ from tinkbox.wire.messages.status import (
 )
 
 
+class HealthCondition(TypedDict):
+    rule: str
+    gravity: Gravity
+    since: Time | None
+    machine: str
+    workflow: str
+    cause: str
+    evidence: list[str]
+    remedy: str
+
+
 class Health(TypedDict):
     version: str
     status: str
+    conditions: NotRequired[list[HealthCondition]]
 
 
 def routes(
@@ -40,7 +56,7 @@ def routes(
     changes: StatusChanges,
     limits: Callable[[], Sequence[Standing]],
     claimants: Callable[[], Sequence[Claimant]],
-    faults: Callable[[], Awaitable[Sequence[str]]],
+    rounds: Rounds,
 ) -> list[web.RouteDef]:
     @takes(Parameter("after", may_be_empty=True))
     async def status(request: web.Request) -> Json[Snapshot]:
@@ -52,8 +68,18 @@ def routes(
                 text = await _whole(replace(await overview.snapshot(__version__), limits=notable))
         else:
             async with turn(request) if changes.tells_much(place) else nullcontext():
-                text = await changes.after(place, __version__, notable, await faults())
+                text = await changes.after(place, __version__, notable, rounds.appliance())
         return written(text)
+
+    @takes(VERBOSE)
+    async def health(request: web.Request) -> Json[Health]:
+        """Whether the appliance answers, and its version; with `verbose`, all that is wrong with it, its machines and workflows."""
+        told: Health = {"version": __version__, "status": "ok"}
+        if "verbose" in request.query:
+            async with turn(request):
+                told["conditions"] = await in_slices(condition, rounds.all())
+                return answered(told)
+        return answered(told)
 
     return needing(Right.LOOK, web.get("/healthz", health), web.get("/v1/status", status))
 
@@ -63,6 +89,15 @@ async def _whole(snapshot: Snapshot) -> str:
     return encode_snapshot(snapshot, machines, await in_slices(encode_snapshot_workflow, snapshot.workflows))
 
 
-async def health(_: web.Request) -> Json[Health]:
-    """Whether the appliance answers, and its version."""
-    return answered({"version": __version__, "status": "ok"})
+def condition(found: Diagnosis) -> HealthCondition:
+    """`machine` is a MAC and `workflow` an id; both are empty for the appliance itself."""
+    return {
+        "rule": found.rule,
+        "gravity": found.gravity,
+        "since": time(found.since),
+        "machine": found.machine,
+        "workflow": found.workflow,
+        "cause": found.cause,
+        "evidence": list(found.evidence),
+        "remedy": found.remedy,
+    }

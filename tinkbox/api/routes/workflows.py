@@ -44,11 +44,13 @@ from tinkbox.api.requests import (
     to_change,
 )
 from tinkbox.api.routes.breakpoints import BreakpointsWish, HoldDocument, change_from_document, held_document
+from tinkbox.api.routes.doctor import DiagnosisDocument, diagnosis
 from tinkbox.api.routes.events import EventDocument, event_document
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.api.routes.services import ServiceDocument, service_document
 from tinkbox.door.answers import unread
 from tinkbox.engine.applying.creation import Creating, Creation, Creations
+from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.rollouts.rollouts import Rollouts
@@ -262,7 +264,14 @@ class OvertakenField(TypedDict, total=False):
 
 
 class ShownState(StateDocument, NamesOfWorkflow, LostHistoriesField, FirstBootsField, OvertakenField):
-    """Where a workflow stands, with what waits for a person."""
+    """Where a workflow stands, with what waits for a person.
+
+    `waiting` says what it waits for, empty where it waits for nothing; `diagnosis` is what the doctor finds likeliest wrong with it
+    or with the machine that it needs, null where that is nothing.
+    """
+
+    waiting: str
+    diagnosis: DiagnosisDocument | None
 
 
 class ChangedWorkflow(Identity):
@@ -289,7 +298,9 @@ def routes(
     osie: Callable[[], Sequence[Mapping[str, Any]]],
     rollouts: Rollouts,
     creation: Creation,
+    examiner: Examiner,
 ) -> list[web.RouteDef]:
+    """`examiner` says what a workflow waits for, and what is wrong with it."""
     door = _WorkflowDoor(
         workflows=workflows,
         machines=machines,
@@ -302,6 +313,7 @@ def routes(
         osie=osie,
         rollouts=rollouts,
         creation=creation,
+        examiner=examiner,
     )
     return [
         *needing(
@@ -335,6 +347,7 @@ class _WorkflowDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     rollouts: Rollouts
     creation: Creation
+    examiner: Examiner
 
     @takes(
         "machine",
@@ -435,7 +448,9 @@ class _WorkflowDoor:
         """A workflow with its actions, attempts and rendered text."""
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
-        document = workflow_document(workflow, self.machines.known.name, self.progress)
+        document = workflow_document(
+            workflow, self.machines.known.name, self.progress, await self.examiner.waits(workflow.id)
+        )
         lost = await self.lost_histories.of_workflow(workflow.id)
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
         return answered(
@@ -492,8 +507,19 @@ class _WorkflowDoor:
         named = self._named(standing.workflow)
         later = await self.workflows.overtaken(standing.workflow)
         overtaken: OvertakenField = {"overtaken": later} if later else {}  # why a retry is refused
+        waits = await self.examiner.waits(standing.workflow.id)
+        wrong = await self.examiner.diagnosis_of(standing.workflow.id)
         return answered(
-            {**state_document(standing, self.progress), **named, **told, **lost_fields(lost), **systems, **overtaken}
+            {
+                **state_document(standing, self.progress, waits),
+                **named,
+                "waiting": waits,
+                "diagnosis": diagnosis(wrong) if wrong else None,
+                **told,
+                **lost_fields(lost),
+                **systems,
+                **overtaken,
+            }
         )
 
     def _named(self, flow: Workflow) -> NamesOfWorkflow:
@@ -611,12 +637,12 @@ def no_progress(_: ActionStatus | None) -> Progress | None:
 
 
 def workflow_document(
-    flow: Workflow, name: Callable[[str], str], progress: ProgressOf = no_progress
+    flow: Workflow, name: Callable[[str], str], progress: ProgressOf = no_progress, waits: str = ""
 ) -> WorkflowDocument:
-    """`name` is what people call a machine of an id; `progress` tells how far an action is that runs."""
+    """`name` is what people call a machine of an id; `progress` tells how far an action is that runs, `waits` what it waits for."""
     return {
         **_head(flow),
-        "conditions": _conditions(flow),
+        "conditions": _conditions(flow, waits),
         "actions": [_action(each, progress(each)) for each in flow.actions],
         "services": [service_document(each, name) for each in flow.services],
         "text": flow.text,
@@ -680,11 +706,11 @@ def attempt_documents(flow: Workflow, made: Sequence[Attempt]) -> list[AttemptDo
     return listed
 
 
-def state_document(standing: Standing, progress: ProgressOf = no_progress) -> StateDocument:
+def state_document(standing: Standing, progress: ProgressOf = no_progress, waits: str = "") -> StateDocument:
     """Where a workflow stands, in the words of 2020's `tink workflow state`.
 
     Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
-    whole workflow's end.  `failures` are the attempts that are over and failed, `failed_attempts` these and one that is held
+    whole workflow's end.  `waits` says what it waits for.  `failures` are the attempts that are over and failed, `failed_attempts` these and one that is held
     because it failed.
     """
     flow = standing.workflow
@@ -714,7 +740,7 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress) -> St
         "last_output": list(outcome.tail),
         "held": held_document(standing),
         **said,
-        "conditions": _conditions(flow),
+        "conditions": _conditions(flow, waits),
     }
 
 
@@ -768,7 +794,7 @@ def _action(status: ActionStatus, far: Progress | None) -> ActionOfWorkflow:
     }
 
 
-def _conditions(flow: Workflow) -> list[ConditionDocument]:
+def _conditions(flow: Workflow, waits: str) -> list[ConditionDocument]:
     """In the words of Kubernetes."""
     return [
         {
@@ -778,5 +804,5 @@ def _conditions(flow: Workflow) -> list[ConditionDocument]:
             "message": each.message,
             "lastTransitionTime": time(each.at),
         }
-        for each in conditions(flow)
+        for each in conditions(flow, waits)
     ]

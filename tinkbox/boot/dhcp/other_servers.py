@@ -5,13 +5,14 @@ server does not hear it, and the answer shows the hardware address it came from.
 """
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.boot.network import packet_filter
-from tinkbox.model.diagnosis import Rival
+from tinkbox.model.diagnosis import Heard, Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.text import printable
@@ -37,6 +38,7 @@ from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 LISTEN_SECONDS: Final = 5.0
 _ASK_AGAIN = 1.0
 _MAX_FRAME = 4096
+_PXE: Final = b"PXEClient"
 _MAX_RIVALS = 32
 _PARAMETERS = 55  # RFC 2132 §9.8
 _WANTED = bytes((1, 3, 6, 15, 43, 54, 60, 66, 67))
@@ -60,7 +62,7 @@ async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECOND
     """The DHCP servers that answer on an interface within some `seconds`, each once.
 
     `identity` is five random octets or more: the end of the invented hardware address, and the transaction's number.
-    Raises Unavailable where there is no right to ask.
+    Raises Unavailable where it cannot be asked there: the interface is gone or down, or there is no right.
     """
     question = discover(identity)
     found: dict[tuple[IPv4Address, str, bool], Rival] = {}
@@ -69,8 +71,8 @@ async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECOND
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while (now := loop.time()) < end and len(found) < _MAX_RIVALS:
-            await loop.sock_sendall(asking, frame)
             try:
+                await loop.sock_sendall(asking, frame)
                 async with asyncio.timeout_at(min(now + _ASK_AGAIN, end)):
                     while len(found) < _MAX_RIVALS:
                         rival = read_offer(await loop.sock_recv(asking, _MAX_FRAME), question, interface)
@@ -79,21 +81,28 @@ async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECOND
             except TimeoutError:
                 continue
             except OSError as error:
-                raise Unavailable(f"cannot ask on {interface} who else answers DHCP: {error.strerror}") from None
+                raise _cannot_ask(error) from None
     return tuple(found.values())
 
 
 async def other_servers_on(
     interfaces: Iterable[str], identity: Callable[[], bytes], seconds: float = LISTEN_SECONDS
-) -> tuple[Rival, ...]:
-    """Those on several interfaces, asked at the same time.  Raises Unavailable as `rivals` does."""
+) -> Heard:
+    """Those on several interfaces, asked at the same time.
+
+    Raises Unavailable where it could be asked on none of them.
+    """
+    names = [*interfaces]
     async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(_answered(each, identity(), seconds)) for each in interfaces]
+        asked = [group.create_task(_answered(each, identity(), seconds)) for each in names]
     answers = [each.result() for each in asked]
-    for answer in answers:
-        if isinstance(answer, Unavailable):
-            raise answer
-    return tuple(rival for answer in answers if not isinstance(answer, Unavailable) for rival in answer)
+    refused = {name: str(each) for name, each in zip(names, answers, strict=True) if isinstance(each, Unavailable)}
+    reasons = {why: [name for name in refused if refused[name] == why] for why in refused.values()}
+    unasked = "; ".join(f"on {', '.join(those)}: {why}" for why, those in reasons.items())
+    if refused and len(refused) == len(names):
+        raise Unavailable(unasked)
+    rivals_heard = tuple(rival for answer in answers if not isinstance(answer, Unavailable) for rival in answer)
+    return Heard(rivals=rivals_heard, unasked=unasked)
 
 
 async def _answered(interface: str, identity: bytes, seconds: float) -> tuple[Rival, ...] | Unavailable:
@@ -144,7 +153,13 @@ def read_offer(octets: bytes, question: Packet, interface: str) -> Rival | None:
         offered=offer.yiaddr if offer.yiaddr != NOWHERE else None,
         boot_file=printable(file),
         next_server=offer.siaddr if offer.siaddr != NOWHERE else None,
+        pxe=_is_pxe(offer),
     )
+
+
+def _is_pxe(offer: Packet) -> bool:
+    """Whether the server says that firmware is to boot by it (PXE 2.1 §2.2.3): it may name the file only when asked on port 4011."""
+    return offer.options.get(Option.CLASS_ID, b"")[: len(_PXE)] == _PXE
 
 
 def _broadcast(own: bytes, question: Packet) -> bytes:
@@ -174,5 +189,14 @@ def _listening(interface: str) -> socket.socket:
         listening.setblocking(False)
     except OSError as error:
         listening.close()
-        raise Unavailable(f"cannot ask on {interface} who else answers DHCP: {error.strerror}") from None
+        raise _cannot_ask(error) from None
     return listening
+
+
+def _cannot_ask(error: OSError) -> Unavailable:
+    """Why it cannot be asked on an interface, in a few words."""
+    if error.errno == errno.ENETDOWN:
+        return Unavailable("the interface is down")
+    if error.errno in (errno.ENODEV, errno.ENXIO):
+        return Unavailable("the interface is gone")
+    return Unavailable(f"the kernel says {error.strerror}")

@@ -115,7 +115,7 @@ class DhcpReporter:
             wanted = str(client.wanted or NOWHERE)
             return (Note(stage=Stage.REFUSED, detail=f"{wanted}, {who(client)}", facts={"wanted": wanted}),)
         if not client.netboots:
-            return _system_asked(request, client, str(reply.yiaddr))
+            return _system_asked(request, client, _told(reply.yiaddr))
         if kind is not None and request.message_type is not MessageType.INFORM:
             return self._granted(client, plan, reply, kind)
         return ()
@@ -134,9 +134,10 @@ class DhcpReporter:
         if why is not Silence.OTHER_SERVER:
             self._timeline.saw(client.mac, Stage.IGNORED, f"{why} ({who(client)})", why=why.value)
             return
-        server, address = request.address(Option.SERVER_ID) or NOWHERE, client.wanted or NOWHERE
-        detail = f"{address} of {server}, {who(client)}"
-        self._timeline.saw(client.mac, Stage.OTHER_SERVER, detail, server=str(server), address=str(address))
+        server = request.address(Option.SERVER_ID) or NOWHERE
+        address = _told(client.wanted)
+        detail = f"{address or 'an address'} of {server}, {who(client)}"
+        self._timeline.saw(client.mac, Stage.OTHER_SERVER, detail, server=str(server), address=address)
 
     def too_often(self, mac: MacAddress, dropped: int) -> None:
         """A packet of this machine was dropped unread, as were so many of anybody's up to now."""
@@ -173,7 +174,7 @@ class DhcpReporter:
 
     def _granted(self, client: Client, plan: Plan, reply: Packet, kind: MessageType) -> tuple[Note, ...]:
         mode = "proxy" if self._service.proxy else "pool" if plan.lease is not None else "reservation"
-        address = "" if reply.yiaddr == NOWHERE else str(reply.yiaddr)
+        address = _told(reply.yiaddr)
         server = str(reply.address(Option.SERVER_ID) or NOWHERE)
         facts: dict[str, Fact] = {"address": address, "server": server, "boot": plan.boot.value}
         facts |= {"file": reply.file, "mode": mode}
@@ -183,6 +184,11 @@ class DhcpReporter:
         if kind is MessageType.OFFER or address:
             stages.append(_STAGES[kind])
         return tuple(Note(stage=stage, detail=detail, facts=facts) for stage in stages)
+
+
+def _told(address: IPv4Address | None) -> str:
+    """An address, empty where a packet names none: 0.0.0.0 is none that a machine can have."""
+    return "" if address is None or address == NOWHERE else str(address)
 
 
 def who(client: Client) -> str:
@@ -215,7 +221,7 @@ def _asking(client: Client) -> dict[str, Fact]:
         facts["architecture"] = client.architecture
     if client.relay != NOWHERE:
         facts["relay"] = str(client.relay)
-    texts = {"vendor_class": client.vendor_class, "circuit": client.circuit}
+    texts = {"vendor_class": client.vendor_class, "circuit": client.circuit, "uuid": client.uuid}
     return {**facts, **{key: text for key, text in texts.items() if text}}
 
 

@@ -22,7 +22,7 @@ from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, 
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
-from tinkbox.boot.network.datagrams import DRAIN, drained, reading
+from tinkbox.boot.network.datagrams import DRAIN, drained, kept_out, reading
 from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -116,6 +116,7 @@ class DhcpServer:
         self._proving: dict[MacAddress, tuple[Question, bytes]] = {}
         self._confirmed: list[tuple[Answer, bytes]] = []
         self._confirming = asyncio.Event()
+        self._taken = 0
         self.malformed = 0
         self.throttled = 0
 
@@ -128,8 +129,14 @@ class DhcpServer:
             finally:
                 self._flood_filter.lift()
 
+    @property
+    def delivered(self) -> int:
+        """The datagrams that came as far as the socket, those included that it kept out."""
+        return self._taken + kept_out(self._socket)
+
     def _drain(self) -> None:
         for datagram in drained(self._socket.recv, MAX_DATAGRAM):
+            self._taken += 1
             self._receive(datagram)
         self._flood_filter.look()
 

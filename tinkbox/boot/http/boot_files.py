@@ -24,7 +24,9 @@ from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.card_firmware import Need, is_virtual
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import OTHER_HOST, Fact
+from tinkbox.wire.boot_scripts.failed_steps import told_by_ipxe
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
 from tinkbox.wire.messages.worker import Credential
 
@@ -34,6 +36,10 @@ OSIE_FILES: Final[Mapping[str, Stage]] = {
     "initramfs": Stage.RAMDISK,
     FIRMWARE: Stage.FIRMWARE,
 }
+# Of steps that failed, of one machine: a script tries three times, and tells of each.
+REPORTS: Final = Rate(burst=12, a_second=0.1)
+REPORTERS: Final = 4096
+MOVES_TOLD_EVERY: Final = 10.0  # seconds
 _log = logging.getLogger(__name__)
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
 SCRIPT_STAGE: Final[Mapping[Boot, Stage]] = {
@@ -52,8 +58,10 @@ class Planner(Timeline, Protocol):
     """Whoever knows what a machine is to boot, and wants to know how far it came."""
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None: ...
+    def is_at(self, mac: MacAddress, address: str) -> bool: ...
     def other_host(self, mac: MacAddress, peer: str) -> str: ...
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
+    def moves(self, address: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +96,7 @@ def routes(
         web.get("/boot/loaders/{name}", door.loader),
         web.get("/boot/{mac}/script.ipxe", door.script),
         web.get("/boot/{mac}/credential.cpio", door.credential),
+        web.get("/boot/{mac}/failed", door.failed),
     ]
 
 
@@ -103,6 +112,7 @@ class _BootDoor:
         self._credential = credential
         self._folder = folder
         self._monotonic = monotonic
+        self._reports = Buckets(REPORTS, REPORTERS)
 
     async def script(self, request: web.Request) -> web.Response:
         mac, plan = self._plan(request)
@@ -126,6 +136,20 @@ class _BootDoor:
         ramdisk = credential_ramdisk(self._credential(plan, self._folder.url, request.remote or ""))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
 
+    async def failed(self, request: web.Request) -> web.Response:
+        """Note the step that a machine's script tells of; what it tells too often is answered all the same."""
+        mac, told, peer = _mac(request), told_by_ipxe(request.query), request.remote or ""
+        if told is None or not self._planner.is_at(mac, peer):
+            raise NotFound("no such step of a boot of this machine at this address")
+        if (
+            request.method == "GET"
+            and not self._planner.other_host(mac, peer)
+            and self._reports.take(mac, self._monotonic())
+        ):
+            _log.warning("%s: %s", mac, told.detail, extra={"action": "boot.step-failed", "mac": mac})
+            self._planner.saw(mac, Stage.STEP_FAILED, told.detail, **told.facts)
+        return web.Response(text="noted\n", content_type="text/plain")
+
     async def osie(self, request: web.Request) -> web.StreamResponse:
         name, architecture = request.match_info["name"], request.match_info["architecture"]
         path = self._folder.osie / architecture / name
@@ -145,8 +169,22 @@ class _BootDoor:
     def _delivery(
         self, request: web.Request, name: str, path: Path, stage: Stage, content_type: str
     ) -> web.StreamResponse:
-        delivered = partial(self._delivered, request.remote or "", name, path, stage, self._monotonic())
-        return Delivery(path, content_type, delivered)
+        peer, began = request.remote or "", self._monotonic()
+        delivered = partial(self._delivered, peer, name, path, stage, began)
+        return Delivery(path, content_type, delivered, self._moving(peer, began))
+
+    def _moving(self, peer: str, began: float) -> Callable[[], None]:
+        """What tells that a delivery goes on, now and then."""
+        told = began
+
+        def moves() -> None:
+            nonlocal told
+            now = self._monotonic()
+            if now - told >= MOVES_TOLD_EVERY:
+                told = now
+                self._planner.moves(peer)
+
+        return moves
 
     def _delivered(self, peer: str, name: str, path: Path, stage: Stage, began: float) -> None:
         size, seconds = path.stat().st_size, round(self._monotonic() - began, 3)
@@ -155,10 +193,7 @@ class _BootDoor:
         self._planner.saw_address(peer, stage, detail, **facts)
 
     def _plan(self, request: web.Request) -> tuple[MacAddress, Plan]:
-        try:
-            mac = MacAddress(request.match_info["mac"])
-        except Invalid:
-            raise NotFound("no such boot script") from None
+        mac = _mac(request)
         plan = self._planner.script_plan(mac, request.remote or "")
         if plan is None:
             # The same answer for an unknown machine, one without a ticket, and another machine's address.
@@ -176,6 +211,7 @@ class _BootDoor:
             kernel, initramfs, firmware = other.kernel, other.initramfs, False
         return BootFiles(
             script=f"{own}/script.ipxe",
+            failed=f"{own}/failed",
             credential=f"{own}/credential.cpio",
             kernel=kernel,
             initramfs=initramfs,
@@ -186,6 +222,13 @@ class _BootDoor:
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
             arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
         )
+
+
+def _mac(request: web.Request) -> MacAddress:
+    try:
+        return MacAddress(request.match_info["mac"])
+    except Invalid:
+        raise NotFound("no such boot script") from None
 
 
 def _own(plan: Plan) -> str:

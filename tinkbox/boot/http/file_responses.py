@@ -21,14 +21,23 @@ _CONDITIONS: Final = (
     hdrs.IF_UNMODIFIED_SINCE,
 )
 
+PIECE: Final = 2 << 20  # which a machine among a thousand at one gigabit has within 20 s
+
 
 class Delivery(FileAnswer):
-    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent."""
+    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` of each piece before it."""
 
-    def __init__(self, path: Path, content_type: str, delivered: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        content_type: str,
+        delivered: Callable[[], None],
+        moves: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(path, headers={hdrs.CONTENT_TYPE: content_type})
         self._file = path
         self._delivered = delivered
+        self._moves = moves
 
     async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         if request.method == hdrs.METH_GET and not any(each in request.headers for each in _CONDITIONS):
@@ -54,10 +63,16 @@ class Delivery(FileAnswer):
         self.etag = entity_tag(found)
         self.headers[hdrs.ACCEPT_RANGES] = "bytes"
         writer = await web.StreamResponse.prepare(self, request)
-        if request.transport is None or request.transport.is_closing():
-            raise ConnectionResetError("the machine hung up")
-        if await asyncio.get_running_loop().sendfile(request.transport, file) != found.st_size:
-            raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
+        sent = 0
+        while sent < found.st_size:
+            if request.transport is None or request.transport.is_closing():
+                raise ConnectionResetError("the machine hung up")
+            piece = min(PIECE, found.st_size - sent)
+            if await asyncio.get_running_loop().sendfile(request.transport, file, sent, piece) != piece:
+                raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
+            sent += piece
+            if sent < found.st_size:
+                self._moves()
         await self.write_eof()
         self._delivered()
         return writer

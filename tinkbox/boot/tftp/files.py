@@ -19,6 +19,7 @@ from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact
 from tinkbox.wire.boot_scripts import grub, pxelinux, raspberrypi
+from tinkbox.wire.boot_scripts.failed_steps import FailedStep, told_by_grub
 from tinkbox.wire.boot_scripts.script_text import needs_ipxe
 from tinkbox.wire.messages.worker import Credential
 
@@ -86,6 +87,9 @@ class TftpFiles:
         """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
         name = str(facts.get("name", ""))
         base = name.rpartition("/")[2]
+        if failed := told_by_grub(name):
+            self._saw_failed_step(address, failed)
+            return
         if stage is Stage.LOADER_FAILED and facts.get("why") == "not found" and _DISPENSABLE.fullmatch(name):
             return
         if name in self._loaders:
@@ -97,6 +101,15 @@ class TftpFiles:
             self._planner.saw_address(address, stage, detail, **facts)
         elif stage is Stage.LOADER and _is_script(name):
             self._saw_script(address, name)
+
+    def moves(self, address: str) -> None:
+        """Pass on that a transfer goes on."""
+        self._planner.moves(address)
+
+    def _saw_failed_step(self, address: str, failed: FailedStep) -> None:
+        mac = self._planner.at(address)
+        if mac is not None and not self._planner.other_host(mac, address):
+            self._planner.saw(mac, Stage.STEP_FAILED, failed.detail, **failed.facts)
 
     def _saw_script(self, address: str, name: str) -> None:
         mac = self._planner.at(address)

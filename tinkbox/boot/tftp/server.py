@@ -56,6 +56,7 @@ FEW_REQUESTS = Rate(burst=40, a_second=4)
 REQUESTS_OF_ALL = Rate(burst=1000, a_second=200)
 REMEMBERED = 4096
 TICK = 0.2
+MOVES_TOLD_EVERY = 10.0
 Peer = tuple[str, int]
 _log = logging.getLogger(__name__)
 
@@ -71,8 +72,9 @@ class TftpFiles(Protocol):
 
 
 class Observer(Protocol):
-    """Whoever wants to know how far a machine, which is known by its address only, has come."""
+    """Whoever wants to know how far a machine, which is known by its address only, has come; `moves` tells that a transfer goes on."""
 
+    def moves(self, address: str) -> None: ...
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None: ...
 
 
@@ -86,6 +88,7 @@ class _Running:
     started: float
     moved: float  # when a block was last acknowledged
     heard: float  # the same, or when the client was last reminded
+    told: float  # when the observer heard last that it moves
     end: "Callable[[_Running], None]"
 
     @property
@@ -250,6 +253,7 @@ class TftpServer:
             started=now,
             moved=now,
             heard=now,
+            told=now,
             end=self._end,
         )
         self._transfers[peer] = running
@@ -302,6 +306,9 @@ class TftpServer:
     def _remind(self) -> None:
         now = self._monotonic()
         for running in list(self._transfers.values()):
+            if now - running.told >= MOVES_TOLD_EVERY and running.moved > running.told:
+                running.told = now
+                self._observer.moves(running.peer[0])
             silent = now - running.heard
             if silent >= LEAST_PATIENCE and silent >= running.transfer.patience:
                 running.heard = now

@@ -24,7 +24,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "osie": "the in-memory operating system",
     "events": "what happens",
     "status": "every machine, problems first; on a terminal a view to work in, with ? for its keys",
-    "doctor": "why machines do not boot; exit status 1 when there is a fault",
+    "doctor": "what is wrong, why, and what to do; exit status 1 when there is a fault",
     "completion": "scripts that have your shell complete commands and names",
     "version": "the program's version",
 }

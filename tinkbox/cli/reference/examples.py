@@ -9,6 +9,7 @@ from tinkbox.cli.reference.declarations import Command
 VALUES: Final[Mapping[str, str]] = {
     "MACHINE": "node7",
     "RETIRED-MACHINE": "node7",
+    "MACHINE|WORKFLOW": "node7",
     "MAC": "08:00:27:00:00:01",
     "IP": "172.30.0.11",
     "TEMPLATE": "ubuntu",

@@ -59,6 +59,8 @@ def told(event: Document) -> str:
     if event["kind"].startswith("shell."):
         return _shell(event)
     reason = ": ".join(part for part in (event.get("reason"), event.get("message")) if part)
+    if event.get("diagnosis"):
+        reason = f"{reason} (doctor: {event['diagnosis']})".lstrip()
     again = " (it is tried again)" if event.get("next") == "PENDING" else ""
     return (reason or SPOKEN.get(event.get("state", ""), "")) + again
 
@@ -153,7 +155,17 @@ def _image_pinned(event: Document) -> str:
     return f"{event['image']} is {event['digest']}{told_by}"
 
 
+def _condition_began(event: Document) -> str:
+    return f"{event.get('gravity', '')} {event.get('rule', '')}: {event.get('message', '')} What to do: {event.get('remedy', '')}"
+
+
+def _condition_over(event: Document) -> str:
+    return f"{event.get('rule', '')} is over after {show_duration(event.get('lasted', 0))}: {event.get('message', '')}"
+
+
 _TOLD: Mapping[str, Callable[[Document], str]] = {
+    "condition.began": _condition_began,
+    "condition.over": _condition_over,
     "history.lost": lambda event: f"{event['reason']}: {event['message']}",
     "history.taken-over": lambda event: _by(event, "goes on from what its machines did"),
     "history.discarded": lambda event: _by(event, "what its machine did counts for nothing"),

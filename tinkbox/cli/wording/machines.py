@@ -46,6 +46,7 @@ def short_stages() -> Mapping[str, str]:
         Stage.DECLINED: "IP conflict",
         Stage.ADDRESS_KEPT: "IP conflict",
         Stage.LOADER_FAILED: "no loader",
+        Stage.STEP_FAILED: "step failed",
         Stage.SCRIPT_REFUSED: "no script",
         Stage.TICKET_REFUSED: "no ticket",
         Stage.METADATA_REFUSED: "no metadata",
@@ -55,6 +56,7 @@ def short_stages() -> Mapping[str, str]:
         Stage.CREDENTIAL: "credential",
         Stage.TPM_DECIDED: "TPM decided",
         Stage.CLOCK: "clock",
+        Stage.OSIE_TROUBLE: "OSIE trouble",
         Stage.ACTION: "action",
         Stage.SYSLOG: "log",
     }

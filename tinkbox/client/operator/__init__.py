@@ -70,9 +70,13 @@ class Operator:
         """The public SSH keys that every installed system gets."""
         return [str(each) for each in (await self.connection.document("GET", "/v1/metadata/defaults"))["ssh_keys"]]
 
-    async def doctor(self, machine: str = "") -> Document:
-        """What the boot doctor says of a machine, or of the appliance and whom it saw; it listens for some seconds."""
-        return await self.connection.document("GET", f"/v1/doctor?machine={part(machine)}")
+    async def doctor(self, key: str = "", *, listens: bool = True) -> Document:
+        """What the doctor says of the machine or workflow that a key means, or of everything there is.
+
+        It `listens` for other DHCP servers for some seconds, or tells those that the appliance heard of last.
+        """
+        what = f"key={part(key)}" if key else "machine="
+        return await self.connection.document("GET", f"/v1/doctor?{what}{'' if listens else '&listen=0'}")
 
     async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
         """Every event after the one of this number, or every new one; with its number, to go on from.

@@ -266,6 +266,24 @@ class Booting:
         if mac is not None:
             self.saw(mac, stage, detail, **facts)
 
+    def osie_has_trouble(self, address: str, part: str, why: str) -> None:
+        """Note what keeps the OSIE at an address from starting its worker, as it tells itself; `part` of it is concerned.
+
+        Of a machine whose worker is in touch nothing is noted: where it stands is told by that.
+        """
+        mac = self.at(address)
+        if mac is None:
+            return
+        record = self._machines.known.having(mac)
+        if record is None or record.stage not in (Stage.WORKER, Stage.SERVICES):
+            self.saw(mac, Stage.OSIE_TROUBLE, why, part=part)
+
+    def moves(self, address: str) -> None:
+        """Note that what a machine, known by its IPv4 address, asked for last still flows to it."""
+        mac = self.at(address)
+        if mac is not None:
+            self._machines.timeline.moves(mac)
+
     def booted(self, mac: MacAddress) -> None:
         """Note that a machine is in its first minutes: one that went away by intention is back."""
         self._machines.progress.booted(mac)

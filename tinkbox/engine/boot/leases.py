@@ -241,6 +241,11 @@ class Leases:
         lent = held is not None and held.lease.state is LeaseState.BOUND and held.ends > self._monotonic()
         return held.lease.mac if held and lent else None
 
+    def lease_at(self, address: IPv4Address) -> Lease | None:
+        """The lease of an address that is lent now."""
+        _, held = self._find(address)
+        return held.lease if held is not None and self.holder(address) is not None else None
+
     def address_of(self, mac: MacAddress) -> IPv4Address | None:
         """The address that is lent to a machine now."""
         known = (each.address_of(mac) for each in self._pools)

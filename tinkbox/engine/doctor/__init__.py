@@ -1,1 +1,1 @@
-"""The boot doctor: from what was seen of a machine to likely causes."""
+"""The doctor: from what was seen of the appliance, its machines and workflows to likely causes."""

@@ -1,4 +1,4 @@
-"""What the boot doctor looks at, and what it finds.  Pure.
+"""What the doctor looks at, and what it finds.  Pure.
 
 Rule 1: a finding without evidence cannot be made.
 Rule 2: evidence is what was seen, with times and figures; conclusions stand in the cause.
@@ -39,6 +39,24 @@ class OsieSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedService:
+    """A service that its workflow waits for: `host` is what people call the machine where it runs, `timeout` since `begun_at`.
+
+    `reason`, `message` and `tail` are as its host tells them (`model.services.Standing`), `phase` in its words.
+    """
+
+    name: str
+    host: str
+    phase: str
+    begun_at: datetime | None = None
+    timeout: timedelta = timedelta()
+    restarts: int = 0
+    reason: str = ""
+    message: str = ""
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """A workflow that is not over, or ended last, and where it stands; of a machine: the one that it works on or waits for.
 
@@ -47,7 +65,12 @@ class Work:
     `before` names the workflows that the machine does first, `awaited` the services that must be ready before it begins.
     `kernel` are lines of the machine's kernel since the action began, oldest first.
     `answers` tells whether the machine's address answers ARP now, None where that was not asked; `silent_beside` are other
-    machines behind the same relay or on the same network whose workers are silent as well.
+    machines behind the same relay or on the same network whose workers are silent as well; `link` is what is wrong with the
+    appliance's own interface to it, or empty.
+    `called` is what people call the machine, `hardware_id` its id.  `waits` says what keeps the next action from beginning, empty
+    where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
+    is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
+    `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`.
     """
 
     id: str
@@ -68,13 +91,47 @@ class Work:
     kernel: tuple[Line, ...] = ()
     answers: bool | None = None
     silent_beside: tuple[str, ...] = ()
+    link: str = ""
+    hardware_id: str = ""
+    called: str = ""
+    waits: str = ""
+    unkept: tuple[datetime, str] | None = None
+    services: tuple[AwaitedService, ...] = ()
+    images: tuple[str, ...] = ()
+    hint: str = ""
+    tail: tuple[str, ...] = ()
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """An address that is reserved for the patient, and is lent `until` then to the machine with this MAC, which people call `name`."""
+
+    address: IPv4Address
+    mac: MacAddress
+    until: datetime
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A MAC that may be another one of the patient's: of the two one is unknown and asks, the other is waited for in vain.
+
+    `mac` is that of the other, which was seen last at `seen_at`, `key` means the machine that is known.  `of_one_machine`
+    tells that an inventory has both MACs.
+    """
+
+    mac: MacAddress
+    key: str
+    seen_at: datetime | None = None
+    of_one_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A machine, or without `mac` the appliance itself, and what is known there.
 
-    `sightings` are those of its last boots, oldest first.  `interface` is what we were told about it, None for a
+    `sightings` are those of its last boots, oldest first; `said` is what it complained of by syslog.  `interface` is what we were told about it, None for a
     machine that nobody knows; `ticket`, `installed`, `parked` and `retired` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
     unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `discovers` tells
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
@@ -83,6 +140,7 @@ class Case:
     `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
     not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
     `work` is what the machine works on or waits for; without `mac` the workflow is the patient itself.
+    `lent` tells who has the address that is reserved for the machine, `near` are MACs that may be another one of its own.
     """
 
     now: datetime
@@ -91,6 +149,7 @@ class Case:
     mode: str = "reservation"
     mac: MacAddress | None = None
     sightings: tuple[Sighting, ...] = ()
+    said: tuple[Line, ...] = ()
     interface: Interface | None = None
     ticket: bool = False
     waited_since: datetime | None = None
@@ -113,6 +172,8 @@ class Case:
     disk: DiskUsage | None = None
     vitals: Vitals | None = None
     work: Work | None = None
+    lent: Lent | None = None
+    near: tuple[Near, ...] = ()
 
     @property
     def gives_addresses(self) -> bool:
@@ -133,12 +194,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule found: `cause` in one sentence, `evidence` line by line, `remedy`."""
+    """What a rule found: `cause` in one sentence, `evidence` line by line, `remedy`.
+
+    `subject` tells findings of one rule apart, of one machine or of the appliance: an interface, a file, a holder.  It stays
+    the same for as long as the condition lasts.
+    """
 
     gravity: Gravity
     cause: str
     evidence: tuple[str, ...]
     remedy: str
+    subject: str = ""
 
     def __post_init__(self) -> None:
         if not self.evidence:

@@ -6,6 +6,10 @@ from tinkbox.engine.doctor.case import Case, Finding, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
+from tinkbox.model.text import quoted
+from tinkbox.model.workflow import State
+
+_HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
 
 
 def disk_nearly_full(case: Case) -> Iterator[Finding]:
@@ -31,6 +35,37 @@ def _how_full(disk: DiskUsage) -> str:
     if disk.full:
         return f"full: {free}, and machines cannot hand in output, data or images before {show_size(LAST_ROOM)} are"
     return f"nearly full: {free}"
+
+
+def write_refused(case: Case) -> Iterator[Finding]:
+    """Something could not be written, for want of room or because the disk fails, and cannot since."""
+    vitals = case.vitals
+    if vitals is None or not vitals.refused_write:
+        return
+    since = vitals.refused_since or case.now
+    largest = case.disk.largest if case.disk else ()
+    room = f" For room: {largest[0].remedy}." if largest else ""
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The disk refuses writes since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
+        evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
+        remedy=f"`df -h` and `df -i` show whether the disk is full, `dmesg | grep -i error` whether it fails.{room} What was refused is "
+        "sent again by workers on their own; push or load an image again.",
+    )
+
+
+def output_not_kept(case: Case) -> Iterator[Finding]:
+    """A running action of which the appliance cannot keep what it prints and hands in; told of a workflow that is looked at."""
+    work = case.work
+    if work is None or work.unkept is None or work.action_state not in _HANDS_IN:
+        return
+    since, why = work.unkept
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"What action {quoted(work.action)} prints and hands in is not kept: the appliance's disk refuses it since {since:%H:%M:%S} UTC.",
+        evidence=(f"{moment(since)} refused for the first time: {why}",),
+        remedy="Mend that on the appliance; the worker holds it and hands it in again by itself. `tinkbox doctor` tells more of the disk.",
+    )
 
 
 def deleted_early(case: Case) -> Iterator[Finding]:

@@ -1,13 +1,41 @@
-"""The boot doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
+"""The doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tinkbox.engine.doctor.appliance_rules import (
+    address_missing,
+    clock_behind,
+    clock_jumped,
+    clock_off,
+    database_damaged,
+    engine_away,
+    image_damaged,
+    interface_down,
+    interface_gone,
+    memory_low,
+    no_carrier,
+    osie_damaged,
+    other_version,
+    port_shut,
+    port_unheard,
+    registry_unusable,
+)
+from tinkbox.engine.doctor.boot_step_rules import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
 from tinkbox.engine.doctor.case import Case, Finding, moment
-from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
+from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.kernel_rules import (
+    disk_errors,
+    firmware_asked_for,
+    hardware_error,
+    hung_task,
+    kernel_panic,
+    out_of_memory,
+    too_hot,
+)
 from tinkbox.engine.doctor.loader_rules import (
     missing_loader,
     secure_boot,
@@ -35,6 +63,7 @@ from tinkbox.engine.doctor.network_rules import (
     remembered_address,
     spanning_tree,
 )
+from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
 from tinkbox.engine.doctor.permission_rules import (
     asked_in_its_name,
     history_lost,
@@ -46,6 +75,7 @@ from tinkbox.engine.doctor.permission_rules import (
     script_refused,
     ticket_refused,
 )
+from tinkbox.engine.doctor.silence_rules import silent_worker
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
     clock_is_wrong,
@@ -57,6 +87,7 @@ from tinkbox.engine.doctor.system_rules import (
     stalled_boot,
     wrong_architecture,
 )
+from tinkbox.engine.doctor.work_rules import image_missing, service_not_ready, waiting, workflow_failed
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.text import one_line
 
@@ -68,20 +99,42 @@ BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
 class Rule:
     """`name` is CamelCase and stable, `about` what it looks for.
 
-    One that is `vague` says only that something is wrong: it is silent where another rule knows more.
+    One that is `vague` says only that something is wrong: it is silent where another rule knows more.  One `of_work` looks at
+    the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.
     """
 
     name: str
     about: str
     look: Callable[[Case], Iterable[Finding]]
     vague: bool = False
+    of_work: bool = False
 
 
 # The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
 RULES: Sequence[Rule] = (
+    Rule("InterfaceGone", "a provisioning interface that the host has no more", interface_gone),
+    Rule("InterfaceDown", "a provisioning interface that is switched off", interface_down),
+    Rule("AddressMissing", "a provisioning interface without our address", address_missing),
+    Rule("PortShut", "this host's own firewall", port_shut),
+    Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
+    Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
+    Rule("WriteRefused", "writes that the disk refuses", write_refused),
+    Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
+    Rule("RegistryUnusable", "folders of the registry that cannot be used", registry_unusable),
+    Rule("ImageDamaged", "images whose files are damaged", image_damaged),
+    Rule("OsieDamaged", "files of an OSIE that are missing or not what was built", osie_damaged),
+    Rule("EngineAway", "a container engine that services need and that does not answer", engine_away),
+    Rule("MemoryLow", "a host with hardly any memory left", memory_low),
+    Rule("ClockBehind", "a clock that is behind what was stored", clock_behind),
+    Rule("ClockOff", "a clock that differs from its time server's", clock_off),
+    Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
+    Rule("NoCarrier", "a provisioning interface without a link", no_carrier),
+    Rule("OtherVersion", "an OSIE of another version", other_version),
     Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
+    Rule("WrongMac", "an unknown MAC, and a machine that is waited for with one like it", wrong_mac),
+    Rule("SameMac", "two machines with one MAC", same_mac),
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
     Rule("LeftOut", "an unknown machine for which discovery has no place", left_out),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
@@ -110,13 +163,25 @@ RULES: Sequence[Rule] = (
     Rule("ProxyIgnored", "firmware that ignores proxy offers", proxy_ignored),
     Rule("NoOsie", "no OSIE for the machine's architecture", no_osie),
     Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large),
+    Rule("BootStepFailed", "a kernel, ramdisk or script that could not be loaded or started", boot_step_failed),
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
+    Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
+    Rule("OutOfMemory", "memory of a machine that ran out while an action runs", out_of_memory, of_work=True),
+    Rule("KernelPanic", "a kernel that crashed while an action runs", kernel_panic, of_work=True),
+    Rule("DiskErrors", "a disk that does not read or write while an action runs", disk_errors, of_work=True),
+    Rule("HardwareError", "errors that processor, memory or bus report", hardware_error, of_work=True),
+    Rule("TooHot", "a machine that is slowed down for heat", too_hot, of_work=True),
+    Rule("HungTask", "a process that stands still in the kernel", hung_task, of_work=True),
+    Rule("FirmwareAskedFor", "a driver that asks for firmware while an action runs", firmware_asked_for, of_work=True),
+    Rule("SilentWorker", "a worker that fell silent while its action runs", silent_worker, of_work=True),
+    Rule("ImageMissing", "an image that a workflow needs, missing or damaged", image_missing, of_work=True),
+    Rule("ServiceNotReady", "a service that its workflow waits for in vain", service_not_ready, of_work=True),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
     Rule("SpanningTree", "a switch port that opens late", spanning_tree),
     Rule("BootLoop", "boots that begin again and again", boot_loop),
@@ -125,15 +190,26 @@ RULES: Sequence[Rule] = (
     Rule("NeverSeen", "a machine that is waited for, and was never seen, or not since", never_seen, vague=True),
     Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True),
     Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True),
+    Rule("SilentDisk", "a machine that was told to boot its new disk, and is silent since", silent_disk, vague=True),
     Rule("Stalled", "a boot that stands still", stalled_boot, vague=True),
+    Rule("WorkflowFailed", "a workflow that failed", workflow_failed, vague=True, of_work=True),
+    Rule("Waiting", "a workflow that waits, as it should", waiting, vague=True, of_work=True),
 )
+
+
+def work_rules() -> Sequence[Rule]:
+    """Those that look at a workflow alone."""
+    return [each for each in RULES if each.of_work]
 
 
 def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]:
     """What is wrong, or only looks so: the gravest first, then the likeliest.  A rule that fails keeps no other from speaking."""
     found = [_diagnosis(case, each) for rule in rules if not rule.vague for each in _looked(case, rule)]
+    of_work = {each.name for each in rules if each.of_work}
     for rule in rules:
-        if rule.vague and all(each.gravity is Gravity.HARMLESS or each.rule == BROKEN for each in found):
+        # What is wrong with a workflow, such as its image, says nothing of its machine's boot.
+        silent = {BROKEN} if rule.of_work else {BROKEN, *of_work}
+        if rule.vague and all(each.gravity is Gravity.HARMLESS or each.rule in silent for each in found):
             found += [_diagnosis(case, each) for each in _looked(case, rule)]
     return tuple(sorted(found, key=lambda each: each.gravity.rank))
 
@@ -166,4 +242,5 @@ def _diagnosis(case: Case, found: tuple[str, Finding]) -> Diagnosis:
         remedy=told.remedy,
         machine=case.mac or "",
         workflow=case.work.id if case.work else "",
+        subject=told.subject,
     )

@@ -1,35 +1,67 @@
 """The doctor's round: gathers what is known of the appliance and its machines, and has it diagnosed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import Case, OsieSize, held_back
-from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.boot_step_rules import DISK_BOOTS_WITHIN
+from tinkbox.engine.doctor.case import Case, Lent, OsieSize, Work, held_back
+from tinkbox.engine.doctor.doctor import diagnose, work_rules
+from tinkbox.engine.doctor.pairing import Pairing, heard_of
+from tinkbox.engine.doctor.presence import Presence
+from tinkbox.engine.doctor.silence_rules import silent_since
+from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen
-from tinkbox.engine.machines.boot_progress import is_its_own
-from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.workflows.journals import LostWork
+from tinkbox.model import machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.boot import Stage
-from tinkbox.model.diagnosis import Diagnosis, Gravity, Rival
+from tinkbox.model.diagnosis import Diagnosis, Gravity, Heard, Rival
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.errors import Conflict, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress, primary
+from tinkbox.model.hardware import Interface, MacAddress, is_mac, primary
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.leases import Claimant, Subnet
+from tinkbox.model.leases import Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
-from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import shortened
+from tinkbox.model.text import counted, quoted, shortened
+from tinkbox.model.vitals import Vitals
+from tinkbox.model.workflow import BEGUN, FINAL, State
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
 KEPT_SIGHTINGS = 400
-FAULTS_KEPT = timedelta(seconds=30)
+# Of unknown machines those seen lately, and so many of them.
+LATELY = timedelta(minutes=10)
+MOST_UNKNOWN = 20
+# So many timelines are read in one round; the others keep what was found of them until it is their turn.
+FULL_LOOKS = 100
+# A machine that a workflow waits for may be switched on later than the workflow is made.
+WAITS_LONG = timedelta(minutes=10)
+_TROUBLE = frozenset(
+    {
+        Stage.IGNORED,
+        Stage.REFUSED,
+        Stage.OTHER_SERVER,
+        Stage.DECLINED,
+        Stage.ADDRESS_KEPT,
+        Stage.LOADER_FAILED,
+        Stage.OSIE_TROUBLE,
+        Stage.STEP_FAILED,
+        Stage.SCRIPT_REFUSED,
+        Stage.TICKET_REFUSED,
+        Stage.METADATA_REFUSED,
+        Stage.METADATA_STOLEN,
+        Stage.STILL_THERE,
+        Stage.PARKED,
+    }
+)
+_UNTOLD = (State.SUCCESS, State.CANCELED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +80,25 @@ class Premises:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What the doctor found `at` a time.  `unasked` is why nobody was asked for other DHCP servers, or empty."""
+    """What the doctor found `at` a time.  `unasked` is why nobody was asked for other DHCP servers, or empty.
+
+    `machines` and `workflows` count those that were looked at.  `workflow` is the id of the one that was asked for, empty otherwise.
+    `examined` names what was looked at, `unexamined` what was not, each with why.
+    """
 
     at: datetime
     mode: str
     machines: int
     unasked: str
     diagnoses: tuple[Diagnosis, ...]
+    workflows: int = 0
+    workflow: str = ""
+    examined: tuple[str, ...] = ()
+    unexamined: tuple[tuple[str, str], ...] = ()
+
+
+async def _no_vitals() -> Vitals | None:
+    return None
 
 
 class Examiner:
@@ -62,7 +106,9 @@ class Examiner:
 
     `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
     lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
-    `at` whose an address is.
+    `at` whose an address is.  `vitals` is what the appliance measures of itself, `unkept` since when and
+    why it cannot keep what machines hand in.  `work` knows the workflows (None: there are
+    none to look at), `presence` what is seen of machines that fell silent, `lease_at` to whom an address of a pool is lent.
     """
 
     def __init__(
@@ -70,7 +116,7 @@ class Examiner:
         machines: Machines,
         seen: Seen,
         premises: Premises,
-        ask: Callable[[], Awaitable[tuple[Rival, ...]]],
+        ask: Callable[[], Awaitable[Heard]],
         osie: Callable[[], Sequence[OsieSize]],
         inventory: Callable[[str], Awaitable[Inventory | None]],
         firmware_traits: Callable[[MacAddress], FirmwareTraits],
@@ -81,6 +127,11 @@ class Examiner:
         limits: Callable[[], Sequence[Standing]] = tuple,
         at: Callable[[str], MacAddress | None] = lambda _: None,
         claimants: Callable[[], Sequence[Claimant]] = tuple,
+        vitals: Callable[[], Awaitable[Vitals | None]] = _no_vitals,
+        unkept: Callable[[], tuple[datetime, str] | None] = lambda: None,
+        work: WorkInHand | None = None,
+        presence: Presence | None = None,
+        lease_at: Callable[[IPv4Address], Lease | None] = lambda _: None,
     ) -> None:
         self._machines = machines
         self._seen = seen
@@ -96,62 +147,307 @@ class Examiner:
         self._limits = limits
         self._at = at
         self._claimants = claimants
-        self._faults: tuple[datetime, tuple[str, ...]] | None = None
+        self._vitals = vitals
+        self._unkept = unkept
+        self._work = work
+        self._presence = presence
+        self._lease_at = lease_at
+        self._pairing = Pairing(machines, inventory, clock)
+        self._looked: dict[MacAddress, tuple[Diagnosis, ...]] = {}  # what rounds found of machines in trouble
+        self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
 
-    async def examine(self, key: str = "", who: str = OPERATOR) -> Examination:
-        """A machine, by its key or the MAC of one that nobody knows; without a key the appliance and the noteworthy ones.
+    async def examine(self, key: str = "", who: str = OPERATOR, *, listens: bool = True) -> Examination:
+        """A machine, by its key or the MAC of one that nobody knows; without a key everything there is.
 
-        It comes in a person's turn.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
+        Unless it `listens` now, the other DHCP servers are those that were heard last.  It comes in a person's turn.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
         and was not seen.
         """
         with self._turns.place(who) as turn:
             async with turn():
-                return await self._examine(key)
+                return await (self._examine(key, listens=listens) if key else self._survey(listens=listens))
 
-    async def faults_of_appliance(self) -> tuple[str, ...]:
-        """The rules by which the appliance itself has a fault, as far as that costs little: no server is asked for.
+    async def examine_workflow(self, key: str, who: str = OPERATOR, *, listens: bool = True) -> Examination:
+        """A workflow by its key (`Workflows`), with the machines that it needs now; raises as `examine`, and Conflict."""
+        with self._turns.place(who) as turn:
+            async with turn():
+                return await self._examine_workflow(key, listens=listens)
 
-        They are looked at anew every FAULTS_KEPT at most.
+    async def examine_either(self, key: str, who: str = OPERATOR, *, listens: bool = True) -> Examination:
+        """A machine or a workflow, whichever a key means; a whole name or id beats the beginning of an id.
+
+        Raises Conflict for a key that means both, and as `examine`.
         """
-        now = self._clock()
-        if self._faults is None or not timedelta() <= now - self._faults[0] < FAULTS_KEPT:
-            case = replace(self._general(None, surveyed=True), disk=await self._disk())
-            found = [each.rule for each in diagnose(case) if each.gravity is Gravity.FAULT]
-            self._faults = now, tuple(dict.fromkeys(found))
-        return self._faults[1]
+        machines, workflows = await self._meant(key)
+        if machines and workflows:
+            (workflow, *_) = workflows
+            (machine, *_) = machines
+            raise Conflict(
+                f"{quoted(key)} means machine {self._machines.known.name(machine) or machine} and workflow {workflow[:8]}: type "
+                f"`tinkbox doctor {machine}` for the machine, `tinkbox doctor {workflow[:8]}` for the workflow"
+            )
+        if workflows:
+            return await self.examine_workflow(key, who, listens=listens)
+        if not machines and not is_mac(key):
+            raise NotFound(
+                f"{quoted(key)} is no machine and no workflow: `tinkbox hardware list`, `tinkbox hardware discovered` and "
+                "`tinkbox workflow list` show what there is"
+            )
+        return await self.examine(key, who, listens=listens)
 
-    async def _examine(self, key: str) -> Examination:
+    async def diagnosis_of(self, workflow_id: str) -> Diagnosis | None:
+        """What is likeliest wrong with a workflow or the machine that it needs now; None: nothing, or it waits as it should.
+
+        No server is asked for, and nobody waits for a turn.  What is suspect of the boot before an action that runs is left out.
+        """
+        if self._work is None:
+            return None
+        general = replace(self._general(None, surveyed=False), limits=())
+        _, found, work = await self._of_workflow(self._work, workflow_id, general)
+        about_work = {each.name for each in work_rules()}
+        told = {Gravity.FAULT} if work.action_state in BEGUN else {Gravity.FAULT, Gravity.SUSPECT}
+        return next((each for each in found if each.gravity in told or _is_suspect_of(each, about_work)), None)
+
+    async def waits(self, workflow_id: str) -> str:
+        """What a workflow waits for, as what stands behind "waiting for"; empty: nothing."""
+        return await self._work.waits(workflow_id) if self._work is not None else ""
+
+    async def round(self) -> tuple[Diagnosis, ...]:
+        """What is wrong now, as far as that costs little: what was heard of other servers is what `listen` heard last.
+
+        Machines that do as they should are looked at in memory alone; the timelines of so many of the others are read as
+        FULL_LOOKS says, and what was found before stands for the rest.
+        """
+        vitals = await self._vitals()
+        general = self._general(self._heard, surveyed=True)
+        found = list(diagnose(replace(general, disk=await self._disk(), vitals=vitals)))
+        base = replace(general, rivals=None, limits=())
+        works = await self._work.under_way() if self._work is not None else []
+        by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
+        troubled = self._troubled(by_mac)
+        found += await self._looked_at(troubled, base, by_mac, vitals)
+        covered = {by_mac[each].id for each in self._looked if each in by_mac}
+        rules = work_rules()
+        for number, work in enumerate(works):
+            if work.id not in covered:
+                found += diagnose(replace(base, mac=work.machine, work=work), rules)
+            if number % 50 == 49:
+                await asyncio.sleep(0)
+        return tuple(each for each in found if each.gravity is not Gravity.HARMLESS)
+
+    async def listen(self) -> None:
+        """Ask for other DHCP servers, which takes seconds, and keep who answered for the rounds."""
+        await self._rivals()
+
+    def _troubled(self, works: Mapping[MacAddress, Work]) -> list[MacAddress]:
+        """The machines of which more is to be read: what was seen of them last, or the silence of their workers, says so."""
+        now, known = self._clock(), self._machines.known
+        found: list[MacAddress] = []
+        unknown = 0
+        for each in self._machines.timeline.machines():
+            if now - each.at > RECENT:
+                continue
+            if not known.knows(each.mac):
+                unknown += now - each.at <= LATELY
+                if now - each.at > LATELY or unknown > MOST_UNKNOWN:
+                    continue
+            silent_at_disk = each.stage is Stage.LOCAL_DISK and now - each.at > DISK_BOOTS_WITHIN
+            if each.stage in _TROUBLE or silent_at_disk or stalled(each, now):
+                found.append(each.mac)
+        for mac, work in works.items():
+            silent = silent_since(work, self._premises.since, now) is not None
+            unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not self._seen_since(work)
+            if silent or unseen or (self._work is not None and self._work.warned(work)):
+                found.append(mac)
+        return list(dict.fromkeys(found))
+
+    def _seen_since(self, work: Work) -> bool:
+        """Whether anything came of the machine since the workflow was made."""
+        newest = self._machines.timeline.newest(work.machine) if work.machine else None
+        times = [each for each in (work.contact, newest.at if newest else None) if each is not None]
+        return bool(times) and max(times) >= work.created_at
+
+    async def _looked_at(
+        self, troubled: Sequence[MacAddress], base: Case, works: Mapping[MacAddress, Work], vitals: Vitals | None
+    ) -> list[Diagnosis]:
+        """What is found of these machines, some of which were looked at in an earlier round."""
+        self._looked = {each: self._looked[each] for each in troubled if each in self._looked}
+        if troubled:
+            lost, waited_for = await self._lost(), await self._machines.waited_for()
+            # Those that were never looked at first, then those that were looked at longest ago.
+            fresh = [each for each in troubled if each not in self._looked]
+            for mac in [*fresh, *self._looked][:FULL_LOOKS]:
+                case = await self._machine(base, mac, lost, waited_for, works.get(mac), vitals)
+                self._looked.pop(mac, None)
+                self._looked[mac] = diagnose(case)
+                await asyncio.sleep(0)
+        return [each for found in self._looked.values() for each in found]
+
+    async def _survey(self, *, listens: bool) -> Examination:
+        """The appliance, the network, the machines that were seen lately or are needed, and the workflows."""
         lost = await self._lost()
         waited_for = await self._machines.waited_for()
-        macs = await self._macs(key) if key else await self._noteworthy(lost, waited_for)
-        if key and not macs:
-            raise Conflict(
-                f"the document of machine {shortened(key, 80)} tells no MAC, so nothing of its boots can be known: `tinkbox hardware "
-                "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
-            )
-        rivals, unasked = await self._rivals()
-        general = self._general(rivals, surveyed=not key)
+        rivals, unasked = await self._others(listens=listens)
+        vitals = await self._vitals()
+        general = self._general(rivals, surveyed=True)
+        found = list(diagnose(replace(general, disk=await self._disk(), vitals=vitals)))
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
-        base = general if key else replace(general, rivals=None, limits=())
-        found = [] if key else list(diagnose(replace(general, disk=await self._disk())))
-        for mac in macs:
-            found += diagnose(await self._machine(base, mac, lost, waited_for))
-            await asyncio.sleep(0)  # machines that boot are answered between two of them
-        if not key:
-            found = [each for each in found if each.gravity is not Gravity.HARMLESS]
+        base = replace(general, rivals=None, limits=())
+        under_way = await self._work.under_way() if self._work is not None else []
+        failed = await self._work.failed_since(general.now - RECENT) if self._work is not None else []
+        macs = await self._noteworthy(lost, [*waited_for, *failed])
+        found += await self._of_machines(macs, base, lost, waited_for, vitals)
+        told = {each.workflow for each in found}
+        apart = [each for each in under_way if each.id not in told]
+        if self._work is not None:
+            without_mac = [each for each in failed if not self._machines.known.find(each).hardware.interfaces]
+            apart += [*(await self._work.of_machines(without_mac)).values()]
+        for work in apart:
+            found += await self._of_work(work, base)
         return Examination(
             at=self._clock(),
             mode=self._premises.mode,
             machines=len(macs),
             unasked=unasked,
-            diagnoses=tuple(sorted(found, key=lambda each: each.gravity.rank)),
+            diagnoses=_sorted(each for each in found if each.gravity is not Gravity.HARMLESS),
+            workflows=len(under_way),
+            examined=_examined(vitals, unasked, len(macs), len(under_way)),
+            unexamined=self._unexamined(vitals, unasked, macs),
         )
+
+    async def _examine(self, key: str, *, listens: bool) -> Examination:
+        """One machine."""
+        macs = await self._macs(key)
+        if not macs:
+            raise Conflict(
+                f"the document of machine {shortened(key, 80)} tells no MAC, so nothing of its boots can be known: `tinkbox hardware "
+                "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
+            )
+        rivals, unasked = await self._others(listens=listens)
+        general = self._general(rivals, surveyed=False)
+        lost, waited_for = await self._lost(), await self._machines.waited_for()
+        found = await self._of_machines(macs, general, lost, waited_for, await self._vitals())
+        return Examination(
+            at=self._clock(),
+            mode=self._premises.mode,
+            machines=len(macs),
+            unasked=unasked,
+            diagnoses=_sorted(found),
+            workflows=len({each.workflow for each in found} - {""}),
+            examined=("how it boots", "its newest workflow", *(["other DHCP servers"] if not unasked else [])),
+            unexamined=(*_unasked(unasked), _REST),
+        )
+
+    async def _examine_workflow(self, key: str, *, listens: bool) -> Examination:
+        if self._work is None:
+            raise NotFound(f"workflow {quoted(key)} not found")
+        rivals, unasked = await self._others(listens=listens)
+        machines, found, work = await self._of_workflow(self._work, key, self._general(rivals, surveyed=False))
+        return Examination(
+            at=self._clock(),
+            mode=self._premises.mode,
+            machines=machines,
+            unasked=unasked,
+            diagnoses=_sorted(found),
+            workflows=1,
+            workflow=work.id,
+            examined=(
+                "where it stands",
+                "its images",
+                "its services",
+                *(["how its machine boots"] if machines else []),
+                *(["other DHCP servers"] if not unasked else []),
+            ),
+            unexamined=(*_unasked(unasked), _REST),
+        )
+
+    async def _of_workflow(self, workflows: WorkInHand, key: str, general: Case) -> tuple[int, list[Diagnosis], Work]:
+        """How many machines were looked at, what was found, the gravest first, and where the workflow stands."""
+        patient = await workflows.patient(key)
+        work = replace(patient.work, unkept=self._unkept())
+        lost, waited_for = await self._lost(), await self._machines.waited_for()
+        macs = (
+            [mac for each in patient.machines if self._machines.known.has(each) for mac in await self._macs(each)]
+            if work.state not in FINAL
+            else []
+        )
+        found = await self._of_machines(macs, general, lost, waited_for, await self._vitals(), work)
+        # What the machine's own examination said of the workflow is not said again.
+        told = {(each.rule, each.subject) for each in found if each.workflow == work.id}
+        grave = any(each.gravity is not Gravity.HARMLESS for each in found)
+        found += [
+            each
+            for each in await self._of_work(work, general)
+            if (each.rule, each.subject) not in told and not (grave and each.gravity is Gravity.HARMLESS)
+        ]
+        return len(macs), [*_sorted(found)], work
+
+    async def _of_machines(
+        self,
+        macs: Sequence[MacAddress],
+        base: Case,
+        lost: Mapping[str, LostWork],
+        waited_for: Mapping[str, datetime],
+        vitals: Vitals | None,
+        patient: Work | None = None,
+    ) -> list[Diagnosis]:
+        """What is found of machines; the workflow that is the `patient` is told of its own machine instead of another one."""
+        ids = {each: self._machines.known.holder(each) for each in macs}
+        works = await self._work.of_machines({*ids.values()} - {""}) if self._work is not None else {}
+        found: list[Diagnosis] = []
+        for mac in macs:
+            work = works.get(ids[mac])
+            if patient is not None and patient.machine == mac and not patient.before:
+                work = patient
+            if work is not None and (work.machine != mac or work.state in _UNTOLD):
+                work = None
+            found += diagnose(await self._machine(base, mac, lost, waited_for, work, vitals))
+            await asyncio.sleep(0)  # machines that boot are answered between two of them
+        return found
+
+    async def _of_work(self, work: Work, base: Case) -> tuple[Diagnosis, ...]:
+        """What is found of a workflow alone."""
+        told = await self._work.with_kernel(work) if self._work is not None else work
+        return diagnose(replace(base, mac=told.machine, work=told), work_rules())
+
+    async def _meant(self, key: str) -> tuple[Sequence[str], Sequence[str]]:
+        """The ids of the machines and workflows that a key means: by their whole ids or names, else by a beginning."""
+        known = self._machines.known
+        machines: Sequence[str] = machine_keys.exactly(known, key)
+        workflows: Sequence[str] = await self._work.named(key) if self._work is not None else ()
+        if machines or workflows or is_mac(key):
+            return machines, workflows
+        return machine_keys.beginning(known, key), await self._work.beginning(key) if self._work is not None else ()
+
+    def _unexamined(
+        self, vitals: Vitals | None, unasked: str, macs: Sequence[MacAddress]
+    ) -> tuple[tuple[str, str], ...]:
+        """What a survey does not look at, each with why."""
+        known = self._machines.known
+        looked_at = {known.holder(each) for each in macs}
+        left = sum(each.retired is None and each.hardware.id not in looked_at for each in known.all())
+        found = [*_unasked(unasked)]
+        if vitals is not None:
+            found += [*vitals.unexamined.items()]
+        if left:
+            them = "it" if left == 1 else "them"
+            found.append((counted(left, "other machine"), f"not seen for a day, and no workflow needs {them}"))
+        return tuple(found)
+
+    async def _others(self, *, listens: bool) -> tuple[tuple[Rival, ...] | None, str]:
+        """The other DHCP servers, and why they are not known."""
+        if listens:
+            return await self._rivals()
+        return self._heard, "" if self._heard is not None else "the appliance has not asked for them yet"
 
     async def _rivals(self) -> tuple[tuple[Rival, ...] | None, str]:
         try:
-            return await self._ask(), ""
+            heard = await self._ask()
         except Unavailable as why:
+            self._heard = None
             return None, str(why)
+        # Where it was asked on some interfaces alone, that there is no other server cannot be said.
+        self._heard = heard.rivals if heard.rivals or not heard.unasked else None
+        return self._heard, heard.unasked
 
     async def _noteworthy(self, lost: Iterable[str], waited_for: Iterable[str]) -> list[MacAddress]:
         """The machines that were seen lately, those that wait for a person, and those that workflows wait for."""
@@ -191,6 +487,22 @@ class Examiner:
         )
 
     async def _machine(
+        self,
+        general: Case,
+        mac: MacAddress,
+        lost: Mapping[str, LostWork],
+        waited_for: Mapping[str, datetime],
+        work: Work | None = None,
+        vitals: Vitals | None = None,
+    ) -> Case:
+        """A machine's case; `work` is what it works on, `vitals` are the appliance's, for what may keep its worker silent."""
+        case = await self._booted(general, mac, lost, waited_for)
+        if work is None or self._work is None:
+            return case
+        case = replace(case, work=await self._work.with_kernel(work))
+        return await self._presence.examined(case, vitals) if self._presence is not None else case
+
+    async def _booted(
         self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork], waited_for: Mapping[str, datetime]
     ) -> Case:
         hardware_id = self._machines.known.holder(mac)
@@ -200,32 +512,72 @@ class Examiner:
             general,
             mac=mac,
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
+            said=tuple(await self._seen.complaints(mac)),
             inventory=await self._inventory(hardware_id or mac),
             firmware_traits=self._firmware_traits(mac),
             limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
         )
         if not hardware_id:
-            return case
+            return replace(case, near=await self._pairing.waited_for(case, waited_for))
         known, lost_work = await self._machines.get(hardware_id), lost.get(hardware_id)
         if lost_work is not None and lost_work.history.restart is None:
             case = replace(case, lost_work=lost_work)
         interface = known.hardware.interface(mac)
         facts = self._machines.boot_facts.of(mac)
+        heard_at = heard_of(self._machines, known.hardware, own)
         return replace(
             case,
             interface=interface,
             ticket=known.ticket,
             waited_since=waited_for.get(hardware_id),
-            heard_at=self._heard_at(known, own),
+            heard_at=heard_at,
+            lent=self._lent(interface, mac),
+            near=self._pairing.unknown(case, known, heard_at, waited_for.get(hardware_id)),
             left=facts is not None and facts.left,
             installed=known.installed,
             parked=known.parked,
             retired=known.retired,
         )
 
-    def _heard_at(self, known: MachineStatus, seen: Sequence[Sighting]) -> datetime | None:
-        """When a machine itself last did anything that came here, by any of its interfaces; `seen` is what is known of one."""
-        newest = (self._machines.timeline.newest(each.mac) for each in known.hardware.interfaces)
-        seen = [*seen, *(each for each in newest if each)]
-        times = [each.at for each in seen if is_its_own(each.stage, each.facts)]
-        return max([*times, *([known.last_contact] if known.last_contact else [])], default=None)
+    def _lent(self, interface: Interface | None, mac: MacAddress) -> Lent | None:
+        """Who has the address that is reserved for a machine, when another one has."""
+        address = interface.address if interface is not None else None
+        lease = self._lease_at(address) if address is not None else None
+        if lease is None or lease.mac == mac:
+            return None
+        name = self._machines.known.name(self._machines.known.holder(lease.mac))
+        return Lent(address=lease.address, mac=lease.mac, until=lease.until, name=name)
+
+
+# Beside a machine or a workflow.
+_REST = ("the appliance itself and everything else", "`tinkbox doctor` without a key examines it")
+
+
+def _sorted(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
+    return tuple(sorted(found, key=lambda each: each.gravity.rank))
+
+
+def _is_suspect_of(found: Diagnosis, rules: Collection[str]) -> bool:
+    return found.gravity is Gravity.SUSPECT and found.rule in rules
+
+
+def _unasked(why: str) -> tuple[tuple[str, str], ...]:
+    return (("other DHCP servers", why),) if why else ()
+
+
+def _examined(vitals: Vitals | None, unasked: str, machines: int, workflows: int) -> tuple[str, ...]:
+    """What a survey looked at."""
+    measured = ["disk", "OSIE", "limits", *(_MEASURED if vitals is not None else ())]
+    left_out = " ".join(vitals.unexamined).lower() if vitals is not None else ""
+    parts = [each for each in measured if each.lower() not in left_out]
+    return (
+        f"the appliance ({', '.join(parts)})",
+        *(["other DHCP servers"] if not unasked else []),
+        f"{counted(machines, 'machine')} by what was seen of them"
+        if machines != 1
+        else "1 machine by what was seen of it",
+        f"{counted(workflows, 'workflow')} under way or waiting",
+    )
+
+
+_MEASURED = ("memory", "interfaces", "firewall", "clock", "database", "images", "engine")

@@ -24,7 +24,7 @@ FIRMWARE = {
 BIOS, X86, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({11, 19})
 _HEADERS = 32  # IPv4, UDP and TFTP before each block
 _PLAIN = 512
-_STARTS_WITHIN = 30.0
+_STARTS_WITHIN = 45.0  # iPXE waits 15 s for a router of IPv6, and emulated machines are slow
 # What follows only on a boot script.
 SCRIPTED = (
     Stage.SCRIPT,

@@ -58,7 +58,9 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
     others = [
         each
         for each in case.rivals or ()
-        if each.boot_file and (each.offered is None or case.mode == "proxy") and each.next_server != case.address
+        if (each.boot_file or each.pxe)
+        and (each.offered is None or case.mode == "proxy")
+        and each.next_server != case.address
     ]
     if others:
         yield Finding(
@@ -66,7 +68,7 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
             cause=f"Another server, {others[0].server}, tells machines to boot something else.",
             evidence=tuple(map(heard, others)),
             remedy=f"Take the boot file (options 66 and 67, or `next-server` and `filename`) out of the configuration of "
-            f"{others[0].server}, or stop its proxy DHCP.",
+            f"{others[0].server}, or stop its proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`).",
         )
 
 
@@ -232,6 +234,8 @@ def heard(rival: Rival) -> str:
     mac = f"{rival.mac}, a virtual machine of {rival.virtual}" if rival.virtual else rival.mac
     offer = f"offered {rival.offered}" if rival.offered else "offered no address"
     boot = f", and to boot {quoted(rival.boot_file)}" if rival.boot_file else ""
+    if rival.pxe and not rival.boot_file:
+        boot = ", and says that it is a PXE boot server, which names its file to machines that ask it on port 4011"
     where = f" from {rival.next_server}" if rival.boot_file and rival.next_server else ""
     return f"asked on {rival.interface}, the DHCP server {rival.server} (MAC {mac}) {offer}{boot}{where}"
 
@@ -267,7 +271,7 @@ def _lost(case: Case, first: Sighting) -> int:
 
 
 def _taken(seen: Sighting) -> str:
-    if not text(seen, "address"):
+    if _address(seen, "address") is None:
         return line(seen)  # a proxy hears that an address was accepted, and not which
     return f"{moment(seen.at)} accepted {text(seen, 'address')} of the DHCP server {text(seen, 'server')}"
 
@@ -277,10 +281,12 @@ def _inside(case: Case, address: IPv4Address) -> bool:
 
 
 def _address(seen: Sighting, fact: str) -> IPv4Address | None:
+    """The address that a fact is; None also for 0.0.0.0, by which earlier releases said that there is none."""
     try:
-        return IPv4Address(text(seen, fact))
+        address = IPv4Address(text(seen, fact))
     except ValueError:
         return None
+    return None if address.is_unspecified else address
 
 
 def held_back(case: Case) -> Iterator[Finding]:

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, of, text
+from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
 from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
+from tinkbox.engine.doctor.pairing_rules import is_paired
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
@@ -138,7 +140,7 @@ def not_known(case: Case) -> Iterator[Finding]:
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
     firmware = any(text(each, "asker") != Asker.SYSTEM for each in of(case.last, Stage.DISCOVER))
     netboots = firmware or of(case.last, Stage.SCRIPT_REFUSED)
-    if case.mac is None or case.interface is not None or not netboots or case.discovers:
+    if case.mac is None or case.interface is not None or not netboots or case.discovers or is_paired(case):
         return
     discovering = "set `unknown_machines: discover` in tinkbox.yaml"
     if case.mode not in ("pool", "proxy"):
@@ -188,7 +190,17 @@ def not_permitted(case: Case) -> Iterator[Finding]:
         remedy = "If tinkbox is to boot it, take tftp_server_name and boot_file_name out of its document and push that again."
     elif not case.interface.allow_pxe:
         why = "its hardware document says allow_pxe: false"
-        remedy = "Set netboot.allow_pxe to true in its hardware document and push it again."
+        remedy = (
+            f"Set netboot.allow_pxe to true in its hardware document: `tinkbox hardware edit {case.mac or 'MACHINE'}`."
+        )
+    elif (
+        case.ticket
+        and not case.interface.allow_workflow
+        and not case.installed
+        and not case.interface.netboot.has_script
+    ):
+        why = "its hardware document says allow_workflow: false, so its workflow does not boot here"
+        remedy = f"Set netboot.allow_workflow to true in its hardware document: `tinkbox hardware edit {case.mac or 'MACHINE'}`."
     elif not case.ticket and not case.installed and not case.interface.netboot.has_script:
         why = "no workflow waits for it, and none was ever carried out on it"
         devices = f'{{"device_1": "{case.interface.mac}"}}'
@@ -215,6 +227,16 @@ def no_address(case: Case) -> Iterator[Finding]:
         if relay:
             why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
             remedy = "Name the network behind that relay under dhcp.subnets in tinkbox.yaml."
+        elif case.lent is not None:
+            yield _is_lent(seen, case.lent, case.mac)
+            continue
+        elif case.interface is not None and case.interface.address is not None:
+            address = case.interface.address
+            if not any(address in each.network for each in case.subnets):
+                continue  # as AddressOutside says
+            why = f"{address}, which is reserved for it, was lent to another machine when it asked"
+            evidence = (f"{moment(case.now)} {address} is lent to no other machine",)
+            remedy = "Boot the machine again: its address is free by now."
         elif case.mode != "pool":
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
             remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
@@ -337,6 +359,22 @@ def no_program(case: Case) -> Iterator[Finding]:
             evidence=(line(seen), f"it asks as architecture {asked}"),
             remedy="Switch its firmware to BIOS (legacy) or 64-bit UEFI boot, or boot it from a USB stick with iPXE.",
         )
+
+
+def _is_lent(seen: Sighting, lent: Lent, mac: MacAddress | None) -> Finding:
+    """The machine's own address is lent to another one."""
+    holder = f"{lent.name} ({lent.mac})" if lent.name else f"an unknown machine ({lent.mac})"
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The address that is reserved for the machine, {lent.address}, is lent to {holder}.",
+        evidence=(
+            line(seen),
+            f"its hardware document says ip.address {lent.address}",
+            f"the pool lent {lent.address} to {lent.mac} until {moment(lent.until)}",
+        ),
+        remedy=f"Boot the machine again after {moment(lent.until)}: by then the address is free. It is free sooner when {lent.mac} "
+        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit {mac or 'MACHINE'} --address IP`.",
+    )
 
 
 def _strange_relay(case: Case) -> str:

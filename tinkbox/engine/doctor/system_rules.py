@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
-from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.timeline.stalls import LOOK_AT, stalled
+from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
 from tinkbox.model.boot import INSTALLED, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
+from tinkbox.model.workflow import FINAL
 
 # The kernel unpacks the ramdisk into a file system that may take half of the memory; unpacked it has three and a half
 # times the size that it is sent in.
@@ -23,6 +25,19 @@ _OFF = 300.0
 _FAR_OFF = 86_400.0
 _OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
 _BOOTED = (Stage.WORKER, *_OWN_SYSTEM, Stage.INVENTORY)
+_OSIE_REMEDY = "`tinkbox hardware get` shows what else its syslog said."
+# By the part of the OSIE that has trouble (osie/files).
+_OSIE_REMEDIES = {
+    "engine": "If it lacks memory or room, give the machine more memory: in the OSIE all lives there. If not, `tinkbox osie build` "
+    "makes the OSIE anew. " + _OSIE_REMEDY,
+    "worker": "`tinkbox osie build` makes an OSIE of this version, if it has another; then boot the machine again. "
+    + _OSIE_REMEDY,
+    "credential": "Boot the machine again from the network: each boot gets a credential of its own. Let only one worker run for it.",
+    "network": "See to the cable, the switch port and the VLAN of that card, and whether a firewall lets the machine reach the "
+    "appliance's HTTP port.",
+}
+# Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
+_OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
 # What an OSIE can be built for.
 _OSIES = ("x86_64", "aarch64")
 _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
@@ -124,8 +139,21 @@ def silent_osie(case: Case) -> Iterator[Finding]:
     if not sent or any(each.at >= sent[-1].at for each in of(case.last, *_BOOTED)):
         return
     clock = [each for each in of(case.last, Stage.CLOCK) if each.at >= sent[-1].at]
-    waited = (case.now - [*sent, *clock][-1].at).total_seconds()
-    if waited > _OSIE_STARTS_WITHIN:
+    begun = [each for each in of(case.last, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK) if each.at >= sent[-1].at]
+    waited = (case.now - [*sent, *begun][-1].at).total_seconds()
+    part, why, complaints = _trouble_of_osie(case, sent[-1])
+    if why and waited > _OSIE_PASSING.get(part, 0.0):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The OSIE runs, and its worker cannot start: {quoted(why, 240)}.",
+            evidence=(
+                line(sent[-1]),
+                *complaints,
+                f"{moment(case.now)} {waited:.0f} s later its worker was not in touch",
+            ),
+            remedy=_OSIE_REMEDIES.get(part, _OSIE_REMEDY),
+        )
+    elif waited > _OSIE_STARTS_WITHIN:
         remedy = (
             "`tinkbox hardware get` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
             if clock
@@ -142,6 +170,20 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             ),
             remedy=remedy,
         )
+
+
+def _trouble_of_osie(case: Case, sent: Sighting) -> tuple[str, str, tuple[str, ...]]:
+    """(part, what it said last of its trouble, evidence) of an OSIE that was sent then: by HTTP, else by syslog."""
+    told = [each for each in of(case.last, Stage.OSIE_TROUBLE) if each.at >= sent.at]
+    said = [each for each in case.said if each.at >= sent.at]
+    lines = tuple(f"{moment(each.at)} {each.program or 'it'} said: {quoted(each.text, 200)}" for each in said[-3:])
+    if told:
+        return text(told[-1], "part"), told[-1].detail, (*map(line, told[-3:]), *lines)
+    for each in reversed(said):
+        part, _, why = each.text.partition(OSIE_TROUBLE)[2].partition(": ")
+        if each.program == OSIE and why:
+            return part, why, lines
+    return "", "", ()
 
 
 def clock_is_wrong(case: Case) -> Iterator[Finding]:
@@ -222,7 +264,7 @@ def boot_loop(case: Case) -> Iterator[Finding]:
 
 def never_seen(case: Case) -> Iterator[Finding]:
     """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created."""
-    if case.mac is None or not case.ticket:
+    if case.mac is None or not case.ticket or (case.work is not None and case.work.state in FINAL):
         return
     since = case.waited_since
     if not case.sightings and not case.heard_at:
@@ -257,7 +299,7 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             gravity=Gravity.SUSPECT,
             cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.",
             evidence=(line(newest), since),
-            remedy="Look at its screen or console, and whether its cable and its switch port are up.",
+            remedy=LOOK_AT[newest.stage],
         )
 
 

@@ -84,6 +84,12 @@ class Seen:
             return await self._story("", (mac,), 0)
         return await self._story(known.hardware.id, tuple(each.mac for each in known.hardware.interfaces), 0)
 
+    async def complaints(self, mac: MacAddress) -> list[Line]:
+        """The newest of what the machine with a MAC complained of by syslog (`Syslog.complaints`), oldest first."""
+        known = self._machines.known.having(mac)
+        macs = (mac,) if known is None else tuple(each.mac for each in known.hardware.interfaces)
+        return await self._syslog.complaints(macs, SHOWN_LINES)
+
     async def _story(self, hardware_id: str, macs: Sequence[MacAddress], lines: int) -> list[Sighting]:
         sightings = await self._machines.timeline.of(*macs)
         if hardware_id and macs:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tinkbox.model.boot import Boot, Plan, Stage, Supply
-from tinkbox.model.hardware import Interface
+from tinkbox.model.hardware import Hardware, Interface
 
 MAX_BOOTS = 3
 
@@ -36,6 +36,7 @@ def dhcp_plan(facts: BootFacts, *, netboots: bool) -> Plan | None:
     to its own disk when a workflow once succeeded on it, and is ignored when none did.  A machine that its last
     action sent away is left to its own disk as well.  A script in its hardware document stands in the OSIE's place, and
     needs no ticket; it is not booted again where a workflow once succeeded, for that may be what installed the machine.
+    A card whose document says `allow_workflow: false` boots as if there were no ticket.
     One whose document names another boot server is sent there, whatever waits for it.  One that does not netboot only
     wants its address, and one that another server gives its address to is not answered at all.
     """
@@ -60,8 +61,20 @@ def netboot_plan(facts: BootFacts) -> Plan | None:
         workflow=facts.workflow,
         reason=reason,
         script=facts.supply.url if facts.supply and boot is Boot.WORKFLOW else "",
-        ticket=facts.ticket,
+        ticket=facts.ticket and facts.interface.allow_workflow,
     )
+
+
+def barred_reason(hardware: Hardware, *, ticket: bool) -> str:
+    """Why a machine that has a workflow to boot for may not, by its hardware document; nothing when it may."""
+    cards = hardware.interfaces
+    if not ticket or not cards:
+        return ""
+    if not any(each.allow_pxe for each in cards):
+        return "its hardware document says allow_pxe: false, so it may not boot over the network"
+    if not any(each.allow_pxe and each.allow_workflow for each in cards):
+        return "its hardware document says allow_workflow: false, so it may not boot for its workflow"
+    return ""
 
 
 def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None) -> str:
@@ -78,9 +91,10 @@ def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
     own = facts.interface.netboot
     if facts.retired or not facts.interface.allow_pxe or own.elsewhere:
         return None, ""
-    if facts.left or (facts.installed and not facts.ticket):
+    ticket = facts.ticket and facts.interface.allow_workflow
+    if facts.left or (facts.installed and not ticket):
         return Boot.LOCAL_DISK, ""
-    if not facts.ticket:
+    if not ticket:
         return (Boot.OWN_SCRIPT if own.has_script else None), ""
     reason = parked_reason(ticket=facts.ticket, boots=facts.boots, furthest=facts.furthest)
     if reason:

@@ -105,6 +105,15 @@ class BootProgress:
             return
         self.saw(self.seen_last(record.hardware), Stage.STILL_THERE, **{OTHER_HOST: UNSEEN})
 
+    def last_contact(self, hardware_id: str) -> datetime | None:
+        """When a machine's worker asked or told anything last, whatever it was; None: never.
+
+        Of before the appliance began only what was saved is known, which may be earlier.
+        """
+        record = self._known.get(hardware_id)
+        told = (record.last_contact if record else None, self._heard.get(hardware_id))
+        return max(filter(None, told), default=None)
+
     def heard_since(self, hardware_id: str, moment: datetime) -> bool:
         """Whether a machine's worker asked anything since then."""
         last = self._heard.get(hardware_id)

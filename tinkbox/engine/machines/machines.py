@@ -8,7 +8,7 @@ from functools import partial
 
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
-from tinkbox.engine.machines.boot_plan import parked_reason
+from tinkbox.engine.machines.boot_plan import barred_reason, parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -94,7 +94,14 @@ class MachineStatus:
             retired=self.retired is not None,
             failed=self.failure is not None,
             doing=self.doing,
+            barred=bool(barred_reason(self.hardware, ticket=self.ticket)),
         )
+
+    @property
+    def kept_from_booting(self) -> str:
+        """Why it boots no more until a person helps, or nothing: it is parked, or its hardware document forbids it."""
+        barred = barred_reason(self.hardware, ticket=self.ticket)
+        return self.parked or (barred if self.state is MachineState.PARKED else "")
 
 
 class Machines:
@@ -394,7 +401,7 @@ class Machines:
             parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest),
             stage=record.stage or (seen.stage if seen else None),
             stage_at=record.stage_at or (seen.at if seen else None),
-            last_contact=record.last_contact,
+            last_contact=self.progress.last_contact(record.hardware.id),
             stalled=stalled(newest, self._clock()) if newest else "",
             tpm=session.tpm if session else "",
             tpm_accepted=session.tpm_accepted if session else "",

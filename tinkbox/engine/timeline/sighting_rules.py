@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact, Sighting
@@ -34,12 +35,14 @@ _ROUNDS = (
     Stage.DECLINED,
     Stage.ADDRESS_KEPT,
     Stage.LOADER_FAILED,
+    Stage.STEP_FAILED,
     Stage.SCRIPT_REFUSED,
     Stage.TICKET_REFUSED,
     Stage.METADATA_REFUSED,
     Stage.METADATA_STOLEN,
     Stage.STILL_THERE,
     Stage.CLOCK,
+    Stage.OSIE_TROUBLE,
     Stage.DISK_BOOTED,
 )
 # Where a machine was told to ask again and again, for hours maybe.
@@ -104,15 +107,20 @@ class Entry:
         self._again += 1
         self._last = at
 
+    def move(self, at: datetime) -> None:
+        """What the machine asked for still flows to it."""
+        moved = round((at - self.first.at).total_seconds(), 3)
+        self._told = replace(self.sighting, facts={**self.sighting.facts, MOVED: moved})
+
     @property
     def sighting(self) -> Sighting:
-        """As it was first, with its `count` and the seconds that it `lasted` when it was repeated.
+        """As it was first, with its `count` and the seconds that it `lasted` when it was repeated, and those until which it `moved`.
 
-        The same object for as long as it is not repeated once more.
+        The same object for as long as it is not repeated once more, and nothing moves.
         """
         if self._last is not None and self._told.facts.get("count") != self._count:
             lasted = round((self._last - self.first.at).total_seconds(), 3)
-            self._told = replace(self.first, facts={**self.first.facts, "count": self._count, "lasted": lasted})
+            self._told = replace(self.first, facts={**self._told.facts, "count": self._count, "lasted": lasted})
         return self._told
 
     @property

@@ -17,6 +17,10 @@ from tinkbox.wire.syslog import Message, Severity
 BURST = 2_000.0
 LINES_PER_SECOND = 50.0
 OWN_NAME = "tinkbox"
+KERNEL = "kernel"
+# How the OSIE's scripts call themselves, and what they say what they have to complain of with (osie/files/words).
+OSIE = "osie"
+OSIE_TROUBLE = "] trouble: "
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class Syslog:
         self._clock = clock
         self._follows = follows
         self._shares: dict[MacAddress, _Share] = {}
+        self._warned: dict[MacAddress, datetime] = {}
         self._next = 1
         self._unsaved: dict[MacAddress, dict[int, Line]] = {}
         self._noted = asyncio.Event()
@@ -72,11 +77,19 @@ class Syslog:
             share.dropped = 0
         self._keep(mac, message.severity, message.program, message.text)
 
+    def warned(self, mac: MacAddress) -> datetime | None:
+        """When the kernel of a machine last said something that it means as a warning or graver; None: not since the appliance began."""
+        return self._warned.get(mac)
+
     async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """The newest lines of a machine with these MACs, oldest first."""
         unsaved = {number: line for mac in macs for number, line in self._unsaved.get(mac, {}).items()}
         stored = await self._store.read(lambda tables: tables.syslog.of(macs, most))
         return [line for _, line in sorted({**stored, **unsaved}.items())][-most:] if most else []
+
+    async def complaints(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
+        """Of the newest lines those that a machine means as warnings or graver, and what its OSIE says of its own trouble."""
+        return [each for each in await self.of(macs, KEPT_LINES) if _complains(each)][-most:]
 
     async def run(self) -> NoReturn:
         """Save what was said, in batches, for ever."""
@@ -101,17 +114,24 @@ class Syslog:
         if share is None:
             # Those that have no timeline any more have no share either.
             self._shares = {each: kept for each, kept in self._shares.items() if self._follows(each)}
+            self._warned = {each: at for each, at in self._warned.items() if self._follows(each)}
             share = self._shares[mac] = _Share(left=BURST, at=self._clock())
         return share
 
     def _keep(self, mac: MacAddress, severity: int, program: str, text: str) -> None:
         line = Line(mac=mac, at=self._clock(), severity=severity, program=program, text=text)
+        if program == KERNEL and severity <= Severity.WARNING:
+            self._warned[mac] = line.at
         of_one = self._unsaved.setdefault(mac, {})
         of_one[self._next] = line
         self._next += 1
         if len(of_one) > 2 * KEPT_LINES:
             self._unsaved[mac] = _newest(of_one)
         self._noted.set()
+
+
+def _complains(line: Line) -> bool:
+    return line.severity <= Severity.WARNING or (line.program == OSIE and OSIE_TROUBLE in line.text)
 
 
 def _newest(lines: Mapping[int, Line]) -> dict[int, Line]:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, Round, begins, cleaned_facts, repeated, round_of
+from tinkbox.engine.timeline.stalls import PATIENCE
 from tinkbox.model.boot import EVIDENCE, INSTALLED, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
@@ -109,6 +110,13 @@ class Timeline:
         goes_round = self._next == before and mac not in self._strangers
         return boot[-1], round_of(mac, boot, entries, self._clock()) if goes_round else None
 
+    def moves(self, mac: MacAddress) -> None:
+        """What a machine asked for last still flows to it, though nothing new is to be noted; nothing of that is saved."""
+        boot = self._boots.get(mac)
+        if boot and boot[-1].stage in PATIENCE:
+            boot[-1].move(self._clock())
+            self._wake()
+
     def again(self, turn: Round) -> bool:
         """Note the same as when the machine went this round; whether that is all, else it is still to be noted."""
         now = self._clock()
@@ -144,6 +152,9 @@ class Timeline:
         """Everything that is kept of a machine with these MACs, oldest first."""
         unsaved = {number: each.sighting for number, each in self._unsaved.items() if each.first.mac in macs}
         stored = await self._store.read(lambda tables: tables.sightings.of(macs))
+        # What flows since is in memory only.
+        newest = {each.number: each.sighting for mac in macs for each in self._boots.get(mac, ())[-1:]}
+        stored |= {number: sighting for number, sighting in newest.items() if number in stored}
         return [sighting for _, sighting in sorted({**stored, **unsaved}.items())]
 
     def forget(self, macs: Iterable[MacAddress]) -> None:

@@ -20,9 +20,10 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import explanation
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.disk_usage import DiskUsage, Stored
 from tinkbox.model.errors import Refusal
-from tinkbox.model.hardware import Hardware, called
+from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.journal import summary
 from tinkbox.model.machine_state import Doing
 from tinkbox.model.reasons import Reason, hint
@@ -34,6 +35,7 @@ from tinkbox.store.database import Store, Tables
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.machine_work import Reached
 from tinkbox.wire.messages.status import (
+    ConditionLine,
     HealthLine,
     LimitLine,
     MachineLine,
@@ -42,12 +44,14 @@ from tinkbox.wire.messages.status import (
     encode_changes,
     encode_machine,
 )
+from tinkbox.wire.polling import SILENT_SECONDS
 
 MACHINES_AT_ONCE: Final = 250  # booting machines are answered in between
 MANY_CHANGES: Final = 1000
 WORKFLOWS_AT_ONCE: Final = 50
 KEPT_GONE: Final = 1_000  # machines that were deleted; a view that looked before that is told everything anew
 LONGEST_MESSAGE: Final = 400
+MOST_CONDITIONS: Final = 50  # that a view is told of the appliance
 # A line that said for how many seconds would change every second.
 STALLED: Final = "stalled"
 # Seconds that a rate of what is sent is taken over.
@@ -109,7 +113,8 @@ class StatusChanges:
     """Lines of machines by the place that a view has seen.
 
     `disk` tells what takes room, `progress` how far an action is, `sent` how many bytes were sent to machines since the
-    host started; `steady` is a clock in seconds.
+    host started, `diagnoses` the gravest that was found of each machine, by MAC (`engine.doctor.rounds`); `steady` is a clock
+    in seconds.
     """
 
     def __init__(
@@ -122,6 +127,7 @@ class StatusChanges:
         sent: Callable[[], int],
         clock: Callable[[], datetime],
         steady: Callable[[], float],
+        diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict,
     ) -> None:
         self._store = store
         self._machines = machines
@@ -131,6 +137,9 @@ class StatusChanges:
         self._octets_sent = sent
         self._clock = clock
         self._steady = steady
+        self._diagnoses = diagnoses
+        self._diagnosed: Mapping[str, Diagnosis] = {}  # as it was looked at last
+        self._began = clock()
         self._life = f"{clock().timestamp():.6f}"
         self._one_at_a_time = asyncio.Lock()
         self._number = 0  # of the last change
@@ -161,10 +170,12 @@ class StatusChanges:
                 await self._look()
         await asyncio.Event().wait()  # parts of the appliance never end
 
-    async def after(self, place: str, version: str, limits: Sequence[LimitLine], faults: Sequence[str]) -> str:
+    async def after(
+        self, place: str, version: str, limits: Sequence[LimitLine], conditions: Sequence[Diagnosis]
+    ) -> str:
         """What changed behind a place that was told before, encoded; everything for a place that is unknown or empty.
 
-        `version` is the appliance's; `limits` and `faults` are told as they are given.
+        `version` is the appliance's; `limits` and `conditions`, its own, are told as they are given.
         """
         disk = disk_line(await self._disk())
         async with self._one_at_a_time:
@@ -181,7 +192,7 @@ class StatusChanges:
                 place=f"{self._life}/{self._number}",
                 part=behind > 0,
                 gone=tuple(each for each, number in self._gone.items() if number > behind) if behind else (),
-                health=HealthLine(sent=self._rate(), faults=tuple(faults)),
+                health=health_line(self._rate(), conditions),
             )
         return encode_changes(change, told)
 
@@ -200,11 +211,11 @@ class StatusChanges:
         """Bring the lines up to now."""
         woken = self._wakeups.changes
         if woken == self._woken:
-            await self._tell(self._stalled() | self._progressed())
+            await self._tell(self._diagnosed_anew() | self._seen_as_time_goes())
             return
         await self._look_at_machines()
         await self._look_at_work()
-        await self._tell(self._touched | self._stalled() | self._progressed())
+        await self._tell(self._touched | self._diagnosed_anew() | self._seen_as_time_goes())
         self._touched.clear()
         self._woken = woken
 
@@ -344,6 +355,43 @@ class StatusChanges:
             and self._progress(work.current) != line.work.progress
         }
 
+    def _seen_as_time_goes(self) -> set[str]:
+        """The machines of which the line changes although nothing happened."""
+        return self._stalled() | self._progressed() | self._fell_silent()
+
+    def _fell_silent(self) -> set[str]:
+        """The machines whose worker is silent since, or is heard of again."""
+        return {
+            machine
+            for machine in self._under_way
+            if (kept := self._kept[machine]).line is not None and self._silent_since(machine) != kept.line.silent_since
+        }
+
+    def _silent_since(self, machine: str) -> datetime | None:
+        """Since when the worker of a machine is silent that works; None: it is not, or has nothing to tell."""
+        work = self._work.get(self._shown.get(machine, ""))
+        current = work.current if work is not None else None
+        if current is None or current.state not in (State.RUNNING, State.HELD) or current.action.worker != machine:
+            return None
+        contact = self._machines.progress.last_contact(machine)
+        # What was told before the appliance stopped last is not known to the second.
+        since = max(contact, self._began) if contact else None
+        return since if since and (self._clock() - since).total_seconds() > SILENT_SECONDS else None
+
+    def _diagnosed_anew(self) -> set[str]:
+        """The machines of which another cause was found since."""
+        before, now = self._diagnosed, self._diagnoses()
+        if now is before:
+            return set()
+        self._diagnosed = now
+        macs = {mac for mac in {*before, *now} if _cause(before.get(mac)) != _cause(now.get(mac))}
+        return {self._machines.known.holder(MacAddress(mac)) for mac in macs} - {""}
+
+    def _diagnosis(self, hardware: Hardware) -> str:
+        """The cause of the gravest that was found of a machine; empty: nothing was."""
+        found = [each for mac in hardware.interfaces if (each := self._diagnosed.get(mac.mac)) is not None]
+        return _cause(min(found, key=lambda each: each.gravity.rank, default=None))
+
     async def _tell(self, machines: Collection[str]) -> None:
         """Make the lines of these machines anew."""
         for index, machine in enumerate(machines):
@@ -373,6 +421,8 @@ class StatusChanges:
             work=self._work_line(hardware.id, work) if work is not None else None,
             rollout=rollout,
             rollout_paused=is_paused,
+            diagnosis=self._diagnosis(hardware),
+            silent_since=self._silent_since(hardware.id),
         )
 
     def _work_line(self, machine: str, work: _Work) -> WorkLine:
@@ -394,6 +444,30 @@ class StatusChanges:
         elif now - before.at >= SHORTEST_RATE:
             self._sent = _Sent(at=now, octets=octets, rate=(octets - before.octets) / (now - before.at))
         return self._sent.rate if self._sent else None
+
+
+def health_line(sent: float | None, conditions: Sequence[Diagnosis]) -> HealthLine:
+    """How the appliance is, for people: so many bytes a second are `sent`, and this is wrong with it."""
+    faults = [each.rule for each in conditions if each.gravity is Gravity.FAULT]
+    return HealthLine(
+        sent=sent,
+        faults=tuple(dict.fromkeys(faults)),
+        conditions=tuple(
+            ConditionLine(
+                rule=each.rule,
+                gravity=each.gravity,
+                since=each.since,
+                cause=shortened(each.cause, LONGEST_MESSAGE),
+                remedy=shortened(each.remedy, LONGEST_MESSAGE),
+            )
+            for each in conditions[:MOST_CONDITIONS]
+            if each.since is not None
+        ),
+    )
+
+
+def _cause(found: Diagnosis | None) -> str:
+    return shortened(found.cause, LONGEST_MESSAGE) if found is not None else ""
 
 
 def _in_rollouts(tables: Tables, machines: Sequence[str]) -> Mapping[str, tuple[str, bool]]:

@@ -45,7 +45,7 @@ class Attempts:
 
     `gather` has what the services of a workflow wrote until now made part of its data, and tells whether there are any
     near by; `name_of` says under which name machines reach them.  `metadata_path` gives the path on the node door below which
-    the metadata of a workflow's system is on a machine.
+    the metadata of a workflow's system is on a machine.  `diagnosis_of` gives what the doctor says of a workflow, by its id.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Attempts:
         digest_of: DigestOf,
         metadata_path: Callable[[str, str], str],
         appliance_only: Callable[[str], bool] = lambda _: False,
+        diagnosis_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -71,6 +72,7 @@ class Attempts:
         self._digest_of = digest_of
         self._appliance_only = appliance_only
         self._metadata_path = metadata_path
+        self._diagnosis_of = diagnosis_of
         self._merging = asyncio.Semaphore()  # of large data
         self.offered = 0  # since the appliance began, repeated offers included
 
@@ -300,7 +302,8 @@ class Attempts:
         if hold is not None and not may_end(hold, report.outcome):
             raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
         remember(tables, attempt, report.disks, report.outcome.state, self._clock())
-        return end_attempt(tables, attempt, report.outcome, self._clock())
+        diagnosis = self._diagnosis_of(attempt.workflow_id)
+        return end_attempt(tables, attempt, report.outcome, self._clock(), diagnosis=diagnosis)
 
     def _offer(self, tables: Tables, worker: str, hello: Hello, after: str = "") -> tuple[Offer | None, list[str]]:
         """The offer and the machines to be told; `after` is the workflow of which the worker has just ended an action."""
@@ -332,7 +335,8 @@ class Attempts:
                 outcome = ANOTHER_WORKER if same_boot else _after_boot(what, attempt, hold)
                 if outcome is RETURNED and step is not None and step.status.action.spec.until:
                     outcome = came_back(tables.metadata.first_boot(attempt.workflow_id, worker))
-                woken += end_attempt(tables, attempt, outcome, self._clock())
+                diagnosis = self._diagnosis_of(attempt.workflow_id)
+                woken += end_attempt(tables, attempt, outcome, self._clock(), diagnosis=diagnosis)
                 continue
             return None, woken
 

@@ -342,8 +342,7 @@ def _begun(held: Held, token: str, breakpoints: model.Breakpoints, now: datetime
         deadline=now + timedelta(seconds=breakpoints.timeout),
         timeout=breakpoints.timeout,
         on_expiry=breakpoints.on_expiry,
-        # What helps is for the appliance to say, at the end.
-        outcome=replace(held.outcome, hint="") if held.outcome else None,
+        outcome=held.outcome,
         container=held.container,
         in_place=held.in_place,
     )

@@ -23,6 +23,7 @@ from tinkbox.engine.workflows.holds import expire, warn
 from tinkbox.engine.workflows.journals import waiting
 from tinkbox.model.breakpoint import Hold
 from tinkbox.model.conditions import why_stopped
+from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import called
 from tinkbox.model.reasons import Reason
@@ -31,6 +32,7 @@ from tinkbox.model.text import counted
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
+from tinkbox.wire.polling import SILENT_SECONDS
 
 LOOK_EVERY = 2.0
 STOP_GRACE = 10
@@ -107,12 +109,21 @@ def _due_of(hold: Hold, hooks: int, moment: Moment) -> list[tuple[datetime, Due]
 class Deadlines:
     """A part: ends what is overdue."""
 
-    def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        diagnosis_of: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        """`diagnosis_of` gives what the doctor says of a workflow, by its id; empty: nothing."""
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
         self._clock = clock
         self._listening_since = clock()
+        self._diagnosis_of = diagnosis_of
 
     async def run(self) -> NoReturn:
         """End it when it is due, for ever."""
@@ -164,7 +175,8 @@ class Deadlines:
                     run.status.service.spec.name,
                     extra={"action": "deadlines.over"},
                 )
-                return give_up(tables, tables.workflows.get(workflow_id), run.status, why, now)
+                diagnosis = self._diagnosis_of(workflow_id)
+                return give_up(tables, tables.workflows.get(workflow_id), run.status, why, now, diagnosis=diagnosis)
         return []
 
     def _end(self, tables: Tables, workflow_id: str) -> list[str]:
@@ -178,16 +190,27 @@ class Deadlines:
             if each.hold is not None and what is Due.WARNING:
                 return warn(tables, each.hold, now)
             _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
+            diagnosis = self._diagnosis_of(workflow_id)
             if what is Due.END:
-                return stop(tables, tables.workflows.get(workflow_id), State.TIMEOUT, now)
+                return stop(tables, tables.workflows.get(workflow_id), State.TIMEOUT, now, diagnosis=diagnosis)
             if each.hold is not None and what is Due.VERDICT:
                 return expire(tables, each.hold, now)
             if each.attempt is not None and each.action is not None:
                 if each.action.spec.until and what in {Due.RETURN, Due.FIRST_BOOT}:
                     outcome = self._first_boot(tables, each, each.attempt, each.action)
-                    return end_first_boot(tables, each.attempt, outcome, now)
-                return end_attempt(tables, each.attempt, _outcome(what, each, each.action), now)
+                    return end_first_boot(tables, each.attempt, outcome, now, diagnosis=diagnosis)
+                silence = self._silence(each.attempt, now)
+                outcome = _outcome(what, each, each.action, silence)
+                return end_attempt(tables, each.attempt, outcome, now, diagnosis=diagnosis)
         return []
+
+    def _silence(self, attempt: Attempt, now: datetime) -> str:
+        """How long the attempt's worker has been silent, in words; empty when it is not, or was not listened to for long enough."""
+        contact = self._machines.progress.last_contact(attempt.worker)
+        heard = max(contact or attempt.started_at, attempt.started_at)
+        if (now - max(heard, self._listening_since)).total_seconds() <= SILENT_SECONDS:
+            return ""
+        return f"silent since {heard:%Y-%m-%d %H:%M:%S} UTC, for {show_duration((now - heard).total_seconds())}"
 
     def _first_boot(self, tables: Tables, under_way: UnderWay, attempt: Attempt, action: PlannedAction) -> Outcome:
         """How an attempt ends that waits for an installed system, by what that told."""
@@ -201,7 +224,8 @@ class Deadlines:
         return never_phoned_home(action.spec.timeout, since, under_way.first_boot)
 
 
-def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
+def _outcome(what: Due, under_way: UnderWay, action: PlannedAction, silence: str) -> Outcome:
+    """`silence` as `Deadlines._silence` has it."""
     if under_way.hold is not None and what is Due.CONFIRMATION:
         return unconfirmed(under_way.hold)
     if what is Due.RETURN:
@@ -212,7 +236,14 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction) -> Outcome:
         return Outcome(
             state=under_way.stop_into,
             reason=reason,
-            message=f"{message}; the worker did not confirm that the action was stopped",
+            message=f"{message}; the worker did not confirm that the action was stopped{silence and f': it is {silence}'}",
+        )
+    if silence:
+        return Outcome(
+            state=State.TIMEOUT,
+            reason=Reason.WORKER_SILENT,
+            message=f"the worker is {silence}: its machine is off, hangs, or cannot reach the appliance. The action's time of "
+            f"{counted(action.spec.timeout, 'second')} ended meanwhile",
         )
     return Outcome(
         state=State.TIMEOUT,

@@ -32,10 +32,13 @@ def end_attempt(
     outcome: Outcome,
     now: datetime,
     counting: Callable[[Hold | None], Verdict | None] = _given,
+    *,
+    diagnosis: str = "",
 ) -> list[str]:
     """End an attempt, with it its action or only this try at it, and when that decides it the workflow.
 
     `counting` tells the verdict that counts at the hold that it ends in, if any: else the one that was given there.
+    `diagnosis` is what the doctor says of the workflow now, for the events of an end that is no success.
     """
     step = tables.workflows.step(attempt.workflow_id, attempt.position)
     status, workflow_id = step.status, step.workflow_id
@@ -45,7 +48,7 @@ def end_attempt(
     verdict = counting(hold)
     again = tries_again(step, outcome, verdict)
     happening = Happening.TRIED_AGAIN if again else ENDING[outcome.state]
-    outcome = replace(outcome, hint="" if outcome.state is State.SUCCESS else hint(outcome.reason))
+    outcome = hinted(outcome)
     tables.workflows.end_attempt(attempt.token, outcome, now)
     tables.workflows.set_action_state(workflow_id, attempt.position, advance(ACTION, status.state, happening))
     if outcome.state in {State.FAILED, State.TIMEOUT}:
@@ -57,32 +60,41 @@ def end_attempt(
         tables.holds.set_override(workflow_id, attempt.position, changes)
     seconds = (now - attempt.started_at).total_seconds() - sum(each.lasted(now) for each in holds)
     held = hold.lasted(now) if hold else None
-    fact = history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held)
+    fact = history.diagnosed(
+        history.action_ended(status.action, attempt.token, outcome, seconds, again=again, held=held), diagnosis
+    )
     tables.events.add(workflow_id, now, *fact)
     end = None if again else workflow_ends(step, outcome.state)
     if end is not None:
-        return _end_workflow(tables, workflow_id, step.state, end, now)
+        return _end_workflow(tables, workflow_id, step.state, end, now, diagnosis)
     if status.state is State.LEAVING and tables.queues.next_for(attempt.worker) is None:
         # It is on its way to its own disk, while the workflow goes on elsewhere.
         tables.hardware.withdraw_ticket([attempt.worker], installed=True)
     return handed_over(step)
 
 
-def end_first_boot(tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime) -> list[str]:
+def hinted(outcome: Outcome) -> Outcome:
+    """The same with what to do about it: what the worker passed on of its action, else the hint of a reason of ours."""
+    return replace(outcome, hint="" if outcome.state is State.SUCCESS else outcome.hint or hint(outcome.reason))
+
+
+def end_first_boot(
+    tables: Tables, attempt: Attempt, outcome: Outcome, now: datetime, *, diagnosis: str = ""
+) -> list[str]:
     """The same of an attempt that waited for the system on its machine's disk.
 
     However that ended, the image is there: unless something is left to do, the machine boots its disk, not the OSIE.
     """
-    woken = end_attempt(tables, attempt, outcome, now)
+    woken = end_attempt(tables, attempt, outcome, now, diagnosis=diagnosis)
     tables.hardware.withdraw_ticket([attempt.worker], installed=True)
     return woken
 
 
-def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list[str]:
+def stop(tables: Tables, workflow: Workflow, into: State, now: datetime, *, diagnosis: str = "") -> list[str]:
     """End a workflow in CANCELED or TIMEOUT: at once, or when its running action was stopped."""
     current = workflow.current()
     if current is None or current.state not in BEGUN:
-        return _end_workflow(tables, workflow.id, workflow.state, into, now)
+        return _end_workflow(tables, workflow.id, workflow.state, into, now, diagnosis)
     reason, message = why_stopped(into, workflow.global_timeout)
     tables.workflows.set_state(workflow.id, advance(WORKFLOW, workflow.state, Happening.STOPPED), now)
     tables.workflows.set_stop(workflow.id, into, now)
@@ -91,14 +103,16 @@ def stop(tables: Tables, workflow: Workflow, into: State, now: datetime) -> list
     if attempt is not None and current.state is State.LEAVING:
         # Nobody is there who could be told to stop.
         ends = end_first_boot if current.action.spec.until else end_attempt
-        ends(tables, attempt, Outcome(state=into, reason=reason, message=message), now)
+        ends(tables, attempt, Outcome(state=into, reason=reason, message=message), now, diagnosis=diagnosis)
     return workflow.workers()
 
 
-def give_up(tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime) -> list[str]:
+def give_up(
+    tables: Tables, workflow: Workflow, status: ServiceStatus, why: Outcome, now: datetime, *, diagnosis: str = ""
+) -> list[str]:
     """End a workflow that could not begin, because a service of it is not ready."""
     tables.workflows.set_reason(workflow.id, why.reason, why.message, status.service.spec.name)
-    return _end_workflow(tables, workflow.id, workflow.state, State.FAILED, now)
+    return _end_workflow(tables, workflow.id, workflow.state, State.FAILED, now, diagnosis)
 
 
 async def tell(machines: Machines, wakeups: Wakeups, workers: Iterable[str]) -> None:
@@ -117,10 +131,12 @@ def wake(wakeups: Wakeups, workers: Iterable[str]) -> None:
     wakeups.wake(SERVICES)
 
 
-def _end_workflow(tables: Tables, workflow_id: str, state: State, end: State, now: datetime) -> list[str]:
+def _end_workflow(
+    tables: Tables, workflow_id: str, state: State, end: State, now: datetime, diagnosis: str
+) -> list[str]:
     tables.workflows.set_state(workflow_id, advance(WORKFLOW, state, ENDING[end]), now)
     over = tables.workflows.get(workflow_id)
-    tables.events.add(workflow_id, now, *history.ended(end, *explanation(over)))
+    tables.events.add(workflow_id, now, *history.diagnosed(history.ended(end, *explanation(over)), diagnosis))
     if end in {State.SUCCESS, State.CANCELED}:
         tables.hardware.withdraw_ticket(over.workers(), installed=end is State.SUCCESS)
     for run in tables.services.open_of(workflow_id):

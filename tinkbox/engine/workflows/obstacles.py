@@ -20,10 +20,22 @@ def boot_obstacles(
         its = "its document" if len(silent) == 1 else "their documents"
         edit = f"`tinkbox hardware edit {quote(key(silent[0]))}`"
         yield f"no card of {machines_named([called(each) for each in silent])} may netboot: allow it in {its}, {edit}"
+    without_work = [
+        each
+        for each in machines
+        if each not in silent
+        and each.interfaces
+        and not any(one.allow_pxe and one.allow_workflow for one in each.interfaces)
+    ]
+    if without_work:
+        say = "its document says" if len(without_work) == 1 else "their documents say"
+        edit = f"`tinkbox hardware edit {quote(key(without_work[0]))}`"
+        named = machines_named([called(each) for each in without_work])
+        yield f"{named} may not boot for a workflow, for {say} allow_workflow: false: allow it there, {edit}"
     led_away = [
         each
         for each in machines
-        if each not in silent and each.interfaces and not any(map(_boots_here, each.interfaces))
+        if each not in [*silent, *without_work] and each.interfaces and not any(map(_boots_here, each.interfaces))
     ]
     if led_away:
         its = "its document" if len(led_away) == 1 else "their documents"

@@ -63,6 +63,9 @@ def interface_2020(entry: Reader, place: int) -> Interface | WithoutMac:
     address.note_unknown(INTERFACE["dhcp"]["ip"])
     netboot.note_unknown(_NETBOOT_2020)
     read = _reserved(dhcp, address, place, allow_pxe=netboot.flag("allow_pxe", default=True))
+    if not netboot.flag("allow_workflow", default=True) and isinstance(read, Interface):
+        netboot.note("allow_workflow", "it is false: this interface boots the OSIE for no workflow")
+        read = replace(read, allow_workflow=False)
     return _with_netboot(read, dhcp, netboot, is_object=False)
 
 

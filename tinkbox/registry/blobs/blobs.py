@@ -5,6 +5,7 @@ the first byte is served.  Hashing while sending would find damage only when the
 check a `Range`, and would cost the kernel's sendfile; clients check digests themselves as well.
 """
 
+import asyncio
 import errno
 import hashlib
 import logging
@@ -14,7 +15,7 @@ import stat
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,6 +27,7 @@ from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, algorithm_of, digest_of
 from tinkbox.model.images.room import Amount, ImageRoom, Waiting
+from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
@@ -36,25 +38,40 @@ TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 # What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
 SMALL: Final = 4 << 20
 _NOT_WRITTEN: Final = (errno.EROFS, errno.EACCES, errno.EPERM, *UNREADABLE)
+# Among what is not written: for want of a sound disk, and for want of room that images may take.
+REGISTRY: Final = "the registry"
+IMAGES: Final = "images"
 _log = logging.getLogger(__name__)
 
 
+def _no_matter(_: object) -> None:
+    return None
+
+
 @contextmanager
-def writing() -> Iterator[None]:
-    """Turns a full disk into Full, and one that takes nothing into Unavailable."""
+def writing(note: Callable[[Unavailable], None] = _no_matter) -> Iterator[None]:
+    """Turns a full disk into Full, and one that takes nothing into Unavailable; `note` hears of these."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise Full("the registry's disk is full: delete images or make room, then try again") from None
-        if error.errno in _NOT_WRITTEN:
-            named = error.filename2 or error.filename  # of a file that is renamed, its new place
-            place = f" {named}" if named else ""
-            raise Unavailable(
-                f"the registry cannot write{place} ({error.strerror}): see that its disk is sound and writable, and that "
-                "its folder belongs to tinkbox's user"
-            ) from None
-        raise
+        refusal = _not_written(error)
+        if refusal is None:
+            raise
+        note(refusal)
+        raise refusal from None
+
+
+def _not_written(error: OSError) -> Unavailable | None:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Full("the registry's disk is full: delete images or make room, then try again")
+    if error.errno not in _NOT_WRITTEN:
+        return None
+    named = error.filename2 or error.filename  # of a file that is renamed, its new place
+    place = f" {named}" if named else ""
+    return Unavailable(
+        f"the registry cannot write{place} ({error.strerror}): see that its disk is sound and writable, and that "
+        "its folder belongs to tinkbox's user"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +88,6 @@ class Usage:
         return self.octets + self.incoming
 
 
-def _no_matter(_: int) -> None:
-    return None
-
-
 @dataclass(slots=True)
 class Incoming:
     """The bytes that are on their way in for one blob, or for one load of many."""
@@ -86,10 +99,17 @@ class Staged:
     """A blob on its way in: hashed as it is written, without a name until it is kept.
 
     `take` is told of bytes before they are written, and may refuse them; what is discarded gives them back, as less than none.
+    `writing` is around each write.
     """
 
-    def __init__(self, path: Path, take: Callable[[int], None] = _no_matter) -> None:
+    def __init__(
+        self,
+        path: Path,
+        take: Callable[[int], None] = _no_matter,
+        writing: Callable[[], AbstractContextManager[None]] = writing,
+    ) -> None:
         self.path = path
+        self._writing = writing
         self.size = 0
         self._take = take
         self._taken = 0
@@ -125,7 +145,7 @@ class Staged:
                 raise Unavailable("the upload is over: begin it again")
             self._take(len(chunk))
             self._taken += len(chunk)
-        with writing():
+        with self._writing():
             self._file.write(chunk)
             self._file.flush()
         self._hash.update(chunk)
@@ -135,7 +155,7 @@ class Staged:
     def finish(self) -> None:
         """Put it on the disk for good; nothing may be written after that."""
         if not self._file.closed:
-            with writing(), self._file:
+            with self._writing(), self._file:
                 os.fsync(self._file.fileno())
 
     def discard(self) -> None:
@@ -158,6 +178,7 @@ class Blobs:
     on its way in and may be next.
 
     To make one raises Unavailable where a folder of blobs cannot be read.  `ways` tells of the folders that cannot be used.
+    What the disk does not take, or what there is no room for, is noted among `refused_writes`.
     """
 
     def __init__(
@@ -167,6 +188,7 @@ class Blobs:
         new_token: Callable[[], str],
         room: Room | None = None,
         make_room: Callable[[], int] = lambda: 0,
+        refused_writes: RefusedWrites | None = None,
     ) -> None:
         self._folders = {algorithm: root / "blobs" / algorithm for algorithm in ALGORITHMS}
         self.ways = Folders(root)
@@ -174,6 +196,9 @@ class Blobs:
         self._new_token = new_token
         self._room = room or Room()
         self._make_room = make_room
+        self._refused_writes = refused_writes or RefusedWrites(clock)
+        self._writing = partial(writing, self._note_unwritten)
+        self._kept = 0  # blobs, since the start
         shutil.rmtree(self._incoming, ignore_errors=True)
         for folder in (*self._folders.values(), self._incoming):
             with self.ways.listed(folder), self.ways.changed(folder):
@@ -204,8 +229,8 @@ class Blobs:
         """A new, empty blob without a name, which belongs to what is `incoming`; raises Full when the registry is."""
         incoming = incoming if incoming is not None else Incoming()
         self._take_more(incoming, 0)
-        with writing():
-            return Staged(self._incoming / self._new_token(), partial(self._take, incoming))
+        with self._writing():
+            return Staged(self._incoming / self._new_token(), partial(self._take, incoming), self._writing)
 
     def keep(self, staged: Staged, algorithm: str = "sha256", *, promised: bool = False) -> str:
         """Give a finished blob its name, for good; returns its digest.  It takes the place of one that is here already.
@@ -215,7 +240,7 @@ class Blobs:
         digest = staged.digest_by(algorithm)
         path = self.path(digest)
         if self._name(staged, digest, path, promised=promised):
-            _sync(path.parent)
+            self._sync(path.parent)
         return digest
 
     def keep_all(self, staged: Mapping[str, Staged]) -> None:
@@ -226,7 +251,7 @@ class Blobs:
             if self._name(each, digest, path, promised=False):
                 changed.add(path.parent)
         for folder in changed:
-            _sync(folder)
+            self._sync(folder)
 
     def _name(self, staged: Staged, digest: str, path: Path, *, promised: bool) -> bool:
         """Give a blob its name, so that its folder is still to be synced; False for one that has it, and is here."""
@@ -237,10 +262,11 @@ class Blobs:
         if is_here and staged.is_gone:  # several images of an archive have it
             return False
         staged.finish()
-        with self._promises.turn, writing():
+        with self._promises.turn, self._writing():
             staged.path.replace(path)
             self._count(digest, staged.size)
             self._verified.note(digest, path)
+            self._kept += 1
         staged.discard()  # it is kept, and on its way in no more
         return True
 
@@ -252,7 +278,7 @@ class Blobs:
         digest = digest_of(content, algorithm)
         path = self.path(digest)
         places: dict[Path, Path] = {}
-        with ExitStack() as staging, writing():
+        with ExitStack() as staging, self._writing():
             if not self._is_here(digest, path):
                 places[path] = staging.enter_context(self._written(content, partial(self._take, Incoming())))
             names: dict[bytes, Path] = {}
@@ -268,9 +294,10 @@ class Blobs:
                     if place == path:
                         self._count(digest, len(content))
                         self._verified.note(digest, path)
+                        self._kept += 1
         # To sync one puts the names of all on the disk where the file system has a journal.
         for folder in dict.fromkeys(place.parent for place in places):
-            _sync(folder)
+            self._sync(folder)
         return digest
 
     def write(self, path: Path, content: bytes) -> None:
@@ -278,7 +305,7 @@ class Blobs:
 
         It may take of what is reserved: to delete something can need it.
         """
-        with self._written(content) as staged, writing():
+        with self._written(content) as staged, self._writing():
             make_folder(path.parent)
             staged.replace(path)
             sync_folder(path.parent)
@@ -286,8 +313,8 @@ class Blobs:
     @contextmanager
     def _written(self, content: bytes, take: Callable[[int], None] = _no_matter) -> Iterator[Path]:
         """A file without a name, complete and on the disk; gone afterwards unless it was given one."""
-        with writing():
-            staged = Staged(self._incoming / self._new_token(), take)
+        with self._writing():
+            staged = Staged(self._incoming / self._new_token(), take, self._writing)
         try:
             staged.write(content)
             staged.finish()
@@ -575,7 +602,11 @@ class Blobs:
             self._take_if_free(incoming, count)
         except Full:
             resting = self._make_room()
-            self._take_if_free(incoming, count, resting)
+            try:
+                self._take_if_free(incoming, count, resting)
+            except Full as full:
+                self._note_full(full, incoming.octets + count)
+                raise
 
     def _take_if_free(self, incoming: Incoming, count: int, resting: int = 0) -> None:
         with self._counting:
@@ -603,7 +634,7 @@ class Blobs:
 
     def _discard(self, digest: str) -> None:
         path = self.path(digest)
-        with writing(), self.ways.changed(path.parent):
+        with self._writing(), self.ways.changed(path.parent):
             path.unlink(missing_ok=True)
         self._forget(digest)
 
@@ -625,6 +656,22 @@ class Blobs:
             _tell_lost(path)
         self._forget(digest)
 
+    def _sync(self, folder: Path) -> None:
+        with self._writing():
+            sync_folder(folder)
+
+    def _note_unwritten(self, refusal: Unavailable) -> None:
+        self._refused_writes.refuse(REGISTRY, str(refusal), partial(asyncio.to_thread, has_room, self._incoming))
+
+    def _note_full(self, full: Full, wanted: int) -> None:
+        """Note that so many bytes, at least, would be too many; that is over with the next blob that comes."""
+        kept = self._kept
+
+        async def takes_again() -> bool:
+            return self._kept != kept or self._room.left(self.usage().taken) >= max(wanted, PIECE)
+
+        self._refused_writes.refuse(IMAGES, str(full), takes_again)
+
     def _drop_damaged(self, digest: str) -> None:
         told = {"action": "registry.damaged"}
         try:
@@ -633,11 +680,6 @@ class Blobs:
             _log.error("blob damaged, and not deleted: %s: %s", digest, error, extra=told)
         else:
             _log.error("blob deleted, which was damaged on the disk: %s", digest, extra=told)
-
-
-def _sync(folder: Path) -> None:
-    with writing():
-        sync_folder(folder)
 
 
 def _tell_lost(path: Path) -> None:

@@ -1,24 +1,27 @@
 """Boot scripts for GRUB, built from tokens: no text from outside can become a command.
 
 Debian's signed GRUB 2.06 has no `http` module, so everything it is told to fetch comes by TFTP.  It can neither count nor
-tell the firmware that it failed: when it ends, UEFI firmware takes that for success and shows its menu.
+tell the firmware that it failed: when it ends, UEFI firmware takes that for success and shows its menu.  It tells the appliance
+which step failed by asking for a file that is called so.
 
 The first script is the same for all.  It asks for the machine's own, again and again for as long as that says so by
-ending well; what ended badly three times ends in a reset.
+the variable `again`; what ended three times without it ends in a reset.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
-from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.boot import Boot, Plan, Step
 from tinkbox.model.card_firmware import VIRTUAL_MAKERS, VIRTUAL_PRODUCTS
 from tinkbox.model.firmware_traits import LocalBoot
+from tinkbox.wire.boot_scripts.failed_steps import GRUB_FOLDER
 from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, argument, behalf, heading, needs_ipxe, plain, word
 
 FIRST: Final = "grub/grub.cfg"  # what that GRUB asks for
 TURN: Final = "grub/turn.cfg"
 WAITING_SECONDS: Final = 2
+_AGAIN: Final = "again=yes"
 # Where boot loaders are on the disks' EFI system partitions: those of a distribution first, for what lies in EFI/BOOT may
 # only look for them; those with a shim before those without.
 _OF: Final = ("debian", "ubuntu", "fedora", "redhat", "centos", "rocky", "almalinux", "opensuse", "sles")
@@ -53,7 +56,11 @@ def first_script(version: str) -> str:
         [
             ["echo", f"tinkbox {version}: GRUB for Secure Boot"],
             ["for try in 1 2 3; do"],
-            [f"  while source /{TURN}; do true; done"],
+            [f"  set {_AGAIN}"],
+            ['  while [ "$again" = yes ]; do'],
+            ["    set again="],
+            [f"    source /{TURN}"],  # which succeeds always, even where there is no such file
+            ["  done"],
             ["  echo", "this did not work, trying again"],
             ["  sleep 5"],
             ["done"],
@@ -121,17 +128,20 @@ def _osie(files: GrubFiles, why: str) -> list[list[str]]:
     return [
         ["echo", why],
         *([["set", f"firmware={word(files.firmware)}"], *_UNLESS_VIRTUAL] if asks else ()),
+        [_step(Step.KERNEL)],
         [" ".join(["if linux", _quoted(files.kernel), *(f"'{argument(each)}'" for each in files.arguments)])],
-        [" ".join(["then if initrd", _quoted(files.initramfs), *firmware, _quoted(files.credential)])],
-        ["then boot"],
+        [f"then {_step(Step.RAMDISK)}"],
+        [" ".join(["if initrd", _quoted(files.initramfs), *firmware, _quoted(files.credential)])],
+        [f"then {_step(Step.BOOT)}"],
+        ["boot"],
         ["fi; fi"],
+        [f"source /{GRUB_FOLDER}/$step"],  # nothing is there: to ask for it is to tell
         ["echo", "the OSIE could not be loaded: is it built for this architecture (tinkbox osie list)?"],
-        ["false"],
     ]
 
 
 def _again(seconds: int, *why: str) -> list[list[str]]:
-    return [*(["echo", each] for each in why), [f"sleep {seconds}"], ["true"]]
+    return [*(["echo", each] for each in why), [f"sleep {seconds}"], [f"set {_AGAIN}"]]
 
 
 def _local_disk(way: LocalBoot | None) -> list[list[str]]:
@@ -139,6 +149,7 @@ def _local_disk(way: LocalBoot | None) -> list[list[str]]:
         return [["echo", "nothing to install: on to the next boot device"], ["exit"]]
     return [
         ["echo", "nothing to install: booting the local disk"],
+        ["set net=$root"],
         ["for file in", *DISK_LOADERS],
         # What it starts is told that it came from `root`, whatever device its own name says.
         ["do if search --no-floppy --file --set=root $file"],
@@ -147,10 +158,19 @@ def _local_disk(way: LocalBoot | None) -> list[list[str]]:
         ["  then boot"],
         ["  fi; fi"],
         ["done"],
+        [f"source ($net)/{GRUB_FOLDER}/{_name(Step.DISK)}"],
         ["echo", "no disk has a boot loader that starts: the machine is reset, to try another way"],
         ["sleep 5"],
         ["reboot"],
     ]
+
+
+def _step(step: Step) -> str:
+    return f"set step={_name(step)}"
+
+
+def _name(step: Step) -> str:
+    return step.name.lower()
 
 
 def _text(lines: list[list[str]]) -> str:

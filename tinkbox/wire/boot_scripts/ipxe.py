@@ -9,13 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.boot import Boot, Plan, Step
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.text import printable
+from tinkbox.wire.boot_scripts.failed_steps import DRIVES
 from tinkbox.wire.boot_scripts.script_text import ASKS_AGAIN_SECONDS, argument, behalf, heading, plain, word
 
 RETRIES: Final = 3
 WAITING_SECONDS: Final = 2
+# For the request that tells of a step that failed: the network may be what failed.
+TELLING_SECONDS: Final = 5
 # What iPXE is asked to say of its machine with the script's URL.  Of text it tells the bytes: `uristring` turns what is
 # no ASCII into nonsense, and an ampersand comes through as one.
 MACHINE_FACTS: Final = (
@@ -36,6 +39,7 @@ _NOT_OF_A_URL = re.compile(r"&(?=&)|[^A-Za-z0-9.,:;/=_@+()?%&~*'!-]")
 class BootFiles:
     """Where a machine's files are: URLs, and what goes onto the kernel's command line.
 
+    `failed` is where its script tells of a step that failed.
     `server` is the node door's URL, below `loaders` are the boot loaders.  `dns` is the address that answers for the names
     of workflows, empty: whatever server the network has.  `firmware` is the second ramdisk, empty: it is not sent.  `syslog` is where to log to, HOST[:PORT], empty: nowhere.
     """
@@ -45,6 +49,7 @@ class BootFiles:
     initramfs: str
     credential: str
     server: str
+    failed: str
     firmware: str = ""
     loaders: str = ""
     dns: str = ""
@@ -113,11 +118,13 @@ def _from_bytes(text: str) -> str:
 def _osie(files: BootFiles, why: str, failed: str = _NO_OSIE) -> list[list[str]]:
     firmware = [("firmware", files.firmware)] if files.firmware else []
     ramdisks = [("initramfs", files.initramfs), *firmware, ("credential.cpio", files.credential)]
+    steps = {"initramfs": Step.RAMDISK, "firmware": Step.FIRMWARE, "credential.cpio": Step.CREDENTIAL}
     return [
         ["echo", why],
         # Of another type, such as the default's text, iPXE cannot increment it.
         ["set", "tries:int32", "0"],
         [":again"],
+        _step(Step.KERNEL),
         # `initrd=` names are what the kernel asks the EFI loader for; BIOS iPXE joins them in order.
         [
             "kernel",
@@ -128,9 +135,15 @@ def _osie(files: BootFiles, why: str, failed: str = _NO_OSIE) -> list[list[str]]
             "goto",
             "failed",
         ],
-        *(["initrd", "--name", name, _url(url), "||", "goto", "failed"] for name, url in ramdisks),
+        *(
+            words
+            for name, url in ramdisks
+            for words in (_step(steps[name]), ["initrd", "--name", name, _url(url), "||", "goto", "failed"])
+        ),
+        _step(Step.BOOT),
         ["boot", "||", "goto", "failed"],
         [":failed"],
+        _tell(files, "${step}", _ERROR),
         ["echo", failed],
         ["imgfree"],
         *_again_or_give_up(),
@@ -151,7 +164,7 @@ def _supplied(plan: Plan, files: BootFiles) -> list[list[str]]:
         ["echo", f"booting what workflow {behalf(plan)} supplies"],
         *_settings(files, with_credential=True),
         *(names if files.dns else [["set", "upstream-dns", "${dns}", "||"]]),
-        *_chained(plan.script, "the boot script of the workflow could not be loaded: see tinkbox service logs"),
+        *_chained(files, plan.script, "the boot script of the workflow could not be loaded: see tinkbox service logs"),
     ]
 
 
@@ -162,7 +175,7 @@ def _own_script(plan: Plan, files: BootFiles) -> list[list[str]]:
     return [
         ["echo", "booting the script of its hardware document"],
         *_settings(files, with_credential=plan.ticket),
-        *(_chained(url, failed) if url else []),
+        *(_chained(files, url, failed) if url else []),
     ]
 
 
@@ -182,12 +195,13 @@ def _settings(files: BootFiles, *, with_credential: bool) -> list[list[str]]:
     ]
 
 
-def _chained(url: str, failed: str) -> list[list[str]]:
+def _chained(files: BootFiles, url: str, failed: str) -> list[list[str]]:
     return [
         ["set", "tries:int32", "0"],
         [":again"],
         ["chain", "--replace", "--autofree", _url(url), "||", "goto", "failed"],
         [":failed"],
+        _tell(files, _name(Step.SCRIPT), _ERROR),
         ["echo", failed],
         *_again_or_give_up(),
     ]
@@ -230,18 +244,49 @@ def _local_disk(way: LocalBoot | None, files: BootFiles) -> list[list[str]]:
         case None:
             # UEFI firmware goes on to its next boot option; a BIOS boot ROM must start the disk itself,
             # for many a BIOS does not come back to its boot order.
-            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], *_SANBOOT, _EXIT]
+            how = [["iseq", "${platform}", "efi", "&&", "exit", "1", "||"], *_sanboot(files), _EXIT]
         case LocalBoot.SANBOOT:
-            how = [*_SANBOOT, _EXIT]
+            how = [*_sanboot(files), _EXIT]
         case LocalBoot.GRUB:
-            how = [["chain", "--autofree", f"{word(files.loaders)}/grubx64.efi", "||"], _EXIT]
+            how = [
+                ["chain", "--autofree", f"{word(files.loaders)}/grubx64.efi", "||"],
+                _tell(files, _name(Step.LOADER), _ERROR),  # also of one that ran, and ended
+                _EXIT,
+            ]
         case _:
             how = [_EXIT]
     return [["echo", "nothing to install: booting the local disk"], *how]
 
 
-# The first disk that has a boot sector, in the order of the BIOS.
-_SANBOOT: Final = [["sanboot", "--no-describe", "--drive", f"0x{0x80 + disk:x}", "||"] for disk in range(4)]
+def _sanboot(files: BootFiles) -> list[list[str]]:
+    """The first disk that has a boot sector, in the order of the BIOS."""
+    errors = [f"error{0x80 + disk:x}" for disk in range(DRIVES)]
+    return [
+        *(
+            ["sanboot", "--no-describe", "--drive", f"0x{each[-2:]}", "||", "set", each, _ERROR, "||"]
+            for each in errors
+        ),
+        _tell(files, _name(Step.DISK), ".".join(f"${{{each}}}" for each in errors)),
+    ]
+
+
+def _step(step: Step) -> list[str]:
+    return ["set", "step", _name(step)]
+
+
+def _name(step: Step) -> str:
+    return step.name.lower()
+
+
+def _tell(files: BootFiles, step: str, error: str) -> list[str]:
+    """Tell which step failed; whether that arrives or not, the script goes on."""
+    url = f"{word(files.failed)}?step={step}&error={error}"
+    fetch = ["imgfetch", "--timeout", str(TELLING_SECONDS * 1000), "--name", "told", url]
+    return [*fetch, "&&", "imgfree", "told", "||"]
+
+
+# The error of the command that failed last, in eight digits.
+_ERROR: Final = "${errno:hexraw}"
 _EXIT: Final = ["exit", "1"]
 
 

@@ -5,6 +5,7 @@ PXE: Intel's PXE 2.1 specification and RFC 4578.  HTTP boot: UEFI specification 
 
 from collections.abc import Set as AbstractSet
 from typing import Final
+from uuid import UUID
 
 from tinkbox.model.boot import Asker, Client
 from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, shown
@@ -18,6 +19,7 @@ _RASPBERRY_PI_ARCHITECTURE = 41
 # The vendors' prefixes under which Raspberry Pis are sold.
 _RASPBERRY_PI_PREFIXES = ("b8:27:eb", "dc:a6:32", "e4:5f:01", "28:cd:c1", "d8:3a:dd", "2c:cf:67", "88:a2:9e")
 _MAX_HOSTNAME = 253
+_GUID_BYTES = 17
 
 
 def identify(packet: Packet) -> Client:
@@ -31,6 +33,7 @@ def identify(packet: Packet) -> Client:
         architecture=architecture,
         vendor_class=shown(packet.options.get(Option.CLASS_ID, b"")),
         hostname=shown(packet.options.get(Option.HOSTNAME, b""), _MAX_HOSTNAME),
+        uuid=_uuid(packet.options.get(Option.CLIENT_GUID, b"")),
         # RFC 3527 §3: the link beats giaddr where the network is chosen; without a relay, nobody may say it.
         relay=agent.link if agent.link is not None and relay != NOWHERE else relay,
         circuit=agent.port,
@@ -65,6 +68,13 @@ def _is_raspberry_pi(packet: Packet, architecture: int | None) -> bool:
         return True
     guid = packet.options.get(Option.CLIENT_GUID, b"")
     return architecture == BIOS and (packet.mac.startswith(_RASPBERRY_PI_PREFIXES) or guid[1:4] == b"RPi")
+
+
+def _uuid(value: bytes) -> str:
+    """Option 97: a type, which is 0, and 16 bytes; those of all zeros or all ones are of a board that nobody gave one."""
+    if len(value) != _GUID_BYTES or value[0] or value[1:] in (bytes(16), b"\xff" * 16):
+        return ""
+    return str(UUID(bytes=value[1:]))
 
 
 def _architecture(value: bytes) -> int | None:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.errors import Invalid
 from tinkbox.model.labels import Labels
 from tinkbox.model.services import Phase
@@ -69,7 +70,8 @@ class MachineLine:
     unfinished workflow waits for a decision about that, and `lost_hint` what to do then.  `name` is that of its document,
     `work` what is done with it, `rollout` the id of one in which it waits for its turn, `rollout_paused` whether that is
     paused, which appliances of before do not tell, `state` its word in lists of machines
-    (`model.machine_state`); these for those who ask for changes.
+    (`model.machine_state`); these for those who ask for changes, as `diagnosis`, the cause of the gravest that the doctor's
+    rounds found, and `silent_since`: when its worker was heard of last, of one that works and is silent.
     """
 
     id: str
@@ -91,17 +93,32 @@ class MachineLine:
     rollout: str = ""
     rollout_paused: bool = False
     state: str = ""
+    diagnosis: str = ""
+    silent_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionLine:
+    """What is wrong with the appliance `since` then, by the doctor's `rule`: its cause in one sentence, and what to do."""
+
+    rule: str
+    gravity: Gravity
+    since: datetime
+    cause: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthLine:
     """How the appliance is: bytes a second that it sends to machines, None while that is not known; its `faults`.
 
-    The faults are the doctor's rules by which the appliance itself has one.
+    The faults are the doctor's rules by which the appliance itself has one; its `conditions` are these and what is suspect,
+    the gravest first, which appliances of before do not tell.
     """
 
     sent: float | None = None
     faults: tuple[str, ...] = ()
+    conditions: tuple[ConditionLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +327,9 @@ class Snapshot:
 
 # What a view of an earlier release does not know, and would refuse.
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
-_NEW_OF_MACHINE: Final = ("name", "labels", "work", "rollout", "rollout_paused", "state")
+_NEW_OF_MACHINE: Final = (
+    "name", "labels", "work", "rollout", "rollout_paused", "state", "diagnosis", "silent_since",
+)  # fmt: skip
 T = TypeVar("T")
 
 
@@ -406,8 +425,14 @@ def _told(line: Any) -> dict[str, Any]:
         value = getattr(line, each.name)
         default = each.default if each.default_factory is MISSING else each.default_factory()
         if value != default:
-            told[each.name] = _told(value) if hasattr(value, "__dataclass_fields__") else value
+            told[each.name] = _told_value(value)
     return told
+
+
+def _told_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_told_value(each) for each in value]
+    return _told(value) if hasattr(value, "__dataclass_fields__") else value
 
 
 def _known(kind: type[T], entry: dict[str, Any], *times: str) -> dict[str, Any]:
@@ -418,7 +443,7 @@ def _known(kind: type[T], entry: dict[str, Any], *times: str) -> dict[str, Any]:
 
 
 def _machine(entry: dict[str, Any]) -> MachineLine:
-    known = _known(MachineLine, entry, "stage_at", "last_contact")
+    known = _known(MachineLine, entry, "stage_at", "last_contact", "silent_since")
     if known.get("work") is not None:
         known["work"] = _work(known["work"])
     return MachineLine(**known)
@@ -436,7 +461,13 @@ def _work(entry: dict[str, Any]) -> WorkLine:
 
 def _health(entry: dict[str, Any]) -> HealthLine:
     known = _known(HealthLine, entry)
-    return HealthLine(**{**known, "faults": tuple(known.get("faults", ()))})
+    conditions = tuple(map(_condition, known.get("conditions", ())))
+    return HealthLine(**{**known, "faults": tuple(known.get("faults", ())), "conditions": conditions})
+
+
+def _condition(entry: dict[str, Any]) -> ConditionLine:
+    known = _known(ConditionLine, entry, "since")
+    return ConditionLine(**{**known, "gravity": Gravity(known["gravity"])})
 
 
 def _stranger(entry: dict[str, Any]) -> StrangerLine:

@@ -20,6 +20,7 @@ from tinkbox.runtime.container_image import ContainerImage, RegistryAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.runtime.seeing_through import seen_through
+from tinkbox.wire.kernel_log import machine_ran_out
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Leaving, Offer, Order, Pulled
 from tinkbox.worker import outcome as verdict
@@ -91,6 +92,7 @@ class ActionProcess:
         self._patience = patience
         self._sent_data = False
         self._pulling: Pulling | None = None
+        self._begun_at = asyncio.get_running_loop().time()
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
     def carry(self, container: Container) -> None:
@@ -142,7 +144,7 @@ class ActionProcess:
             if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
-            notes.keep_start(attempt, role)
+            notes.keep_start(attempt, role, asyncio.get_running_loop().time())
             await seen_through(lambda: self._machine.runtime.start(container.id))
         return container
 
@@ -226,13 +228,16 @@ class ActionProcess:
         told, tail = self.told(), self.carrier.tail
         refusal = self._helped.refusal() if self._helped is not None else None
         if refusal is not None:
+            if isinstance(refusal, verdict.NotExecutable) and (foreign := await self._foreign()):
+                refusal = verdict.wrong_platform(foreign)
             return self.failed(verdict.refused(refusal, told, tail), kind)
         ended = await self._told_apart(come) if isinstance(come, Stopped) else come
         away = self._patience.engine_was_away
         if self._action.spec.reboot and verdict.went_with_the_machine(ended, engine_was_away=away):
             return Step(event=AttemptEvent.MACHINE_LEAVES)
         if ended.exit_code != 0:
-            return self.failed(verdict.failed(ended, told, tail, engine_was_away=away), kind)
+            foreign = await self._foreign() if verdict.not_executable(ended.exit_code, tail) else ""
+            return self.failed(verdict.failed(ended, told, tail, engine_was_away=away, foreign=foreign), kind)
         try:
             await self.keep_data()
         except (Invalid, TooLarge) as error:
@@ -241,6 +246,12 @@ class ActionProcess:
         except (NotFound, Conflict) as error:
             _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
         return self._held_or(AttemptEvent.SUCCEEDS, verdict.succeeded(told, tail), kind)
+
+    async def _foreign(self) -> str:
+        """That the image is for another processor than this machine's, if it is and the engine says so."""
+        with suppress(ContainerFailed):  # the image may be gone by now
+            return await self.if_engine_answers(lambda: self._containers.foreign()) or ""
+        return ""
 
     async def _told_apart(self, stopped: Stopped) -> Ended:
         """How a process ended whose container goes on: only the engine knows of memory that ran out."""
@@ -293,7 +304,12 @@ class ActionProcess:
 
     def failed(self, outcome: Outcome, kind: Kind | None = None) -> Step:
         """It did not succeed; `kind` is where its helper holds it, if it does."""
-        return self._held_or(AttemptEvent.FAILS, outcome, kind)
+        return self._held_or(AttemptEvent.FAILS, verdict.for_lack_of_memory(outcome, self._killed_for_memory()), kind)
+
+    def _killed_for_memory(self) -> str:
+        """What the kernel said of memory that ran out since the action began, or since a worker before this one began it."""
+        began = self._machine.folder.notes.started_at(self._offer.attempt, ACTION)
+        return machine_ran_out(self._machine.kernel_log(), min(began, self._begun_at))
 
     def _held_or(self, event: AttemptEvent, outcome: Outcome, kind: Kind | None) -> Step:
         """It ended so, unless its helper holds it there, or the worker is to."""
@@ -316,7 +332,7 @@ class ActionProcess:
                 outcome = verdict.noted(outcome, "whether its container still runs is not known")
             return Step(event=AttemptEvent.ENGINE_STAYS_AWAY, outcome=outcome)
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
-        return Step(event=AttemptEvent.STOPPED, outcome=outcome)
+        return Step(event=AttemptEvent.STOPPED, outcome=verdict.for_lack_of_memory(outcome, self._killed_for_memory()))
 
     async def kept(self, outcome: Outcome) -> Step:
         """KEEPING: send the data of what did not succeed, where that is possible."""

@@ -102,6 +102,11 @@ class Containers:
         found = await self._runtime.find({**_attempt(self._offer.attempt), "tinkbox.role": role})
         return found[0] if found else None
 
+    async def foreign(self) -> str:
+        """For which processors its image and this machine are, where that is not the same one; else empty."""
+        await self.image.find_unless_known(self._runtime)
+        return await self._runtime.foreign(self.image.name)
+
     async def made(self, role: str, command: tuple[str, ...], armed: Callable[[], Armed]) -> Container:
         """Make the container of this role; an action's with its helper, which holds what is `armed` by then."""
         spec = await self._spec(role, command)

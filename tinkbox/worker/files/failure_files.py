@@ -19,6 +19,7 @@ from tinkbox.worker.host.mounts import mount_tmpfs, unmount
 PLACES: Mapping[str, tuple[str, ...]] = {
     "reason": ("/dev/reason", "/tinkerbell/failure-reason"),
     "message": ("/dev/message", "/tinkerbell/failure-message"),
+    "hint": ("/dev/hint", "/tinkerbell/failure-hint"),
     "progress": ("/dev/progress", "/tinkerbell/progress"),
 }
 # A tmpfs for each, for a runaway message in a shared one would leave no room for the reason.  Whoever appends a line of
@@ -38,10 +39,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an action said, bounded and without NULs; `reason` is its first line, empty when it said none."""
+    """What an action said, bounded and without NULs; `reason` is its first line, empty when it said none.
+
+    `hint` says what can be done about it.
+    """
 
     reason: str = ""
     message: str = ""
+    hint: str = ""
 
     @property
     def both(self) -> str:
@@ -85,11 +90,8 @@ class Words:
         """What the container said until now."""
         reason, _ = _head(self._root / "reason" / f"{attempt}.{role}", _MAX_REASON_FILE)
         lines = (line.strip() for line in reason.splitlines())
-        message, size = _head(self._root / "message" / f"{attempt}.{role}", MAX_SAID)
-        message = message.replace("\r\n", "\n").strip()
-        if size > MAX_SAID:
-            message += f" … (cut: it wrote {size} bytes, the first {MAX_SAID} are kept)"
-        return Told(next(filter(None, lines), "")[: MAX_REASON + 1], message)
+        message, advice = (_said(self._root / name / f"{attempt}.{role}") for name in ("message", "hint"))
+        return Told(next(filter(None, lines), "")[: MAX_REASON + 1], message, advice)
 
     def progress(self, attempt: str, role: str) -> ToldProgress | None:
         """How far the container said last that it is; a long file is made short, so that there is room for more."""
@@ -168,6 +170,12 @@ def _bound(folder: Path, options: str) -> None:
 
 def _shares_dev(volumes: Iterable[str]) -> bool:
     return any((volume.source.rstrip("/"), volume.target) == ("/dev", "/dev") for volume in map(parse_volume, volumes))
+
+
+def _said(path: Path) -> str:
+    words, size = _head(path, MAX_SAID)
+    words = words.replace("\r\n", "\n").strip()
+    return f"{words} … (cut: it wrote {size} bytes, the first {MAX_SAID} are kept)" if size > MAX_SAID else words
 
 
 def _head(path: Path, limit: int) -> tuple[str, int]:

@@ -7,6 +7,7 @@ report was answered might tell it otherwise.
 
 import json
 import logging
+import math
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -55,13 +56,19 @@ class Notes:
         """The attempt is over."""
         shutil.rmtree(self._root / attempt, ignore_errors=True)
 
-    def keep_start(self, attempt: str, role: str) -> None:
-        """Note that its container of this role is about to start."""
-        self._write(attempt, f"start-{role}", "{}")
+    def keep_start(self, attempt: str, role: str, at: float = math.inf) -> None:
+        """Note that its container of this role is about to start, `at` seconds of the machine's steady clock."""
+        self._write(attempt, f"start-{role}", json.dumps({} if math.isinf(at) else {"at": at}))
 
     def start(self, attempt: str, role: str) -> bool:
         """Whether its container of this role was ever about to start."""
         return self._path(attempt, f"start-{role}").exists()
+
+    def started_at(self, attempt: str, role: str) -> float:
+        """When its container of this role was about to start, as `keep_start` has it; infinity where that is not known."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return float(json.loads(self._path(attempt, f"start-{role}").read_bytes())["at"])
+        return math.inf
 
     def keep_stop(self, attempt: str, order: Order) -> None:
         """Note that its container is stopped, and why."""

@@ -19,13 +19,19 @@ ASK = """
 import asyncio, json, sys
 from tinkbox.boot.dhcp.other_servers import other_servers_on
 found = asyncio.run(other_servers_on(sys.argv[1:], lambda: bytes(range(9))))
-print(json.dumps([[each.interface, str(each.server), each.mac, str(each.offered), each.boot_file] for each in found]))
+rows = [[each.interface, str(each.server), each.mac, str(each.offered), each.boot_file] for each in found.rivals]
+print(json.dumps([rows, found.unasked, [each.pxe for each in found.rivals]]))
 """
 
 
+def heard(network: Network, *interfaces: str) -> tuple[list[list[str]], str, list[bool]]:
+    """Who answers, on which interfaces nobody was asked, and which of the answers are boot servers'."""
+    rows, unasked, pxe = json.loads(network.run(["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", ASK, *interfaces]))
+    return [list(each) for each in rows], str(unasked), pxe
+
+
 def asked(network: Network, *interfaces: str) -> list[list[str]]:
-    command = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", ASK, *interfaces]
-    return [list(each) for each in json.loads(network.run(command))]
+    return heard(network, *interfaces)[0]
 
 
 def test_two_servers_on_one_link_are_found_each_once_with_their_macs(tmp_path: Path) -> None:
@@ -58,9 +64,39 @@ def test_where_nobody_answers_nobody_is_found() -> None:
         assert asked(network, BRIDGE, "other") == []
 
 
-async def test_an_interface_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Unavailable, match="cannot ask on nowhere"):
-        await other_servers_on(["lo", "nowhere"], lambda: bytes(9), seconds=0.1)
+async def test_where_no_interface_is_there_nobody_is_asked() -> None:
+    with pytest.raises(Unavailable, match="on nowhere, elsewhere: the interface is gone"):
+        await other_servers_on(["nowhere", "elsewhere"], lambda: bytes(9), seconds=0.1)
+
+
+def test_an_interface_that_is_down_or_gone_does_not_hide_who_answers_on_the_others(tmp_path: Path) -> None:
+    with Network() as network, Host(network, [(BRIDGE, "172.30.0.3")]) as one:
+        give_addresses(one, "172.30.0.100", "172.30.0.109", tmp_path / "one.log")
+        network.run(["ip", "link", "add", "dark", "type", "bridge"])
+        for _ in range(5):  # one that is held up is not heard in time
+            rows, unasked, _ = heard(network, "dark", BRIDGE, "nowhere")
+            if rows:
+                break
+        assert [each[:2] for each in rows] == [[BRIDGE, "172.30.0.3"]]
+        assert unasked == "on dark: the interface is down; on nowhere: the interface is gone"
+
+
+def test_a_boot_server_that_names_its_file_later_is_heard_as_one(tmp_path: Path) -> None:
+    program = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
+    menu = [
+        "--interface=eth0",
+        "--bind-interfaces",
+        "--dhcp-range=172.30.0.0,proxy",
+        "--pxe-service=x86-64_EFI,other,5",
+    ]
+    with Network() as network, Host(network, [(BRIDGE, "172.30.0.3")]) as one:
+        with (tmp_path / "one.log").open("wb") as log:
+            one.start(*program, *menu, "--log-dhcp", "--log-facility=-", output=log)
+        for _ in range(5):
+            rows, _, pxe = heard(network, BRIDGE)
+            if rows:
+                break
+        assert ([each[:2] + each[3:] for each in rows], pxe) == ([[BRIDGE, "172.30.0.3", "None", ""]], [True])
 
 
 async def test_without_the_right_to_ask_that_is_said() -> None:

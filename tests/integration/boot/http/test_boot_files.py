@@ -17,8 +17,9 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
-from tinkbox.model.boot import Plan
+from tinkbox.model.boot import Plan, Stage
 from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.messages.worker import Credential
 
 HARDWARE = {
@@ -42,6 +43,7 @@ tasks: [{name: one, worker: "{{.device_1}}", actions: [{name: hello, image: hell
 """
 OWN, OTHER = "127.0.0.5", "127.0.0.6"
 SCRIPT, CREDENTIAL = "/boot/08-00-27-00-00-01/script.ipxe", "/boot/08-00-27-00-00-01/credential.cpio"
+FAILED, MAC = "/boot/08-00-27-00-00-01/failed", MacAddress("08:00:27:00:00:01")
 KERNEL = bytes(range(256)) * 4096
 
 
@@ -116,6 +118,17 @@ async def test_a_machine_is_seen_at_the_address_it_fetches_from(box: Appliance, 
     stage = (await box.machines.get("lab-1")).stage
     assert stage is not None
     assert stage.value == "fetched the kernel"
+
+
+async def test_step_that_failed_is_noted_of_the_machine_at_its_own_address_alone(box: Appliance, url: str) -> None:
+    for _ in range(3):
+        assert (await curl("--interface", OTHER, f"{url}{FAILED}?step=kernel&error=2d0c613b"))[0] == 404
+    assert (await box.machines.get("lab-1")).stage is None
+    for _ in range(3):
+        assert (await curl("--interface", OWN, f"{url}{FAILED}?step=kernel&error=2d0c613b"))[0] == 200
+    (seen,) = await box.machines.timeline.of(MAC)
+    assert (seen.stage, seen.facts["count"]) == (Stage.STEP_FAILED, 3)
+    assert seen.detail == "it could not load the kernel: not found (http://ipxe.org/2d0c613b)"
 
 
 async def test_an_interrupted_download_goes_on_where_it_stopped(url: str, tmp_path: Path) -> None:

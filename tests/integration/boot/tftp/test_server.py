@@ -48,6 +48,8 @@ class Observer:
         if stage is Stage.LOADER:
             self.told.put_nowait((address, facts["name"], facts["bytes"]))
 
+    def moves(self, address: str) -> None: ...
+
 
 @asynccontextmanager
 async def serving() -> AsyncIterator[tuple[int, Observer]]:

@@ -50,6 +50,8 @@ class Observer:
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.seen.append((address, stage, facts))
 
+    def moves(self, address: str) -> None: ...
+
     async def loaded(self) -> dict[str, Fact]:
         """What is told of the only file that arrived: when the client ends the server has not yet heard that it did."""
         async with asyncio.timeout(60):

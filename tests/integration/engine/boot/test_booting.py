@@ -388,6 +388,22 @@ async def test_who_is_at_an_address_is_known_by_reservation_lease_or_the_kernel(
     assert beside.booting.at(address(RESERVED)) == mac(9)
 
 
+async def test_the_trouble_of_an_osie_is_noted_until_its_worker_is_in_touch(machines: Appliance, lab: Lender) -> None:
+    booting, at = Lab(machines, lab, "pool").booting, str(await lab.bound(BARE))
+    for _ in range(2):
+        booting.osie_has_trouble(at, "engine", "no space left on device")
+    booting.osie_has_trouble("172.30.0.8", "engine", "of a stranger")
+    newest = machines.machines.timeline.newest(mac(BARE))
+    assert newest is not None
+    assert (newest.stage, newest.detail) == (Stage.OSIE_TROUBLE, "no space left on device")
+    assert (newest.facts["part"], newest.facts["count"]) == ("engine", 2)
+    machines.machines.progress.saw(mac(BARE), Stage.WORKER)
+    booting.osie_has_trouble(at, "engine", "it ended")
+    newest = machines.machines.timeline.newest(mac(BARE))
+    assert newest is not None
+    assert newest.stage is Stage.WORKER
+
+
 async def test_what_is_seen_at_an_address_is_noted_of_the_machine_there(machines: Appliance, lab: Lender) -> None:
     booting = Lab(machines, lab, "pool").booting
     booting.saw_address(str(await lab.bound(BARE)), Stage.LOADER, "ipxe.efi", bytes=1)
@@ -395,6 +411,11 @@ async def test_what_is_seen_at_an_address_is_noted_of_the_machine_there(machines
     newest = machines.machines.timeline.newest(mac(BARE))
     assert newest is not None
     assert (newest.stage, newest.detail, newest.facts["bytes"]) == (Stage.LOADER, "ipxe.efi", 1)
+    booting.moves(str(await lab.bound(BARE)))
+    booting.moves("172.30.0.8")
+    newest = machines.machines.timeline.newest(mac(BARE))
+    assert newest is not None
+    assert "moved" in newest.facts
     assert machines.machines.timeline.newest(mac(RESERVED)) is None
 
 

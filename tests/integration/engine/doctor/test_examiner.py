@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -11,12 +12,12 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
 from tinkbox.engine.doctor.case import OsieSize
-from tinkbox.engine.doctor.examiner import FAULTS_KEPT, Examiner, Premises
+from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Stage
-from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.diagnosis import Gravity, Heard, Rival
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
@@ -51,9 +52,10 @@ class World:
         self.busy, self.answered = asyncio.Event(), asyncio.Event()
         self.answered.set()
         self.looks_for_lost = 0
+        self.unkept: tuple[datetime, str] | None = None
         self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
 
-    async def ask(self) -> tuple[Rival, ...]:
+    async def ask(self) -> Heard:
         if self.refuses:
             raise Unavailable(self.refuses)
         self.asking += 1
@@ -62,7 +64,7 @@ class World:
             self.busy.set()
         await self.answered.wait()
         self.asking -= 1
-        return self.rivals
+        return Heard(rivals=self.rivals)
 
     async def lost(self) -> Mapping[str, LostWork]:
         self.looks_for_lost += 1
@@ -87,6 +89,8 @@ class World:
             box.disk.usage,
             box.clock,
             self.turns,
+            work=box.work_in_hand,
+            unkept=lambda: self.unkept,
         )
 
     async def rules(self, key: str = "") -> list[tuple[str, str]]:
@@ -99,6 +103,7 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        box.registry |= {"hello-world": "sha256:1", "tools/second:v1": "sha256:2"}
         yield World(box)
 
 
@@ -123,15 +128,16 @@ async def test_a_machine_that_is_called_as_the_mac_of_another_is_hides_neither(w
         await world.examiner.examine(mac(1))
 
 
-async def test_faults_of_the_appliance_are_told_without_asking_anybody_and_looked_at_now_and_then(world: World) -> None:
+async def test_a_round_asks_for_no_other_server_and_tells_those_that_were_heard_last(world: World) -> None:
     world.rivals, examiner = (OTHER,), world.examiner
     world.answered.clear()
-    assert await examiner.faults_of_appliance() == ()
+    assert await examiner.round() == ()
     world.osie.clear()
-    assert await examiner.faults_of_appliance() == (), "as it was lately"
-    world.box.clock.forward(FAULTS_KEPT.total_seconds())
-    assert await examiner.faults_of_appliance() == ("NoOsie",)
-    assert (world.asking, world.looks_for_lost) == (0, 0)
+    assert [each.rule for each in await examiner.round()] == ["NoOsie"]
+    assert world.asking == 0
+    world.answered.set()
+    await examiner.listen()
+    assert [each.rule for each in await examiner.round()] == ["OtherServer", "NoOsie"]
 
 
 async def test_what_is_wrong_for_all_is_said_of_the_appliance_and_not_of_each_machine(world: World) -> None:
@@ -197,8 +203,11 @@ async def test_what_is_harmless_is_said_of_a_machine_and_not_of_all(world: World
     world.asks(mac(1))
     world.box.machines.progress.saw(mac(1), Stage.LOADER_FAILED, why="probe", name="snponly.efi")
     world.box.machines.progress.saw(mac(1), Stage.LOADER, name="snponly.efi")
-    (found,) = (await world.examiner.examine(mac(1))).diagnoses
-    assert (found.rule, found.gravity) == ("SizeProbe", Gravity.HARMLESS)
+    found = (await world.examiner.examine(mac(1))).diagnoses
+    assert [(each.rule, each.gravity) for each in found] == [
+        ("SizeProbe", Gravity.HARMLESS),
+        ("Waiting", Gravity.HARMLESS),
+    ]
     assert await world.rules() == []
 
 
@@ -208,7 +217,7 @@ async def test_what_is_known_of_a_machine_is_taken_along(world: World) -> None:
     world.asks(mac(1))
     for stage in (Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
         world.box.machines.progress.saw(mac(1), stage)
-    assert await world.rules(mac(1)) == []
+    assert await world.rules(mac(1)) == [(mac(1), "Waiting")]
     world.inventories[worker] = Inventory(
         architecture="x86_64", processor="", processors=1, memory=512 << 20, firmware="bios"
     )

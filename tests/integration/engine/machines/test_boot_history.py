@@ -28,13 +28,13 @@ async def test_known_machines_and_strangers_are_listed_with_where_they_stand(box
     worker = await box.machine(1)
     assert await seen.all() == []
     box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
-    box.clock.forward(30)
+    box.clock.forward(50)
     box.machines.progress.saw(mac(9), Stage.IGNORED, "no hardware document names it")
     stranger, known = await seen.all()
     assert (stranger.newest.mac, stranger.newest.stage) == (mac(9), Stage.IGNORED)
     assert (stranger.hardware_id, stranger.hostname, stranger.stalled) == ("", "", "")
     assert (known.newest.mac, known.hardware_id, known.hostname) == (mac(1), worker, "machine-1")
-    assert known.stalled == "stalled here for 30 s"
+    assert known.stalled == "stalled here for 50 s"
     assert await seen.get(mac(9).upper()) == stranger
     for key in (mac(1), worker, "machine-1", "172.30.0.11"):
         assert await seen.get(key) == known

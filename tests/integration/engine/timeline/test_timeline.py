@@ -11,6 +11,7 @@ import pytest
 from tests.integration.engine.appliance import Clock
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.timeline import timeline as module
+from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.timeline.timeline import EVIDENCE_OF_BOOT, KEPT_OF_BOOT, STRANGERS, Timeline
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.errors import Unavailable
@@ -116,6 +117,27 @@ async def test_a_machine_that_asks_again_and_again_takes_one_line(bench: Bench) 
     asked, offered = await bench.timeline.of(KNOWN)
     assert asked.facts == {"asker": Asker.PXE, "secs": 0, "count": 20, "lasted": 152.0}
     assert offered.facts["count"] == 21, "what is not saved yet is told"
+
+
+async def test_machine_for_which_bytes_flow_has_not_stalled(bench: Bench) -> None:
+    """Whether what it asked for was saved meanwhile or not."""
+    boot(bench, KNOWN, Stage.SCRIPT)
+    for saves in (True, False):
+        bench.clock.forward(PATIENCE[Stage.SCRIPT])
+        bench.timeline.moves(KNOWN)
+        if saves:
+            await bench.timeline.save()
+        bench.clock.forward(PATIENCE[Stage.SCRIPT])
+        newest = bench.timeline.newest(KNOWN)
+        assert newest is not None
+        assert (await bench.timeline.of(KNOWN))[-1] == newest
+        assert stalled(newest, bench.clock()) == ""
+    bench.clock.forward(1)
+    assert stalled(newest, bench.clock()) == "stalled here for 1 min 1 s"
+    rung = bench.rung
+    bench.timeline.moves(mac(1))  # which was never seen
+    assert bench.rung == rung
+    assert await bench.stages(KNOWN) == [Stage.DISCOVER, Stage.SCRIPT]
 
 
 async def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:

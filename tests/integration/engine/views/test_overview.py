@@ -118,16 +118,16 @@ async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Applian
     await box.machine(1)
     for number in (1, 9):
         box.machines.progress.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE)
-    box.clock.forward(40)
+    box.clock.forward(50)
     shown = await box.overview.snapshot("1")
-    assert [each.stalled for each in shown.machines] == ["stalled here for 40 s"]
+    assert [each.stalled for each in shown.machines] == ["stalled here for 50 s"]
     assert shown.strangers == (
         StrangerLine(
             mac=mac(9),
             stage=Stage.DISCOVER,
             stage_at=shown.machines[0].stage_at,
             detail="PXE",
-            stalled="stalled here for 40 s",
+            stalled="stalled here for 50 s",
         ),
     )
     box.clock.forward(LATELY.total_seconds())

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import pytest
@@ -15,8 +15,9 @@ from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import status_changes
 from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_ONCE
 from tinkbox.model.actions.progress import Told
-from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Verb, Verdict
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.labels import LabelChange
@@ -26,6 +27,7 @@ from tinkbox.model.workflow import State
 from tinkbox.view.standing import Standing, standing_of
 from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.status import MachineLine, Snapshot, WorkLine, decode_snapshot, merged
+from tinkbox.wire.polling import SILENT_SECONDS
 
 
 @dataclass
@@ -309,7 +311,7 @@ async def test_progress_and_stalls_are_told_though_nothing_else_happens(box: App
     await box.workflow(HELLO)
     offer = await box.offer(worker)
     assert offer is not None
-    box.machines.progress.saw(mac(2), Stage.DISCOVER, "PXE", asker=Asker.PXE)
+    box.machines.progress.saw(mac(2), Stage.DECLINED, "172.30.0.12")
     await view.look()
     telling = Telling(workflow_id=offer.workflow_id, boot_id="boot-1", progress=Told(done=4, total=9))
     await box.running_progress.tell(worker, offer.attempt, telling)
@@ -318,11 +320,64 @@ async def test_progress_and_stalls_are_told_though_nothing_else_happens(box: App
     assert progress is not None
     assert (progress.done, progress.total) == (4, 9)
     assert await view.look() == []
-    box.clock.forward(11)
+    box.clock.forward(21)
     assert await view.look() == ["machine-2"]
     assert view.line(2).stalled == "stalled"
-    box.clock.forward(11)
+    box.clock.forward(2)
     assert await view.look() == [], "for how long is seen by its age"
+
+
+async def test_a_worker_that_works_and_is_silent_has_since_when(box: Appliance) -> None:
+    view = Looking(box)
+    worker = await box.machine(1)
+    await box.workflow(HELLO)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await view.look()
+    heard = box.clock()
+    box.clock.forward(SILENT_SECONDS)
+    assert await view.look() == []
+    box.clock.forward(1)
+    assert await view.look() == ["machine-1"]
+    assert view.line(1).silent_since == heard
+    box.clock.forward(60)
+    assert await view.look() == [], "for how long is seen by since when"
+    box.machines.progress.heard(worker)
+    assert await view.look() == ["machine-1"]
+    assert view.line(1).silent_since is None
+
+
+async def test_a_worker_that_has_nothing_to_do_is_not_silent(box: Appliance) -> None:
+    view = Looking(box)
+    worker = await box.machine(1)
+    await box.workflow(HELLO)
+    await box.finish(worker)
+    await view.look()
+    box.clock.forward(3600)
+    await view.look()
+    assert view.line(1).silent_since is None
+
+
+async def test_another_cause_is_told_and_another_figure_of_the_same_is_not(box: Appliance) -> None:
+    view = Looking(box)
+    await box.machine(1)
+    await view.look()
+    found = Diagnosis(
+        rule="SilentLoader",
+        gravity=Gravity.SUSPECT,
+        cause="Its boot loader is silent.",
+        evidence=("a",),
+        remedy="Look at its screen.",
+        machine=mac(1),
+    )
+    box.diagnoses = {mac(1): found, mac(9): replace(found, machine=mac(9))}
+    assert await view.look() == ["machine-1"]
+    assert view.line(1).diagnosis == "Its boot loader is silent."
+    box.diagnoses = {mac(1): replace(found, evidence=("b",))}
+    assert await view.look() == []
+    box.diagnoses = {}
+    assert await view.look() == ["machine-1"]
+    assert view.line(1).diagnosis == ""
 
 
 async def test_a_held_action_says_where_until_when_and_what_then(box: Appliance) -> None:

@@ -11,6 +11,7 @@ from tinkbox.engine.workflows.deadlines import LOOK_EVERY, REPORTING, STOP_GRACE
 from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import Offer
+from tinkbox.wire.polling import SILENT_SECONDS
 
 
 async def begun(box: Appliance, text: str = HELLO) -> tuple[str, Offer]:
@@ -38,6 +39,7 @@ async def test_an_action_nobody_reports_on_is_ended_after_its_timeout_and_the_ti
     assert await box.deadlines.look() == 1.0
     assert await states(box, offer.workflow_id) == ["RUNNING", "RUNNING", "PENDING"]
     box.clock.forward(1)
+    box.machines.progress.heard(worker)
     await box.deadlines.look()
     assert await states(box, offer.workflow_id) == ["TIMEOUT", "TIMEOUT", "PENDING"]
     ended = await outcome(box, offer.workflow_id)
@@ -49,6 +51,42 @@ async def test_an_action_nobody_reports_on_is_ended_after_its_timeout_and_the_ti
     assert order.state is State.TIMEOUT
     with pytest.raises(Conflict, match="too late"):
         await box.report(worker, offer)
+
+
+async def test_a_timeout_of_a_silent_worker_is_the_machines_not_the_actions(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    box.clock.forward(20)
+    box.machines.progress.heard(worker)
+    heard = box.clock()
+    box.clock.forward(110)
+    await box.deadlines.look()
+    assert await states(box, offer.workflow_id) == ["TIMEOUT", "TIMEOUT", "PENDING"]
+    ended = await outcome(box, offer.workflow_id)
+    assert ended.reason == "WorkerSilent"
+    assert ended.message.startswith(
+        f"the worker is silent since {heard:%Y-%m-%d %H:%M:%S} UTC, for 1m50s: its machine is off"
+    )
+    assert "raise the timeout" not in ended.hint
+    assert "power, cable and console" in ended.hint
+
+
+async def test_a_worker_that_is_heard_within_a_poll_is_not_silent(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    box.clock.forward(130 - SILENT_SECONDS)
+    box.machines.progress.heard(worker)
+    box.clock.forward(SILENT_SECONDS)
+    await box.deadlines.look()
+    assert (await outcome(box, offer.workflow_id)).reason == "Timeout"
+
+
+async def test_a_silent_worker_that_does_not_confirm_a_stop_is_told_to_be_silent(box: Appliance) -> None:
+    _, offer = await begun(box, LIMITED)
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(STOPPING)
+    await box.deadlines.look()
+    ended = await outcome(box, offer.workflow_id)
+    assert (ended.state, ended.reason) == (State.CANCELED, "Canceled")
+    assert ended.message.endswith("action was stopped: it is silent since 2026-11-21 03:00:00 UTC, for 1m30s")
 
 
 async def test_a_report_in_time_leaves_nothing_to_do(box: Appliance) -> None:

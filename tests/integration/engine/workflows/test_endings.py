@@ -88,16 +88,26 @@ async def test_the_report_of_an_earlier_attempt_comes_too_late(box: Appliance) -
     assert await states(box, offer.workflow_id) == ["RUNNING", "SUCCESS", "PENDING"]
 
 
-async def test_the_hint_is_kept_with_our_own_reasons_and_with_no_others(box: Appliance) -> None:
-    for reason, expected in (("NoSpace", Reason.NO_SPACE.hint), ("DiskNotFound", "")):
-        worker, offer = await begun(box)
-        for _ in range(2):  # the hint does not make a doubled report another one
-            await box.report(worker, offer, State.FAILED, reason=reason, hint="the worker's own is not asked")
-        outcome = (await box.workflows.get(offer.workflow_id)).actions[0].outcome
-        assert outcome is not None
-        assert outcome.hint == expected
-        (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "action.failed"]
-        assert event.data["hint"] == expected
+@pytest.mark.parametrize(
+    ("reason", "own", "expected"),
+    [
+        ("NoSpace", "", Reason.NO_SPACE.hint),
+        ("DiskNotFound", "", ""),
+        ("DiskNotFound", "use /dev/vda", "use /dev/vda"),
+        ("ImageNotFound", "correct the address", "correct the address"),
+    ],
+)
+async def test_the_actions_own_hint_is_kept_and_else_that_of_a_reason_of_ours(
+    box: Appliance, reason: str, own: str, expected: str
+) -> None:
+    worker, offer = await begun(box)
+    for _ in range(2):  # the hint does not make a doubled report another one
+        await box.report(worker, offer, State.FAILED, reason=reason, hint=own)
+    outcome = (await box.workflows.get(offer.workflow_id)).actions[0].outcome
+    assert outcome is not None
+    assert outcome.hint == expected
+    (event,) = [each for each in await box.workflows.events(offer.workflow_id) if each.kind == "action.failed"]
+    assert event.data["hint"] == expected
 
 
 async def test_a_report_of_another_boot_is_refused(box: Appliance) -> None:
@@ -403,3 +413,24 @@ async def test_who_waited_in_a_workflow_that_failed_is_woken_for_the_next(box: A
         await box.report(first, offer, State.FAILED)
         await waiting
     assert (await again(box, second)).workflow_id == following
+
+
+@pytest.mark.parametrize("state", [State.FAILED, State.TIMEOUT, State.SUCCESS])
+async def test_a_bad_end_has_what_the_doctor_said_then(box: Appliance, state: State) -> None:
+    worker, offer = await begun(box)
+    box.told_of[offer.workflow_id] = "The machine ran out of memory."
+    await box.report(worker, offer, state, reason="" if state is State.SUCCESS else "Broken")
+    events = await box.workflows.events(offer.workflow_id)
+    said = {each.kind: each.data["diagnosis"] for each in events if "diagnosis" in each.data}
+    kinds = {State.FAILED: "failed", State.TIMEOUT: "timeout"}
+    bad = [f"{what}.{kinds[state]}" for what in ("action", "workflow")] if state in kinds else []
+    assert said == dict.fromkeys(bad, "The machine ran out of memory.")
+
+
+async def test_a_deadline_has_what_the_doctor_said_then(box: Appliance) -> None:
+    _, offer = await begun(box)
+    box.told_of[offer.workflow_id] = "The machine is silent."
+    box.clock.forward(3600)
+    await box.deadlines.look()
+    events = await box.workflows.events(offer.workflow_id)
+    assert [each.kind for each in events if each.data.get("diagnosis") == "The machine is silent."]

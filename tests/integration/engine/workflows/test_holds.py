@@ -578,7 +578,8 @@ async def test_a_workflow_with_a_hold_can_be_deleted_once_it_is_over(box: Applia
     assert await box.breakpoints.all() == []
 
 
-async def test_what_helps_is_for_the_appliance_to_say_and_not_for_the_machine(box: Appliance) -> None:
+async def test_a_held_action_has_its_own_hint(box: Appliance) -> None:
     work = await begun(box, change=ARMED)
-    await work.held(outcome=replace(FAILURE, hint="type what I say"))
-    assert (await work.hold()).outcome == FAILURE
+    told = replace(FAILURE, hint="use a larger disk")
+    await work.held(outcome=told)
+    assert (await work.hold()).outcome == told

@@ -65,6 +65,13 @@ def test_a_server_that_only_says_what_to_boot_offers_no_address() -> None:
     assert found == replace(RIVAL, offered=None, next_server=None, boot_file="b.efi")
 
 
+def test_a_boot_server_that_names_no_file_yet_is_one_all_the_same() -> None:
+    bare = replace(OFFER, yiaddr=IPv4Address(0), siaddr=IPv4Address(0), file="")
+    menu = {Option.CLASS_ID: b"PXEClient", 43: bytes.fromhex("06010008070001038a0158ff")}
+    found = read_offer(framed(replace(bare, options={**bare.options, **menu})), QUESTION, "eth1")
+    assert found == replace(RIVAL, offered=None, next_server=None, boot_file="", pxe=True)
+
+
 def test_a_server_without_a_name_is_known_by_its_address() -> None:
     nameless = replace(OFFER, options={Option.MESSAGE_TYPE: bytes((MessageType.OFFER,))})
     found = read_offer(framed(nameless), QUESTION, "eth1")

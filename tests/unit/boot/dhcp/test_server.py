@@ -182,6 +182,14 @@ async def test_a_machine_that_chose_another_server_is_left_to_it_and_seen() -> N
         assert bench.lab.facts[0] == {"server": "172.30.0.66", "address": "172.30.0.77"}
 
 
+async def test_an_address_that_is_accepted_and_not_named_is_not_said_to_be_0_0_0_0() -> None:
+    async with serving() as bench:
+        bench.say(replace(FIRMWARE, options={**FIRMWARE.options, 53: b"\x03", 54: b"\xac\x1e\0\x42"}), INSTALLED)
+        await bench.hear()
+        assert bench.lab.seen[0][2] == "an address of 172.30.0.66, PXE, architecture 7"
+        assert bench.lab.facts[0] == {"server": "172.30.0.66", "address": ""}
+
+
 async def test_what_is_given_back_is_not_answered_and_a_conflict_is_noted() -> None:
     kinds = ({53: b"\x07", 54: b"\xac\x1e\0\1"}, {53: b"\x04", 54: b"\xac\x1e\0\1", 50: b"\xac\x1e\0\6"})
     released, declined = (replace(FIRMWARE, options={**FIRMWARE.options, **each}) for each in kinds)

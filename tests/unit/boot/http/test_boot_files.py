@@ -12,7 +12,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.boot.http.boot_files import BootFolder, routes
+from tinkbox.boot.http.boot_files import REPORTS, BootFolder, routes
+from tinkbox.boot.http.file_responses import PIECE
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.card_firmware import Need
@@ -24,6 +25,7 @@ from tinkbox.wire.messages.worker import Credential, decode_credential
 
 MAC = MacAddress("08:00:27:00:00:01")
 SCRIPT, CREDENTIAL = "/boot/08-00-27-00-00-01/script.ipxe", "/boot/08-00-27-00-00-01/credential.cpio"
+FAILED = "/boot/08-00-27-00-00-01/failed"
 WORKER = Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="h", token="secret")
 KERNEL = bytes(range(256)) * 40
 Door = TestClient[web.Request, web.Application]
@@ -35,14 +37,19 @@ class Lab:
     def __init__(self) -> None:
         self.boot, self.address, self.architecture = Boot.OSIE, "127.0.0.1", "x86_64"
         self.local_boot: LocalBoot | None = None
+        self.other = ""
         self.firmware, self.ticket, self.netboot = Need.UNKNOWN, True, Netboot()
         self.seen: list[tuple[str, Stage, str]] = []
         self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
+        self.moved: list[str] = []
         self._noted: asyncio.Queue[Stage] = asyncio.Queue()
 
+    def is_at(self, mac: MacAddress, address: str) -> bool:
+        return (mac, address) == (MAC, self.address)
+
     def other_host(self, mac: MacAddress, peer: str) -> str:
-        return ""
+        return self.other
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         if mac != MAC or peer != self.address:
@@ -65,6 +72,9 @@ class Lab:
             local_boot=self.local_boot,
             firmware=self.firmware,
         )
+
+    def moves(self, address: str) -> None:
+        self.moved.append(address)
 
     def booted(self, mac: MacAddress) -> None:
         self.begun.append(mac)
@@ -274,6 +284,57 @@ async def test_own_script_finds_a_credential_only_with_a_ticket(
     assert (await door.get(CREDENTIAL)).status == status
 
 
+@pytest.mark.parametrize(
+    ("query", "detail", "facts"),
+    [
+        (
+            "step=kernel&error=2d0c613b",
+            "it could not load the kernel: not found (http://ipxe.org/2d0c613b)",
+            {"step": "KERNEL", "error": "NOT_FOUND", "code": "2d0c613b"},
+        ),
+        (
+            "step=disk&error=1d852039.1d852039.2e008001.",
+            "it could not boot its disk: not bootable, exec format error (http://ipxe.org/1d852039, http://ipxe.org/2e008001)",
+            {"step": "DISK", "error": "NOT_BOOTABLE", "code": "1d852039.2e008001"},
+        ),
+        (
+            "step=boot&error=%0ashell",
+            "it could not start the kernel: its boot loader cannot tell why",
+            {"step": "BOOT", "error": "UNTOLD", "code": ""},
+        ),
+    ],
+)
+async def test_step_that_failed_is_noted_with_its_error(
+    door: Door, lab: Lab, query: str, detail: str, facts: dict[str, Fact]
+) -> None:
+    answer = await door.get(f"{FAILED}?{query}")
+    assert (answer.status, await answer.text()) == (200, "noted\n")
+    assert (lab.seen, lab.facts) == ([(MAC, Stage.STEP_FAILED, detail)], [facts])
+
+
+@pytest.mark.parametrize("query", ["", "step=", "step=reboot&error=2d0c613b", "error=2d0c613b"])
+async def test_step_that_no_script_has_is_not_found(door: Door, lab: Lab, query: str) -> None:
+    assert (await door.get(f"{FAILED}?{query}")).status == 404
+    assert lab.seen == []
+
+
+async def test_step_is_noted_only_from_the_address_of_its_machine(door: Door, lab: Lab) -> None:
+    assert (await door.head(f"{FAILED}?step=kernel")).status == 200
+    lab.other = "08:00:27:00:00:66"
+    assert (await door.get(f"{FAILED}?step=kernel")).status == 200
+    lab.address = "172.30.0.5"
+    for path in (FAILED, FAILED.replace("01", "02"), "/boot/nonsense/failed"):
+        assert (await door.get(f"{path}?step=kernel")).status == 404
+    assert lab.seen == []
+
+
+async def test_steps_that_are_told_too_often_are_not_noted(door: Door, lab: Lab) -> None:
+    for number in range(40):
+        answer = await door.get(f"{FAILED}?step=kernel&error=2d{number:06x}")
+        assert answer.status == 200
+    assert REPORTS.burst <= len(lab.seen) <= REPORTS.burst + 2
+
+
 async def test_looking_at_the_script_is_no_boot(door: Door, lab: Lab) -> None:
     answer = await door.head(SCRIPT)
     assert answer.status == 200
@@ -342,6 +403,18 @@ async def test_what_comes_in_parts_is_noted_with_the_last_of_them(door: Door, la
         assert (await door.get("/boot/osie/x86_64/vmlinuz", headers={"Range": part})).status == 206
     assert await lab.stages(1) == [Stage.KERNEL]
     assert len(lab.seen) == 1
+
+
+async def test_large_file_that_flows_for_long_is_told_to_move(door: Door, lab: Lab, tmp_path: Path) -> None:
+    """The clock goes on by a quarter of a second with each piece."""
+    large = tmp_path / "osie" / "x86_64" / "initramfs"
+    with large.open("wb") as file:
+        file.truncate(90 * PIECE + 1)
+    answer = await door.get("/boot/osie/x86_64/initramfs")
+    assert len(await answer.read()) == 90 * PIECE + 1
+    await lab.stages(1)
+    assert lab.moved == ["127.0.0.1"] * 2
+    assert lab.seen[0][2].startswith(f"initramfs, {90 * PIECE + 1} bytes in ")
 
 
 async def test_a_machine_that_hangs_up_has_not_got_it(door: Door, lab: Lab, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class Lab:
         self.seen: list[Seen] = []
         self.begun: list[MacAddress] = []
         self.refused: list[str] = []
+        self.other = ""
 
     def told(self, boot: Boot, architecture: str = "x86_64", local_boot: LocalBoot | None = None) -> None:
         assert self.plan is not None
@@ -43,6 +44,12 @@ class Lab:
 
     def at(self, address: str) -> MacAddress | None:
         return MAC if address == PEER else None
+
+    def is_at(self, mac: MacAddress, address: str) -> bool:
+        return self.at(address) == mac
+
+    def other_host(self, mac: MacAddress, peer: str) -> str:
+        return self.other
 
     def script_plan(self, mac: MacAddress, peer: str) -> Plan | None:
         if self.plan is None or (mac, peer) != (MAC, PEER):
@@ -58,6 +65,8 @@ class Lab:
 
     def saw(self, mac: MacAddress, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.seen.append((mac, stage, detail, facts))
+
+    def moves(self, address: str) -> None: ...
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         self.seen.append((address, stage, detail, facts))
@@ -163,7 +172,8 @@ def test_a_script_is_refused_to_a_machine_only_when_it_asks_for_what_it_would_be
 
 def test_grubs_turn_names_what_this_shelf_has(tftp_files: TftpFiles) -> None:
     words = text(tftp_files, TURN).replace("'", " ").split()
-    files = [each.lstrip("/") for each in words if each.startswith("/")]
+    *files, told = [each.lstrip("/") for each in words if each.startswith("/")]
+    assert told == "grub/failed/$step"
     assert files == ["osie/x86_64/vmlinuz", "osie/x86_64/initramfs", CREDENTIAL]
     assert all(tftp_files.find(PEER, each) is not None for each in files)
     assert {"tinkbox.server=http://172.30.0.1", "tinkbox.syslog=172.30.0.1", f"tinkbox.mac={MAC}"} <= set(words)
@@ -182,7 +192,7 @@ def test_grub_looks_whether_its_machine_is_virtual_where_nobody_knows(
 ) -> None:
     lines = text(tftp_files, TURN).splitlines()
     assert "set 'firmware=/osie/x86_64/firmware'" in lines
-    assert "then if initrd '/osie/x86_64/initramfs' $firmware '/machine/credential.cpio'" in lines
+    assert "if initrd '/osie/x86_64/initramfs' $firmware '/machine/credential.cpio'" in lines
     assert lines.index("smbios --type 1 --get-string 4 --set maker") < lines.index("then set firmware=")
     assert tftp_files.find(PEER, "osie/x86_64/firmware") == firmware
 
@@ -352,6 +362,19 @@ def test_what_a_loader_looks_for_and_does_without_is_no_failure(tftp_files: Tftp
     assert lab.seen == []
     delivered(tftp_files, name, Stage.LOADER_FAILED, why="silence")
     assert len(lab.seen) == 1
+
+
+@pytest.mark.parametrize("why", ["not found", "silence"])
+def test_file_that_is_called_like_a_step_tells_that_it_failed(tftp_files: TftpFiles, lab: Lab, why: str) -> None:
+    assert tftp_files.find(PEER, "grub/failed/kernel") is None
+    delivered(tftp_files, "grub/failed/kernel", Stage.LOADER_FAILED, why=why)
+    detail = "it could not load the kernel: its boot loader cannot tell why"
+    assert lab.seen == [(MAC, Stage.STEP_FAILED, detail, {"step": "KERNEL", "error": "UNTOLD", "code": ""})]
+    lab.other = "08:00:27:00:00:66"
+    delivered(tftp_files, "grub/failed/disk", Stage.LOADER_FAILED, why=why)
+    assert len(lab.seen) == 1
+    delivered(tftp_files, "grub/failed/nonsense", Stage.LOADER_FAILED, why=why)
+    assert [stage for _, stage, _, _ in lab.seen] == [Stage.STEP_FAILED, Stage.LOADER_FAILED]
 
 
 @pytest.mark.parametrize("name", ["nonsense.efi", "bootx64.efi", "osie/x86_64/vmlinuz", "shimx64.efi"])

@@ -13,7 +13,7 @@ import pytest
 
 from tinkbox.boot.network.sockets import bind_udp
 from tinkbox.boot.tftp import server as tftp
-from tinkbox.boot.tftp.server import TftpServer
+from tinkbox.boot.tftp.server import MOVES_TOLD_EVERY, TftpServer
 from tinkbox.boot.tftp.transfer_ports import TransferPorts
 from tinkbox.boot.tftp.transfer_room import STALLED_SECONDS, TransferRoom
 from tinkbox.model.boot import Stage
@@ -44,6 +44,7 @@ class Observer:
     def __init__(self) -> None:
         self.told: asyncio.Queue[tuple[str, str, Fact, Fact, Fact]] = asyncio.Queue()
         self.seen: list[tuple[str, Stage, dict[str, Fact]]] = []
+        self.moved: asyncio.Queue[str] = asyncio.Queue()
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         assert detail
@@ -51,6 +52,9 @@ class Observer:
         if stage is Stage.LOADER:
             who = address, str(facts["name"]), facts["bytes"], facts["seconds"], facts["retransmissions"]
             self.told.put_nowait(who)
+
+    def moves(self, address: str) -> None:
+        self.moved.put_nowait(address)
 
 
 class Machine:
@@ -223,6 +227,21 @@ async def test_silence_is_broken_once_the_patience_is_over() -> None:
         for number in (0, 1, 2, 3):
             machine.acknowledge(number)
         assert await asyncio.wait_for(bench.observer.told.get(), 60) == ("127.0.0.1", "loader.efi", 1280, 3.0, 2)
+
+
+async def test_slow_transfer_is_told_to_move_for_as_long_as_it_does() -> None:
+    async with serving() as bench:
+        machine = bench.machine()
+        machine.ask("loader.efi")
+        await machine.hear()
+        bench.now += MOVES_TOLD_EVERY
+        machine.acknowledge(1)
+        assert await asyncio.wait_for(bench.observer.moved.get(), 60) == "127.0.0.1"
+        while (await machine.hear())[:4] != b"\0\3\0\2":  # it may have been reminded of the first one
+            pass
+        bench.now += MOVES_TOLD_EVERY
+        await machine.hear()  # it is reminded of the second one, and acknowledges nothing
+        assert bench.observer.moved.empty()
 
 
 async def test_a_machine_that_answers_quickly_is_reminded_quickly() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.nouns import doctor
 
 MAC = "08:00:27:00:00:01"
 FOUND = {
@@ -55,7 +56,7 @@ def test_a_narrow_terminal_is_not_overrun(
 
 
 def test_what_is_no_fault_leaves_the_status_good(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
-    appliance.answers[f"GET /v1/doctor?machine={MAC}"] = told({**FOUND, "gravity": "suspect"})
+    appliance.answers[f"GET /v1/doctor?key={MAC}"] = told({**FOUND, "gravity": "suspect"})
     printed = tinkbox("doctor", MAC)
     assert (printed.status, printed.out.splitlines()[0]) == (0, f"SUSPECT  OtherServer  {MAC}")
 
@@ -65,15 +66,83 @@ def test_a_clean_bill_is_a_line(tinkbox: Callable[..., Printed], appliance: Fake
     printed = tinkbox("doctor")
     assert printed.status == 0
     assert printed.out == (
-        "Nothing wrong was found with the appliance and 2 machines, seen within a day or "
-        "needed by a workflow (2026-11-21 03:00:00 UTC).\n"
-        "Other DHCP servers were not asked for: no right to ask\n"
+        "Nothing wrong was found (2026-11-21 03:00:00 UTC).\nOther DHCP servers were not asked for: no right to ask\n"
     )
 
 
-def test_one_machine_is_one(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
-    appliance.answers["GET /v1/doctor?machine="] = told(machines=1)
-    assert "with the appliance and 1 machine, seen within a day" in tinkbox("doctor").out
+def test_a_clean_bill_says_what_it_rests_on_and_what_was_not_examined(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(
+        unasked="no right to ask",
+        examined=[
+            "the appliance (disk, OSIE, limits)",
+            "40 machines by what was seen of them",
+            "3 workflows under way",
+        ],
+        unexamined=[
+            {"what": "other DHCP servers", "why": "no right to ask"},
+            {"what": "12 other machines", "why": "not seen for a day, and no workflow needs them"},
+        ],
+    )
+    assert tinkbox("doctor").out == (
+        "Nothing wrong was found (2026-11-21 03:00:00 UTC).\n"
+        "Examined: the appliance (disk, OSIE, limits), 40 machines by what was seen of them, 3 workflows\n"
+        "  under way.\n"
+        "Not examined: other DHCP servers (no right to ask); 12 other machines (not seen for a day, and no\n"
+        "  workflow needs them).\n"
+    )
+
+
+def test_beside_a_fault_it_says_what_was_not_examined_and_of_one_patient_only_what_was_to_be(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    others = [{"what": "other DHCP servers", "why": "no right to ask"}]
+    rest = [{"what": "the appliance itself", "why": "`tinkbox doctor` examines it"}]
+    found = told(FOUND, unasked="no right to ask", unexamined=others + rest)
+    appliance.answers = {"GET /v1/doctor?machine=": found, f"GET /v1/doctor?key={MAC}": found | {"machine": MAC}}
+    assert "\nNot examined: other DHCP servers (no right to ask); the appliance itself (" in tinkbox("doctor").out
+    assert tinkbox("doctor", MAC).out.endswith("\n\nNot examined: other DHCP servers (no right to ask).\n")
+
+
+WORKFLOW = "0f6ca2f4-0000-0000-0000-000000000007"
+
+
+def test_a_workflow_is_examined_by_its_name(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    late = {**FOUND, "workflow": WORKFLOW, "since": "2026-11-21T02:58:00+00:00"}
+    appliance.answers["GET /v1/doctor?key=debian"] = told(workflow=WORKFLOW, workflows=1)
+    assert tinkbox("doctor", "debian").out == (
+        "Nothing wrong was found with workflow 0f6ca2f4 (2026-11-21 03:00:00 UTC).\n"
+    )
+    appliance.answers["GET /v1/doctor?key=debian"] = told(late, workflow=WORKFLOW, workflows=1)
+    assert tinkbox("doctor", "debian").out.splitlines()[0] == (
+        f"FAULT  OtherServer  {MAC}  workflow 0f6ca2f4  since 2026-11-21 02:58:00 UTC"
+    )
+
+
+def test_an_empty_key_is_no_key(tinkbox: Callable[..., Printed]) -> None:
+    printed = tinkbox("doctor", "")
+    assert (printed.status, printed.out) == (2, "")
+    assert "it is empty: give a name, a MAC" in printed.err
+
+
+@pytest.mark.parametrize("flags", [("-o", "csv"), ("-o", "yaml"), ("-q",)])
+def test_what_is_watched_is_no_list(tinkbox: Callable[..., Printed], flags: tuple[str, ...]) -> None:
+    printed = tinkbox("doctor", "--watch", *flags)
+    assert (printed.status, printed.out) == (2, "")
+    assert "--watch prints what people read" in printed.err
+
+
+def test_changes_are_told_once_and_a_figure_is_none() -> None:
+    first = told({**FOUND, "cause": "Silent for 40 s."}, {**FOUND, "rule": "NoOsie", "machine": ""})
+    second = told({**FOUND, "cause": "Silent for 45 s."}, {**FOUND, "rule": "Stalled", "machine": MAC})
+    before, now = ({doctor._identity(each): each for each in found["diagnoses"]} for found in (first, second))
+    changed = list(doctor._changed(before, now, [second], {}))
+    assert changed[:2] == ["2026-11-21 03:00:00 UTC began:", f"FAULT  Stalled  {MAC}"]
+    assert changed[-1] == "2026-11-21 03:00:00 UTC over: FAULT  NoOsie"
+    as_json = [json.loads(each) for each in doctor._changed_as_json(before, now, [second])]
+    assert [(each["change"], each["rule"]) for each in as_json] == [("began", "Stalled"), ("over", "NoOsie")]
+    assert [*doctor._changed(now, {}, [second], {})][-1].endswith("Nothing wrong is left.")
 
 
 SERVER = {"server": "dnsmasq", "where": "into a file", "lines": ["dhcp-boot=tag:ipxe,x", "  and so on" + 120 * "x"]}
@@ -106,7 +175,7 @@ def test_every_format_works_and_keeps_the_status(tinkbox: Callable[..., Printed]
     shown = {each: tinkbox("doctor", "-o", each) for each in ("wide", "csv", "yaml", "name", "tink")}
     assert {each.status for each in shown.values()} == {1}
     assert shown["name"].out == f"OtherServer {MAC}\nNoOsie\n"
-    assert shown["csv"].out.splitlines()[0] == "gravity,rule,machine,cause,remedy"
+    assert shown["csv"].out.splitlines()[0] == "gravity,rule,machine,cause,remedy,workflow"
     assert f"fault,OtherServer,{MAC}," in shown["csv"].out
     assert "rule: NoOsie" in shown["yaml"].out
     assert shown["tink"].out == tinkbox("doctor").out
@@ -131,9 +200,9 @@ def test_what_is_the_same_of_many_machines_takes_few_lines(
     assert len(json.loads(tinkbox("doctor", "--format", "json").out)["diagnoses"]) == 65
 
 
-def test_of_a_machine_its_boots_alone_are_judged(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
-    appliance.answers[f"GET /v1/doctor?machine={MAC}"] = told(machine=MAC)
-    assert tinkbox("doctor", MAC).out.startswith(f"Nothing wrong was found with how {MAC} boots (")
+def test_of_a_machine_that_alone_is_judged(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    appliance.answers[f"GET /v1/doctor?key={MAC}"] = told(machine=MAC)
+    assert tinkbox("doctor", MAC).out.startswith(f"Nothing wrong was found with machine {MAC} (")
 
 
 def test_several_machines_are_examined_one_after_the_other(
@@ -141,15 +210,15 @@ def test_several_machines_are_examined_one_after_the_other(
 ) -> None:
     appliance.answers = {
         "GET /v1/hardware?label=rack%3Dr1&sort=name": [{"id": "m1", "name": "node7"}],
-        "GET /v1/doctor?machine=m1": told(machine="m1"),
-        f"GET /v1/doctor?machine={MAC}": told(FOUND, machine=MAC),
+        "GET /v1/doctor?key=m1": told(machine="m1"),
+        f"GET /v1/doctor?key={MAC}": told(FOUND, machine=MAC),
     }
     appliance.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{"id": "m1", "name": "node7"}]
-    assert tinkbox("doctor", "-l", "rack=r1").out.startswith("Nothing wrong was found with how node7 boots (")
+    assert tinkbox("doctor", "-l", "rack=r1").out.startswith("Nothing wrong was found with machine node7 (")
     printed = tinkbox("doctor", MAC, "m1")
     assert printed.status == 1
     assert f"FAULT  OtherServer  {MAC}\n" in printed.out
-    assert printed.out.splitlines()[-1].startswith("Nothing wrong was found with how m1 boots (")
+    assert printed.out.splitlines()[-1].startswith("Nothing wrong was found with machine m1 (")
     assert [each["machine"] for each in json.loads(tinkbox("doctor", MAC, "m1", "-o", "json").out)] == [MAC, "m1"]
     assert tinkbox("doctor", "m1", MAC, "-o", "csv").out.count("\n") == 2
     (selected,) = json.loads(tinkbox("doctor", "-l", "rack=r1", "-o", "json").out)

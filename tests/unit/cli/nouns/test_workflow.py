@@ -487,6 +487,32 @@ def test_a_workflow_that_waits_for_its_services_says_for_which(tink: Tinkbox, wo
     ]
 
 
+def test_what_a_workflow_waits_for_and_what_the_doctor_says_of_it_are_fields(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    found = {"rule": "Stalled", "cause": "Its boot stands still at \x1b[2J the kernel."}
+    stands = {
+        **STATE,
+        "state": "PENDING",
+        "current_action_state": "PENDING",
+        "waiting": "node7, never seen",
+        "diagnosis": found,
+    }
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
+    shown = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
+    assert "Waiting:    for node7, never seen" in shown
+    assert "Diagnosis:  Its boot stands still at  [2J the kernel." in shown
+    key = WORKFLOW_ID[:8]
+    assert shown[shown.index("Diagnosis:  Its boot stands still at  [2J the kernel.") + 1].strip() == (
+        f"tinkbox doctor {key}: what that rests on, and what to do"
+    )
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {
+        **stands,
+        "diagnosis": {**found, "rule": "WorkflowFailed"},
+    }
+    assert "Diagnosis" not in tinkbox("workflow", "state", WORKFLOW_ID).out
+
+
 def test_a_signal_is_named_instead_of_an_exit_code(tink: Tinkbox, workflows: FakeAppliance) -> None:
     killed = {**STATE, "current_action_state": "FAILED", "reason": "Signal", "signal": "SIGSEGV"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = killed

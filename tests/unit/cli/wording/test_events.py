@@ -9,9 +9,10 @@ import pytest
 from tinkbox.api.routes.events import event_document
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
-from tinkbox.model import history, shells
+from tinkbox.model import condition_events, history, shells
 from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Armed, Breakpoints, Hold, Kind, Verb, Verdict
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.workflow import Event, Outcome, PlannedAction, State
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
@@ -179,3 +180,27 @@ def test_a_hold_wants_a_verdict_until_something_follows_it() -> None:
     still = [history.hold_expiring(ACTION, HOLD), history.breakpoints_cleared(Breakpoints(), "anna")]
     assert undecided([held, *map(event, still)]) == held
     assert undecided([]) is None
+
+
+def test_a_condition_of_the_appliance_is_told_with_what_to_do_and_how_long_it_lasted() -> None:
+    disk = Diagnosis(
+        rule="DiskNearlyFull",
+        gravity=Gravity.FAULT,
+        cause="The disk is nearly full.",
+        evidence=("3MiB are free",),
+        remedy="Free room.",
+    )
+    began = event(("condition.began", condition_events.began(disk, "")))
+    assert line_of(began).endswith(
+        "condition.began    fault DiskNearlyFull: The disk is nearly full. What to do: Free room."
+    )
+    over = event(("condition.over", condition_events.over("DiskNearlyFull", "", disk.cause, 125)))
+    assert line_of(over).endswith("condition.over     DiskNearlyFull is over after 2m5s: The disk is nearly full.")
+
+
+def test_what_the_doctor_said_of_a_failure_stands_beside_its_reason() -> None:
+    fact = history.diagnosed(
+        history.action_ended(ACTION, "x", BROKEN, 1.0, again=False), "The disk is not in the machine."
+    )
+    assert "no disk" in told(event(fact))
+    assert told(event(fact)).endswith("(doctor: The disk is not in the machine.)")

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full
+from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
+from tinkbox.engine.doctor.case import Work
+from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full, output_not_kept
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
+from tinkbox.model.workflow import State
 
 MIB = 1 << 20
 SHARES = {Stored.OUTPUT: Share(octets=30 * MIB, number=9), Stored.IMAGES: Share(octets=900 * MIB, number=3)}
@@ -37,3 +39,19 @@ def test_history_that_was_deleted_early_is_told_also_when_there_is_room_again() 
     assert "retention.keep_free" in found.remedy
     assert not list(deleted_early(appliance(disk=ROOMY)))
     assert not list(deleted_early(appliance()))
+
+
+def test_an_action_whose_output_is_refused_is_told_while_it_runs() -> None:
+    work = Work(
+        id="w", name="debian", state=State.RUNNING, created_at=BEGIN, action="install/write",
+        action_state=State.RUNNING, machine=MAC, unkept=(BEGIN, "the appliance's disk is full: free room"),
+    )  # fmt: skip
+    (found,) = output_not_kept(replace(case(), work=work))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause == (
+        "What action 'install/write' prints and hands in is not kept: the appliance's disk refuses it since "
+        f"{BEGIN:%H:%M:%S} UTC."
+    )
+    assert found.evidence[0].endswith("refused for the first time: the appliance's disk is full: free room")
+    for other in (replace(work, unkept=None), replace(work, action_state=State.PENDING), None):
+        assert not list(output_not_kept(replace(case(), work=other)))

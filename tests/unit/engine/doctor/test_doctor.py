@@ -41,7 +41,7 @@ def test_what_concerns_the_appliance_names_no_machine() -> None:
 def test_vague_rules_are_silent_where_another_knows_more() -> None:
     stopped = case(asked(0), *answered(1), failed(30, "silence", 3), after=60)
     assert named(stopped) == ["TransferStopped"]
-    assert named(case(asked(0), *answered(1), failed(2, "probe", 0), fetched(3), after=60)) == [
+    assert named(case(asked(0), *answered(1), failed(2, "probe", 0), fetched(3), after=90)) == [
         "SilentLoader",
         "SizeProbe",
     ]
@@ -66,6 +66,12 @@ def test_where_nothing_was_seen_and_nobody_asked_nothing_is_said(mode: str) -> N
 def test_the_docs_tell_every_rule_in_the_same_order() -> None:
     rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| ([^|]+?) \|", DOCS.read_text(), re.MULTILINE)
     assert rows == [(rule.name, rule.about) for rule in RULES]
+
+
+def test_the_docs_tell_of_every_rule_what_it_said_and_how_soon_it_is_told() -> None:
+    rows = re.findall(r"^\| `[A-Z][A-Za-z]+` \|.*$", DOCS.read_text(), re.MULTILINE)
+    assert len(rows) == len(RULES)
+    assert [each for each in rows if not re.fullmatch(r"(\| [^|]+ ){5}\|", each)] == []
 
 
 @pytest.mark.parametrize("broken", RULES, ids=lambda each: each.name)

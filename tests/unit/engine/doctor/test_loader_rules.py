@@ -156,9 +156,9 @@ def test_a_loader_that_ran_or_cannot_have_been_refused() -> None:
 
 
 def test_a_loader_of_which_nothing_was_heard() -> None:
-    (found,) = silent_loader(case(asked(0), fetched(2), after=60))
+    (found,) = silent_loader(case(asked(0), fetched(2), after=90))
     assert (found.gravity, "snponly.efi" in found.cause) == (Gravity.FAULT, True)
-    assert "60 s" in found.evidence[1]
-    assert not list(silent_loader(case(asked(0), fetched(2), after=10)))
-    assert not list(silent_loader(case(asked(0), fetched(2), asked(5, Asker.IPXE), after=60)))
-    assert not list(silent_loader(case(asked(0), after=60)))
+    assert "90 s" in found.evidence[1]
+    assert not list(silent_loader(case(asked(0), fetched(2), after=45)))
+    assert not list(silent_loader(case(asked(0), fetched(2), asked(5, Asker.IPXE), after=90)))
+    assert not list(silent_loader(case(asked(0), after=90)))

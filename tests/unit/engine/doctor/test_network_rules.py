@@ -152,6 +152,9 @@ def test_a_reserved_address_of_no_network_of_ours_is_a_fault() -> None:
     assert len(list(address_outside(case(asked(0), *answered(1, "10.1.1.1"), interface=wrong)))) == 1
     assert not list(address_outside(case(asked(0), *answered(1))))
     assert not list(address_outside(case(asked(0), seen(1, Stage.LEASED, address=""))))
+    assert not list(
+        address_outside(case(asked(0), seen(1, Stage.OTHER_SERVER, server="172.30.0.9", address="0.0.0.0")))
+    )
 
 
 def test_a_machine_that_was_refused_an_old_address_and_took_its_own_is_well() -> None:

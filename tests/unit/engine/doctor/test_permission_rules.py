@@ -1,12 +1,25 @@
 """The doctor's rules about who may boot."""
 
 from dataclasses import replace
+from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
-from tests.unit.engine.boot_story import KNOWN, MAC, MINE, NETWORK, answered, asked, case, fetched, osie_boot, seen
-from tinkbox.engine.doctor.case import Case
+from tests.unit.engine.boot_story import (
+    BEGIN,
+    KNOWN,
+    MAC,
+    MINE,
+    NETWORK,
+    answered,
+    asked,
+    case,
+    fetched,
+    osie_boot,
+    seen,
+)
+from tinkbox.engine.doctor.case import Case, Lent
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.permission_rules import (
     asked_in_its_name,
@@ -21,6 +34,7 @@ from tinkbox.engine.doctor.permission_rules import (
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.netboot import Netboot
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TicketRefusal
@@ -95,7 +109,8 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
     ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
     pool = (IPv4Address("172.30.0.100"), IPv4Address("172.30.0.101"))
     subnets = (replace(NETWORK, pool=pool), replace(NETWORK, network=IPv4Network("172.31.0.0/24")))
-    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets))
+    free = replace(KNOWN, address=None)
+    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=free))
     assert (found.gravity, "none of the pool is free" in found.cause) == (Gravity.FAULT, True)
     assert found.evidence[1:] == (
         "172.30.0.0/24 lends 172.30.0.100-172.30.0.101",
@@ -103,10 +118,33 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
     )
     (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None))
     assert "unknown machines hold as much of the pool as they may" in found.cause
-    (found,) = no_address(case(asked(0), ignored))
+    (found,) = no_address(case(asked(0), ignored, interface=free))
     assert "none is reserved for it" in found.cause
     assert not list(no_address(case(asked(0), ignored, *answered(4))))
     assert not list(no_address(case(asked(0), UNKNOWN)))
+
+
+def test_a_reserved_address_that_is_lent_to_another_machine_names_holder_and_end() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    until = BEGIN + timedelta(minutes=7)
+    lent = Lent(address=IPv4Address(MINE), mac=MacAddress("08:00:27:00:00:77"), until=until, name="node9")
+    (found,) = no_address(case(asked(0), ignored, mode="pool", lent=lent))
+    assert found.cause == f"The address that is reserved for the machine, {MINE}, is lent to node9 (08:00:27:00:00:77)."
+    assert found.evidence[-1] == f"the pool lent {MINE} to 08:00:27:00:00:77 until 2026-11-21 03:07:00"
+    (found,) = no_address(case(asked(0), ignored, mode="pool", lent=replace(lent, name="")))
+    assert "an unknown machine (08:00:27:00:00:77)" in found.cause
+    (found,) = no_address(case(asked(0), ignored, mode="pool"))
+    assert f"{MINE}, which is reserved for it, was lent to another machine when it asked" in found.cause
+    outside = replace(KNOWN, address=IPv4Address("10.0.0.9"))
+    assert [each.rule for each in diagnose(case(asked(0), ignored, interface=outside))] == ["AddressOutside"]
+
+
+def test_a_card_that_may_boot_for_no_workflow_is_told_so() -> None:
+    told = case(asked(0), UNKNOWN, interface=replace(KNOWN, allow_workflow=False))
+    (found,) = not_permitted(told)
+    assert "allow_workflow: false" in found.cause
+    assert f"`tinkbox hardware edit {MAC}`" in found.remedy
+    assert not list(not_permitted(replace(told, installed=True)))
 
 
 def test_a_network_behind_a_relay_that_nobody_configured_is_named_and_no_other_reason() -> None:

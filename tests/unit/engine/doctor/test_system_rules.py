@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, OSIE, answered, appliance, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, OSIE, answered, appliance, asked, case, osie_boot, seen
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
     clock_is_wrong,
@@ -18,12 +18,13 @@ from tinkbox.engine.doctor.system_rules import (
     stalled_boot,
     wrong_architecture,
 )
+from tinkbox.engine.timeline.stalls import LOOK_AT
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.netboot import Netboot, OwnOsie
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import Line, Sighting
 
 MIB = 1 << 20
 INVENTORY = Inventory(architecture="x86_64", processor="", processors=2, memory=512 * MIB, firmware="bios")
@@ -167,6 +168,38 @@ def test_an_osie_that_runs_and_whose_worker_never_speaks_is_one_that_its_syslog_
     assert "fetched" in next(silent_osie(case(seen(-9, Stage.CLOCK, offset=0), *SENT, after=200))).cause
 
 
+def said(second: float, words: str, program: str = "osie", severity: int = 5) -> Line:
+    return Line(mac=MAC, at=BEGIN + timedelta(seconds=second), severity=severity, program=program, text=words)
+
+
+def test_an_osie_that_tells_its_trouble_is_quoted_at_once() -> None:
+    words = "the Docker engine ended with status 1, with 12 MB of memory free, 0 MB for images; it said: no space left on device"
+    told = seen(40, Stage.OSIE_TROUBLE, words, part="engine")
+    (found,) = silent_osie(case(*SENT, told, after=1, said=(said(41, "Out of memory", "kernel", 3),)))
+    assert (found.gravity, found.cause) == (Gravity.FAULT, f"The OSIE runs, and its worker cannot start: '{words}'.")
+    assert "more memory" in found.remedy
+    assert found.evidence[1:3] == (
+        f"2026-11-21 03:00:40 its OSIE has trouble: {words}",
+        "2026-11-21 03:00:41 kernel said: 'Out of memory'",
+    )
+    assert not list(silent_osie(case(*SENT, told, seen(50, Stage.WORKER), after=300)))
+    # Of the boot before this one.
+    assert not list(silent_osie(case(seen(-9, Stage.OSIE_TROUBLE, words), *SENT, after=1)))
+
+
+def test_what_an_osie_says_by_syslog_alone_counts_as_well() -> None:
+    told = said(40, "[12.30] trouble: network: no answer to DHCP on eth0: is the appliance running?")
+    assert not list(silent_osie(case(*SENT, said=(told,), after=40))), "it may pass"
+    (found,) = silent_osie(case(*SENT, said=(told,), after=121))
+    assert found.cause == (
+        "The OSIE runs, and its worker cannot start: 'no answer to DHCP on eth0: is the appliance running?'."
+    )
+    assert "switch port" in found.remedy
+    # Another program's word, an ordinary one of the OSIE, and one of before.
+    for other in (replace(told, program="x"), replace(told, text="[1.0] loading drivers"), said(-5, told.text)):
+        assert "cannot start" not in next(silent_osie(case(*SENT, said=(other,), after=121))).cause
+
+
 def test_a_clock_of_years_ago_has_an_empty_battery() -> None:
     (found,) = clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK, offset=-817_000_000)))
     assert (found.gravity, "25 years behind" in found.cause) == (Gravity.SUSPECT, True)
@@ -232,12 +265,20 @@ def test_boots_far_apart_and_questions_without_an_answer_are_no_loop() -> None:
     assert not list(boot_loop(case(*ignored)))
 
 
-@pytest.mark.parametrize(("after", "found"), [(5, 0), (40, 1)])
+@pytest.mark.parametrize(("after", "found"), [(40, 0), (80, 1)])
 def test_a_boot_that_stands_still_is_told_where(after: float, found: int) -> None:
     findings = list(stalled_boot(case(asked(0), *answered(1), after=after)))
     assert len(findings) == found
     if findings:
-        assert (findings[0].gravity, findings[0].evidence[1]) == (Gravity.SUSPECT, "stalled here for 40 s")
+        assert (findings[0].gravity, findings[0].evidence[1]) == (Gravity.SUSPECT, "stalled here for 1 min 20 s")
+        assert findings[0].remedy == LOOK_AT[Stage.LEASED]
+
+
+def test_boot_for_which_bytes_still_flow_does_not_stand_still() -> None:
+    flows = [asked(0), *answered(1), seen(2, Stage.KERNEL, moved=300.0)]
+    assert not list(stalled_boot(case(*flows, after=380)))
+    (found,) = stalled_boot(case(*flows, after=400))
+    assert found.evidence[1] == "stalled here for 1 min 40 s"
 
 
 def test_a_machine_that_was_never_seen_stands_nowhere() -> None:

@@ -4,9 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from tinkbox.engine.machines.boot_plan import MAX_BOOTS, BootFacts, dhcp_plan, netboot_plan, parked_reason
+from tinkbox.engine.machines.boot_plan import (
+    MAX_BOOTS,
+    BootFacts,
+    barred_reason,
+    dhcp_plan,
+    netboot_plan,
+    parked_reason,
+)
 from tinkbox.model.boot import Boot, Stage, Supply
-from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.hardware import Hardware, Interface, MacAddress
 from tinkbox.model.netboot import Netboot, OwnOsie
 
 MAC = MacAddress("08:00:27:00:00:01")
@@ -31,6 +38,10 @@ def with_own(known: BootFacts, own: Netboot) -> BootFacts:
     return replace(known, interface=replace(known.interface, netboot=own))
 
 
+def without_work(known: BootFacts) -> BootFacts:
+    return replace(known, interface=replace(known.interface, allow_workflow=False))
+
+
 def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
     known = {"ticket": False, "installed": False, "boots": 0, "furthest": None, "workflow": "w"}
     return BootFacts(hardware_id="1", interface=Interface(mac=MAC, allow_pxe=allow_pxe), **{**known, **changes})
@@ -49,6 +60,10 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
         (facts(ticket=True, allow_pxe=False), None),
         (facts(ticket=True, left=True), Boot.LOCAL_DISK),
         (facts(left=True, allow_pxe=False), None),
+        (without_work(facts(ticket=True)), None),
+        (without_work(facts(ticket=True, installed=True)), Boot.LOCAL_DISK),
+        (without_work(facts(ticket=True, supply=SUPPLY)), None),
+        (without_work(with_own(facts(ticket=True), SCRIPTED)), Boot.OWN_SCRIPT),
         (facts(ticket=True, supply=SUPPLY), Boot.WORKFLOW),
         (facts(ticket=True, supply=NOT_YET), Boot.WAITING),
         (facts(ticket=True, supply=SUPPLY, boots=MAX_BOOTS - 1, installed=True), Boot.WORKFLOW),
@@ -146,3 +161,25 @@ def test_a_retired_machine_is_told_nothing_not_even_its_address(netboots: bool) 
     ):
         assert dhcp_plan(known, netboots=netboots) is None
         assert netboot_plan(known) is None
+
+
+@pytest.mark.parametrize(
+    ("cards", "why"),
+    [
+        ([], ""),
+        ([{}], ""),
+        ([{"allow_pxe": False}], "allow_pxe: false"),
+        ([{"allow_workflow": False}], "allow_workflow: false"),
+        ([{"allow_pxe": False}, {"allow_workflow": False}], "allow_workflow: false"),
+        ([{"allow_pxe": False}, {}], ""),
+    ],
+)
+def test_a_document_that_keeps_a_machine_from_its_workflow_is_a_reason(cards: list[dict[str, bool]], why: str) -> None:
+    interfaces = tuple(
+        Interface(mac=MacAddress(f"08:00:27:00:00:0{place}"), **each) for place, each in enumerate(cards)
+    )
+    machine = Hardware(id="1", interfaces=interfaces, document={})
+    reason = barred_reason(machine, ticket=True)
+    assert why in reason
+    assert bool(reason) == bool(why)
+    assert not barred_reason(machine, ticket=False)

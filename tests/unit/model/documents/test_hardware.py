@@ -445,6 +445,18 @@ def test_todays_document_is_refused_under_its_own_names(entry: dict[str, Any], s
     assert any(problem.startswith(said) for problem in problems_of(entry))
 
 
+def test_what_boots_for_no_workflow_is_told_of_documents_of_2020_only() -> None:
+    of_2020 = document()
+    of_2020["network"]["interfaces"][0]["netboot"] = {"allow_pxe": True, "allow_workflow": False}
+    machine = parse_hardware(json.dumps(of_2020))
+    assert not machine.interfaces[0].allow_workflow
+    assert "boots the OSIE for no workflow" in str(machine.remarks)
+    todays = kind_hardware(
+        {"dhcp": {"mac": "08:00:27:00:00:01"}, "netboot": {"allowPXE": True, "allowWorkflow": False}}
+    )
+    assert hardware_from_document(todays).interfaces[0].allow_workflow
+
+
 def test_a_machine_that_may_netboot_differs_in_nothing_else() -> None:
     todays = hardware_from_document(kind_hardware({"dhcp": {"mac": "08:00:27:00:00:01"}}))
     of_2020 = document()

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.registry.serving import Clock, digest_of
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.blobs import Blobs, Usage
+from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import VERIFIED_FOR
 
 CONTENT = b"some bytes"
@@ -120,6 +122,44 @@ def test_a_full_disk_is_said_and_leaves_nothing(blobs: Blobs, tmp_path: Path, mo
         blobs.add(CONTENT)
     assert list(blobs) == []
     assert list((tmp_path / "incoming").iterdir()) == []
+
+
+async def test_what_the_disk_does_not_take_is_noted_until_it_does(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, tokens = RefusedWrites(clock), count()
+    blobs = Blobs(tmp_path, clock, lambda: f"token-{next(tokens)}", refused_writes=writes)
+
+    def failing(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", failing)
+        with pytest.raises(Unavailable, match="cannot write"):
+            blobs.add(CONTENT)
+        for _ in range(3):
+            await writes.try_again()
+        (refused,) = writes.all
+        assert refused.what == "the registry"
+        assert refused.text.startswith("the registry cannot write (Input/output error): see that its disk is sound")
+    await writes.try_again()
+    assert writes.all == ()
+
+
+async def test_want_of_room_is_noted_until_there_is_room_or_a_blob_comes(tmp_path: Path, clock: Clock) -> None:
+    writes, tokens, free = RefusedWrites(clock), count(), [100]
+    room = Room(free=lambda: free[0], reserve=50)
+    blobs = Blobs(tmp_path, clock, lambda: f"token-{next(tokens)}", room, refused_writes=writes)
+    for over in (lambda: free.append(free.pop() + (2 << 20)), lambda: blobs.add(b"small")):
+        free[:] = [100]
+        with pytest.raises(Full):
+            blobs.add(b"x" * 60)
+        for _ in range(3):
+            await writes.try_again()
+        assert [each.what for each in writes.all] == ["images"]
+        over()
+        await writes.try_again()
+        assert writes.all == ()
 
 
 def test_a_blob_that_a_client_was_told_of_is_not_put_aside(blobs: Blobs, clock: Clock, tmp_path: Path) -> None:

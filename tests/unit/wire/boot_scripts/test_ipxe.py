@@ -20,9 +20,11 @@ FILES = BootFiles(
     initramfs="http://172.30.0.1/boot/osie/x86_64/initramfs",
     credential=f"{OWN}/credential.cpio",
     server="http://172.30.0.1",
+    failed=f"{OWN}/failed",
     dns="172.30.0.1",
     arguments=("tinkbox.server=http://172.30.0.1", "tinkbox.mac=08:00:27:00:00:01", "console=ttyS0,115200"),
 )
+TELLS = f"imgfetch --timeout 5000 --name told {OWN}/failed"
 INTERFACE = Interface(mac=MacAddress("08:00:27:00:00:01"), hostname="lab-1")
 PLAN = Plan(boot=Boot.OSIE, hardware_id="0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", interface=INTERFACE)
 NAME = "0b4a67b2-6f0e-4a54-9a52-3f3dbd6a1c11.workflows.tinkbox.internal"
@@ -164,8 +166,25 @@ def test_where_the_appliance_answers_for_no_names_the_networks_server_stays() ->
     [
         (LocalBoot.EXIT, ["exit 1"]),
         (LocalBoot.NO_FILE, ["exit 1"]),
-        (LocalBoot.SANBOOT, [*(f"sanboot --no-describe --drive 0x8{disk} ||" for disk in range(4)), "exit 1"]),
-        (LocalBoot.GRUB, ["chain --autofree http://172.30.0.1/boot/loaders/grubx64.efi ||", "exit 1"]),
+        (
+            LocalBoot.SANBOOT,
+            [
+                *(
+                    f"sanboot --no-describe --drive 0x8{disk} || set error8{disk} ${{errno:hexraw}} ||"
+                    for disk in range(4)
+                ),
+                f"{TELLS}?step=disk&error=${{error80}}.${{error81}}.${{error82}}.${{error83}} && imgfree told ||",
+                "exit 1",
+            ],
+        ),
+        (
+            LocalBoot.GRUB,
+            [
+                "chain --autofree http://172.30.0.1/boot/loaders/grubx64.efi ||",
+                f"{TELLS}?step=loader&error=${{errno:hexraw}} && imgfree told ||",
+                "exit 1",
+            ],
+        ),
     ],
 )
 def test_the_way_to_the_disk_is_the_one_that_was_decided(way: LocalBoot, commands: list[str]) -> None:

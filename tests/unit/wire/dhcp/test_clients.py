@@ -98,6 +98,21 @@ def test_boards_are_told_from_other_firmware(options: dict[int, bytes], mac: Mac
 
 
 @pytest.mark.parametrize(
+    ("value", "uuid"),
+    [
+        (b"\0" + bytes(range(16)), "00010203-0405-0607-0809-0a0b0c0d0e0f"),
+        (b"\0" + bytes(16), ""),
+        (b"\0" + b"\xff" * 16, ""),
+        (b"\1" + bytes(range(16)), ""),
+        (b"\0" + bytes(range(15)), ""),
+        (b"", ""),
+    ],
+)
+def test_a_machine_tells_its_uuid(value: bytes, uuid: str) -> None:
+    assert identify(packet({97: value}, MAC)).uuid == uuid
+
+
+@pytest.mark.parametrize(
     ("value", "architecture"),
     [
         (b"", None),

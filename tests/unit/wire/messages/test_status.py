@@ -8,10 +8,12 @@ import pytest
 
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Kind, Verb
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import (
+    ConditionLine,
     DeletedLine,
     DiskLine,
     FailureLine,
@@ -179,6 +181,8 @@ WORKING = replace(
     rollout="5",
     rollout_paused=True,
     state="working",
+    diagnosis="The machine is off.",
+    silent_since=NOW,
 )
 CHANGES = Snapshot(
     now=NOW,
@@ -190,7 +194,16 @@ CHANGES = Snapshot(
     place="life/7",
     part=True,
     gone=("4",),
-    health=HealthLine(sent=2.5, faults=("NoOsie",)),
+    health=HealthLine(
+        sent=2.5,
+        faults=("NoOsie",),
+        conditions=(
+            ConditionLine(
+                rule="NoOsie", gravity=Gravity.FAULT, since=NOW, cause="None was built.", remedy="Build one."
+            ),
+            ConditionLine(rule="HeldBack", gravity=Gravity.SUSPECT, since=NOW, cause="One is held back."),
+        ),
+    ),
 )
 
 

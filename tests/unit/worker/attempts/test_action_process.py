@@ -1,6 +1,7 @@
 """One run of an action's process: what happened when it ended, is held, or took too long."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,7 +24,7 @@ from tinkbox.worker.attempts.order_listener import OrderListener
 from tinkbox.worker.attempts.retrying import Patience
 from tinkbox.worker.containers.action_containers import Containers
 from tinkbox.worker.containers.helped_container import Helped
-from tinkbox.worker.machine import nothing_to_gather
+from tinkbox.worker.machine import no_kernel_log, nothing_to_gather
 from tinkbox.worker.transitions import AttemptEvent, Step
 
 Gather = Callable[[str], Awaitable[None]]
@@ -44,9 +45,16 @@ def test_a_pull_tells_how_long_its_registry_is_silent() -> None:
 
 @asynccontextmanager
 async def process(
-    folder: Path, program: Program, offer: Offer, door: FakeDoor | None = None, gather: Gather = nothing_to_gather
+    folder: Path,
+    program: Program,
+    offer: Offer,
+    door: FakeDoor | None = None,
+    gather: Gather = nothing_to_gather,
+    kernel_log: Callable[[], str] = no_kernel_log,
 ) -> AsyncIterator[ActionProcess]:
-    here = replace(machine(FakeRuntime({IMAGE: program}), door or FakeDoor(), folder), gather=gather)
+    here = replace(
+        machine(FakeRuntime({IMAGE: program}), door or FakeDoor(), folder), gather=gather, kernel_log=kernel_log
+    )
     files = here.folder.helper(offer.attempt)
     arming = Arming(offer.action, offer.armed, debug=True)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
@@ -82,6 +90,21 @@ async def test_before_it_begins_it_has_no_outcome(tmp_path: Path) -> None:
 async def test_memory_that_ran_out_is_known_though_the_container_goes_on(tmp_path: Path) -> None:
     step = await tried(tmp_path, Program(exit_code=137, out_of_memory=True))
     assert (step.outcome and step.outcome.reason, step.kind) == ("OutOfMemory", Kind.FAILURE)
+
+
+@pytest.mark.parametrize(("at", "reason"), [(math.inf, "OutOfMemory"), (0.0, "Signal")])
+async def test_memory_of_the_machine_that_ran_out_since_it_began_is_why_it_was_killed(
+    tmp_path: Path, at: float, reason: str
+) -> None:
+    def log() -> str:
+        moment = 0 if at == 0.0 else int(asyncio.get_running_loop().time() * 1e6)
+        return f"3,800,{moment},-;Out of memory: Killed process 412 (tail) total-vm:809344kB\n"
+
+    async with process(tmp_path, Program(exit_code=137), OFFER, kernel_log=log) as made:
+        step = await made.tried(60)
+    assert step.outcome
+    assert step.outcome.reason == reason
+    assert ("Killed process 412 (tail)" in step.outcome.message) == (reason == "OutOfMemory")
 
 
 async def test_what_took_too_long_is_held_where_that_is_armed_and_stopped_where_not(tmp_path: Path) -> None:

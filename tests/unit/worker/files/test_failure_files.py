@@ -31,13 +31,14 @@ def test_an_action_says_why_it_failed_through_files_mounted_into_it(words: Words
     mounts = prepared(words)
     assert set(mounts) == {target for targets in PLACES.values() for target in targets}
     assert set(mounts) == {
-        "/dev/reason", "/dev/message", "/dev/progress",
-        "/tinkerbell/failure-reason", "/tinkerbell/failure-message", "/tinkerbell/progress",
+        "/dev/reason", "/dev/message", "/dev/hint", "/dev/progress",
+        "/tinkerbell/failure-reason", "/tinkerbell/failure-message", "/tinkerbell/failure-hint", "/tinkerbell/progress",
     }  # fmt: skip
     assert words.told("a1", "action") == Told("", "")
     mounts["/dev/reason"].write_text("DiskTooSmall\n")
     mounts["/tinkerbell/failure-message"].write_text("the image needs 8 GB\r\nand more\n")
-    assert words.told("a1", "action") == Told("DiskTooSmall", "the image needs 8 GB\nand more")
+    mounts["/dev/hint"].write_text("use a larger disk\n")
+    assert words.told("a1", "action") == Told("DiskTooSmall", "the image needs 8 GB\nand more", "use a larger disk")
     assert all(path.stat().st_mode & 0o777 == 0o666 for path in mounts.values())
     words.forget("a1")
     assert words.told("a1", "action") == Told("", "")
@@ -104,6 +105,8 @@ def test_what_is_said_is_bounded_and_what_is_cut_is_said(words: Words) -> None:
     assert told.message.startswith("a\ufffdbmmm")
     assert told.message.endswith(f"mmm … (cut: it wrote 300000000 bytes, the first {MAX_SAID} are kept)")
     assert len(told.message) < MAX_MESSAGE
+    mounts["/dev/hint"].write_bytes(b"h" * 100_000)
+    assert len(words.told("a1", "action").hint) < MAX_MESSAGE
 
 
 @pytest.mark.parametrize(("size", "kept"), [(6_144, 6_144), (6_145, 6_144)])
@@ -188,7 +191,7 @@ def test_what_others_keep_in_the_machines_dev_stays(words: Words, tmp_path: Path
     (dev / "progress").mkdir()
     prepared(words, volumes=("/dev:/dev",))
     words.forget("a1")
-    assert {path.name for path in dev.iterdir()} == set(PLACES)
+    assert {path.name for path in dev.iterdir()} == {"reason", "message", "progress"}
 
 
 def test_another_folder_in_the_place_of_dev_is_not_the_machines(words: Words, tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ def test_what_is_noted_is_there_for_the_next_life_until_it_is_forgotten(tmp_path
     assert (Notes(tmp_path).stop("a1"), Notes(tmp_path).outcome("a1")) == (None, None)
     Notes(tmp_path).keep_start("a1", "action")
     assert (Notes(tmp_path).start("a1", "action"), Notes(tmp_path).start("a1", "on-failure")) == (True, False)
+    assert Notes(tmp_path).started_at("a1", "action") == math.inf
+    Notes(tmp_path).keep_start("a1", "action", 12.5)
+    assert Notes(tmp_path).started_at("a1", "action") == 12.5
+    (tmp_path / "a1" / "start-action.json").write_text('{"at": "soon"}')
+    assert Notes(tmp_path).started_at("a1", "action") == math.inf
     Notes(tmp_path).keep_stop("a1", ORDER)
     Notes(tmp_path).keep_outcome("a1", OUTCOME)
     notes = Notes(tmp_path)

@@ -249,9 +249,9 @@ def _others(interface: str) -> Sequence[Rival]:
         flush=True,
     )
     try:
-        return asyncio.run(other_servers_on([interface], lambda: secrets.token_bytes(9)))
+        return asyncio.run(other_servers_on([interface], lambda: secrets.token_bytes(9))).rivals
     except Unavailable as error:
-        print(clean(f"  {error}"))
+        print(clean(f"  it was not asked {error}"))
         return ()
 
 

@@ -19,6 +19,7 @@ from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
 
 WIDTH = 100
+TOLD_ABOVE = "WorkflowFailed"  # the doctor's rule that says no more than the workflow itself
 # What stands for a workflow in hints; here it is one that can be typed.
 PLACEHOLDER = re.compile(r"\bWORKFLOW\b")
 LINE = re.compile(r"\btinkbox(?= [a-z]+ [a-z]+ WORKFLOW\b)")
@@ -85,6 +86,10 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     explained = _explained({**stands, "hint": hint}, failed, sys.maxsize)
     yield from (_typable(each, identity, program) for each in explained)
     key = short(identity)
+    found = stands.get("diagnosis")
+    if found and found["rule"] != TOLD_ABOVE:
+        yield "Diagnosis", found["cause"]
+        yield "", f"{program} doctor {key}: what that rests on, and what to do"
     if stands["state"] == State.STOPPING:
         yield "What Next", f"{program} workflow cancel --force {key}: ends it if its machine is off"
     if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
@@ -128,11 +133,14 @@ def _typable(field: tuple[str, object], identity: str, program: str) -> tuple[st
 
 
 def _explained(stands: Document, failed: int, width: int) -> Iterator[tuple[str, object]]:
-    """What keeps a workflow from beginning, and what there is to say of an action that did not succeed, as further fields.
+    """What keeps a workflow from its next action, and what there is to say of one that did not succeed, as further fields.
 
     So many attempts at it `failed`.  Text of more than `width` letters goes on below its field.
     """
-    waiting = [each["message"] for each in stands["conditions"] if each["reason"] == "WaitingForServices"]
+    # Earlier releases tell of services alone.
+    of_services = (each["message"] for each in stands["conditions"] if each["reason"] == "WaitingForServices")
+    waits = stands.get("waiting") or ""
+    waiting = [f"for {waits}"] if waits else [*of_services]
     yield from _block("Waiting", (textwrap.wrap(message, width) for message in waiting))
     if failed and stands["retries"]:
         yield "Failed Attempts", f"{failed} of {max(stands['retries'] + 1, failed)}"

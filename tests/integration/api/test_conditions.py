@@ -1,0 +1,83 @@
+"""Where the operator door tells what the doctor's rounds found."""
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import mac
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.wire.messages.status import Snapshot, decode_snapshot
+
+DISK = Diagnosis(
+    rule="DiskNearlyFull",
+    gravity=Gravity.FAULT,
+    cause="The disk of the data folder is nearly full.",
+    evidence=("3 MiB are free",),
+    remedy="Free room.",
+)
+LOADER = Diagnosis(
+    rule="SilentLoader",
+    gravity=Gravity.SUSPECT,
+    cause="The machine is silent since it got its boot loader.",
+    evidence=("seen",),
+    remedy="Look at its screen.",
+    machine=mac(1),
+)
+
+
+async def status(door: Door, place: str) -> Snapshot:
+    async with door.local.get(f"http://tinkbox/v1/status?after={place}") as response:
+        return decode_snapshot(await response.read())
+
+
+async def go(door: Door) -> None:
+    await door.rounds.round()
+    door.box.diagnoses = door.rounds.of_machines()
+
+
+async def test_the_appliances_own_are_in_the_status_with_since_and_remedy(door: Door) -> None:
+    door.found += [DISK, LOADER]
+    await door.rounds.round()
+    health = (await status(door, "")).health
+    assert health.faults == ("DiskNearlyFull",)
+    (told,) = health.conditions
+    assert (told.rule, told.gravity, told.since, told.cause, told.remedy) == (
+        "DiskNearlyFull", Gravity.FAULT, door.box.clock(), DISK.cause, DISK.remedy,
+    )  # fmt: skip
+
+
+async def test_a_machines_line_has_the_cause_as_long_as_it_lasts(door: Door) -> None:
+    for number in (1, 2):
+        await door.box.machine(number)
+    first = await status(door, "")
+    assert [each.diagnosis for each in first.machines] == ["", ""]
+    door.found.append(LOADER)
+    await go(door)
+    second = await status(door, first.place)
+    assert [(each.mac, each.diagnosis) for each in second.machines] == [(mac(1), LOADER.cause)]
+    await go(door)
+    assert (await status(door, second.place)).machines == (), "nothing changed"
+    door.found.clear()
+    for _ in range(2):
+        await go(door)
+    assert [each.diagnosis for each in (await status(door, second.place)).machines] == [""]
+
+
+async def test_healthz_tells_all_of_it_to_those_who_ask(door: Door) -> None:
+    door.found += [DISK, LOADER]
+    await door.rounds.round()
+    assert set(await door.done("GET", "/healthz")) == {"version", "status"}
+    for query in ("?verbose", "?verbose=1"):
+        told = (await door.done("GET", f"/healthz{query}"))["conditions"]
+        assert [(each["rule"], each["gravity"], each["machine"]) for each in told] == [
+            ("DiskNearlyFull", "fault", ""),
+            ("SilentLoader", "suspect", mac(1)),
+        ]
+        assert told[0]["evidence"] == ["3 MiB are free"]
+        assert told[0]["since"] == door.box.clock().isoformat()
+
+
+async def test_metrics_have_a_number_for_each_rule(door: Door) -> None:
+    door.found.append(DISK)
+    await door.rounds.round()
+    async with door.local.get("http://tinkbox/metrics") as response:
+        page = (await response.text()).splitlines()
+    assert 'tinkbox_condition{rule="DiskNearlyFull",gravity="fault"} 1' in page
+    assert 'tinkbox_condition{rule="NoOsie",gravity="fault"} 0' in page

@@ -1,0 +1,278 @@
+"""The doctor's rounds over a real store: what is kept, since when, and what is told of it once."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, Clock, appliance
+from tinkbox.engine.doctor import rounds
+from tinkbox.engine.doctor.rounds import AFTER_START, EVERY, FAILED, GONE, KEPT_EVENTS, RELAPSE, Rounds
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.workflow import Event
+
+LOG = "tinkbox.engine.doctor.rounds"
+
+
+def found(rule: str = "DiskNearlyFull", cause: str = "", **more: object) -> Diagnosis:
+    told = {"gravity": Gravity.FAULT, "evidence": ("seen",), "remedy": "Free room.", **more}
+    return Diagnosis(rule=rule, cause=cause or f"{rule} it is.", **told)  # type: ignore[arg-type]  # any field
+
+
+class World:
+    """`found` is what the next round finds, or raises."""
+
+    def __init__(self, box: Appliance) -> None:
+        self.box = box
+        self.found: list[Diagnosis] | Exception = []
+        self.rounds = self.started()
+
+    def started(self) -> Rounds:
+        async def examine() -> list[Diagnosis]:
+            if isinstance(self.found, Exception):
+                raise self.found
+            return self.found
+
+        return Rounds(examine, examine, self.box.store, self.box.wakeups, self.box.clock)
+
+    async def go(self, *seen: Diagnosis, times: int = 1) -> None:
+        self.found = list(seen)
+        await self.again(times)
+
+    async def again(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.box.clock.forward(EVERY)
+            await self.rounds.round()
+
+    @property
+    def rules(self) -> list[str]:
+        return [each.rule for each in self.rounds.all()]
+
+    async def events(self) -> list[Event]:
+        return await self.box.store.read(lambda tables: tables.events.of(""))
+
+    async def told(self) -> list[str]:
+        return [f"{each.kind} {each.data['rule']}" for each in await self.events()]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        yield World(box)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == LOG]
+
+
+async def test_a_condition_is_told_when_it_begins_and_when_it_is_over(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await world.go(found(), times=10)
+    assert await world.told() == ["condition.began DiskNearlyFull"]
+    assert lines(caplog) == ["fault DiskNearlyFull began: DiskNearlyFull it is. What to do: Free room."]
+    await world.go(times=10)
+    assert await world.told() == ["condition.began DiskNearlyFull", "condition.over DiskNearlyFull"]
+    assert lines(caplog)[1:] == ["DiskNearlyFull is over after 55 s: DiskNearlyFull it is."]
+    assert world.rules == []
+
+
+async def test_one_that_is_missing_in_one_round_lasts(world: World) -> None:
+    await world.go(found())
+    since = world.rounds.all()[0].since
+    for _ in range(5):
+        await world.go(times=GONE - 1)
+        assert [each.since for each in world.rounds.all()] == [since]
+        await world.go(found())
+    assert await world.told() == ["condition.began DiskNearlyFull"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("It is nearly full: 300 MiB are free.", "It is nearly full: 2.5 MiB are free."),
+        (
+            "172.30.0.66 is held back: it has 128 of 128 connections.",
+            "172.30.0.66 is held back: it has 7 of 128 connections.",
+        ),
+        ("It was silent for 1:46.", "It was silent for 1:12:01."),
+        ("It is full: 13.6MiB are free.", "It is full: 900KiB are free."),
+        ("It has been so for 12m5s.", "It has been so for 1d."),
+    ],
+)
+async def test_figures_that_change_do_not_begin_another(world: World, before: str, after: str) -> None:
+    await world.go(found(cause=before))
+    since = world.rounds.all()[0].since
+    await world.go(found(cause=after), times=5)
+    assert [(each.cause, each.since) for each in world.rounds.all()] == [(after, since)]
+    assert len(await world.events()) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (found(cause="172.30.0.66 is held back."), found(cause="172.30.0.67 is held back.")),
+        (found(cause="The host 00:ab:cd:00:00:01 answers."), found(cause="The host 00:ab:cd:00:00:02 answers.")),
+        (found(cause="The interface enp1s0 is down."), found(cause="The interface enp2s0 is down.")),
+        (found(cause="A file is damaged.", subject="kernel"), found(cause="A file is damaged.", subject="initramfs")),
+        (found(machine="08:00:27:00:00:01"), found(machine="08:00:27:00:00:02")),
+        (found(workflow="a"), found(workflow="b")),
+    ],
+)
+async def test_several_of_one_rule_are_kept_apart(world: World, one: Diagnosis, other: Diagnosis) -> None:
+    await world.go(one)
+    first = world.box.clock()
+    await world.go(other, one)
+    second = world.box.clock()
+    assert [each.since for each in world.rounds.all()] == [first, second]
+    await world.go(other, times=GONE)
+    assert [each.since for each in world.rounds.all()] == [second]
+
+
+async def test_equal_ones_of_a_round_are_all_there(world: World) -> None:
+    await world.go(found(cause="One of 3."), found(cause="One of 4."), times=3)
+    assert [each.cause for each in world.rounds.all()] == ["One of 3.", "One of 4."]
+
+
+async def test_the_gravest_comes_first_and_what_is_harmless_is_left_out(world: World) -> None:
+    await world.go(found("A", gravity=Gravity.SUSPECT), found("B", gravity=Gravity.HARMLESS))
+    await world.go(found("A", gravity=Gravity.SUSPECT), found("B", gravity=Gravity.HARMLESS), found("C"))
+    assert world.rules == ["C", "A"]
+
+
+async def test_machines_and_workflows_have_their_own(world: World) -> None:
+    of_both = found("Slow", gravity=Gravity.SUSPECT, machine="08:00:27:00:00:01", workflow="w")
+    of_machine = found("Dead", machine="08:00:27:00:00:01")
+    await world.go(of_both, of_machine, found())
+    rounds = world.rounds
+    assert [each.rule for each in rounds.appliance()] == ["DiskNearlyFull"]
+    machine = rounds.of_machine(["08:00:27:00:00:09", "08:00:27:00:00:01"])
+    workflow = rounds.of_workflow("w")
+    assert machine
+    assert workflow
+    assert (machine.rule, workflow.rule) == ("Dead", "Slow")
+    assert rounds.of_machine(["08:00:27:00:00:09"]) is None
+    assert rounds.of_workflow("v") is None
+    assert await world.told() == ["condition.began DiskNearlyFull"], "events are of the appliance alone"
+
+
+async def test_one_that_comes_and_goes_is_told_ever_more_seldom(world: World) -> None:
+    for _ in range(300):
+        await world.go(found(), times=2)
+        await world.go(times=GONE)
+    assert len(await world.events()) <= 5
+
+
+async def test_one_that_was_away_for_long_is_over_as_soon_as_the_first_time(world: World) -> None:
+    await world.go(found())
+    await world.go(times=GONE)
+    world.box.clock.forward(RELAPSE.total_seconds())
+    await world.go(found())
+    await world.go(times=GONE)
+    assert len(await world.events()) == 4
+
+
+async def test_a_round_that_fails_keeps_what_was_found_and_is_logged_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.go(found(), found("Slow", machine="08:00:27:00:00:01"))
+    caplog.clear()
+    caplog.set_level(logging.INFO)
+    world.found = Unavailable("the store is away")
+    await world.again(times=10)
+    assert world.rules == ["DiskNearlyFull", "Slow", FAILED]
+    assert "Unavailable: the store is away" in world.rounds.appliance()[1].evidence[0]
+    assert [each for each in lines(caplog) if "cannot examine itself:" in each and "began" not in each] == [
+        "the appliance cannot examine itself: the store is away"
+    ]
+    await world.go(found(), times=GONE)
+    assert world.rules == ["DiskNearlyFull"]
+
+
+async def test_a_defect_of_a_round_is_logged_with_its_place(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.found = KeyError("x")
+    await world.again(times=3)
+    assert len([each for each in caplog.records if each.exc_info]) == 1
+
+
+async def test_after_a_restart_what_lasts_is_not_told_again_and_has_its_since(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(found("Lasts", cause="It has 3 of 4."), found("Ends"))
+        since = box.clock()
+    caplog.clear()
+    clock.forward(3600)
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(found("Lasts", cause="It has 4 of 4."), times=AFTER_START - 1)
+        assert await world.told() == ["condition.began Lasts", "condition.began Ends"]
+        await world.again()
+        assert [(each.rule, each.since) for each in world.rounds.all()] == [("Lasts", since)]
+        assert await world.told() == ["condition.began Lasts", "condition.began Ends", "condition.over Ends"]
+        assert timedelta(seconds=(await world.events())[-1].data["lasted"]) >= timedelta(hours=1)
+        assert not [each for each in lines(caplog) if "began" in each]
+
+
+async def test_events_that_the_disk_refuses_are_kept_until_it_takes_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(world.box.store, "write", refused)
+        await world.go(found(), times=3)
+        began = world.rounds.all()[0].since
+    assert await world.told() == []
+    await world.again()
+    assert [(each.kind, each.at) for each in await world.events()] == [("condition.began", began)]
+    await world.again()
+    assert len(await world.events()) == 1
+
+
+async def test_of_the_appliances_events_the_newest_are_kept(world: World, tmp_path: Path) -> None:
+    def fill(number: int) -> None:
+        with sqlite3.connect(tmp_path / "tinkbox.sqlite") as connection:
+            connection.executemany(
+                "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('', ?, '2026-11-21T03:00:00+00:00', 'condition.over', '{}')",
+                [(each,) for each in range(1, number + 1)],
+            )
+
+    fill(KEPT_EVENTS + 7)
+    await world.go(found())
+    events = await world.events()
+    assert (len(events), events[-1].number) == (KEPT_EVENTS, KEPT_EVENTS + 8)
+
+
+async def test_rounds_go_on_by_themselves_and_others_are_asked_for_although_asking_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("EVERY", "LISTEN_AFTER", "LISTEN_EVERY"):
+        monkeypatch.setattr(rounds, name, 0)
+    thrice = [asyncio.Event(), asyncio.Event()]
+    asked = [0, 0]
+
+    async def counted(which: int) -> list[Diagnosis]:
+        asked[which] += 1
+        if asked[which] == 3:
+            thrice[which].set()
+        raise OSError("the interface is down")
+
+    going = Rounds(partial(counted, 0), partial(counted, 1), world.box.store, world.box.wakeups, world.box.clock)
+    async with asyncio.TaskGroup() as group:
+        parts = [group.create_task(going.run()), group.create_task(going.listen())]
+        for each in thrice:
+            await each.wait()
+        for part in parts:
+            part.cancel()
+    assert "asking for other DHCP servers failed" in caplog.text

@@ -1,0 +1,283 @@
+"""Workflows as the doctor looks at them: what they wait for, what is wrong with them, and what a round of them costs."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, mac
+from tests.integration.engine.doctor.test_examiner import World
+from tinkbox.engine.doctor.doctor import work_rules
+from tinkbox.engine.doctor.examiner import FULL_LOOKS
+from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.services import APPLIANCE, Phase, Standing
+from tinkbox.model.workflow import State
+from tinkbox.wire.syslog import Message, Severity
+
+SERVED = (
+    HELLO
+    + """\
+services:
+  - {name: db, image: db, worker: provisioner, timeout: 100}
+"""
+)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        for image in ("hello-world", "tools/second:v1", "x", "db"):
+            box.registry[image] = f"sha256:{image}"
+        yield World(box)
+
+
+async def told(world: World, workflow: str) -> list[tuple[str, Gravity]]:
+    found = await world.examiner.examine_workflow(workflow)
+    assert (found.workflow, found.workflows) == (workflow, 1)
+    return [(each.rule, each.gravity) for each in found.diagnoses]
+
+
+async def waits(world: World, workflow: str) -> str:
+    return await world.box.work_in_hand.waits(workflow)
+
+
+async def test_a_pending_workflow_says_which_machine_it_waits_for_and_where_that_is(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    assert await waits(world, flow) == "machine-1, never seen since the workflow was created"
+    assert await told(world, flow) == [("NeverSeen", Gravity.SUSPECT)]
+    world.asks(mac(1))
+    for stage in (Stage.OFFERED, Stage.LEASED, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
+        box.machines.progress.saw(mac(1), stage)
+    assert await waits(world, flow) == "machine-1, last seen 0 s ago: fetched the OSIE"
+    assert await told(world, flow) == [("Waiting", Gravity.HARMLESS)]
+    box.clock.forward(700)
+    assert await waits(world, flow) == "machine-1, last seen 11 min ago: fetched the OSIE; stalled here for 11 min 40 s"
+
+
+async def test_a_workflow_behind_another_one_names_that_and_does_not_judge_it_by_its_machine(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    first, second = await box.workflow(), await box.workflow()
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    expected = f"machine-1, which does workflow 'hello_world_workflow' ({first[:8]}, RUNNING, at hello world/hello_world) first"
+    assert await waits(world, second) == expected
+    assert await waits(world, first) == ""
+    assert [(each.id, each.before, each.waits) for each in await box.work_in_hand.under_way()] == [
+        (first, (), ""),
+        (second, (first,), expected),
+    ]
+    assert await told(world, second) == [("Waiting", Gravity.HARMLESS)]
+
+
+async def test_a_workflow_that_goes_on_at_another_machine_waits_for_that(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    await box.machine(2)
+    flow = await box.workflow(RELAY, a=1, b=2)
+    await box.session(worker)
+    assert await box.finish(worker) == ["one", "two"]
+    assert await waits(world, flow) == "machine-2, never seen"
+    work = await box.work_in_hand.of_machines([worker])
+    assert work == {}, "it stands at the other machine"
+
+
+async def test_a_missing_image_is_a_fault_of_the_workflow_before_anything_asks_for_it(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    del box.registry["tools/second:v1"]
+    box.damaged["hello-world"] = "1 of its 2 layers is damaged"
+    flow = await box.workflow()
+    world.asks(mac(1))
+    found = (await world.examiner.examine_workflow(flow)).diagnoses
+    assert [(each.rule, each.gravity, each.workflow, each.machine) for each in found] == [
+        ("ImageMissing", Gravity.FAULT, flow, mac(1)),
+        ("ImageMissing", Gravity.FAULT, flow, mac(1)),
+    ]
+    assert [each.cause.partition(": ")[2] for each in found] == [
+        "image hello-world.",
+        "image tools/second:v1 is not in the registry.",
+    ]
+    assert [each.rule for each in await world.examiner.round()] == ["ImageMissing"], "that of its next action"
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert wrong.rule == "ImageMissing"
+
+
+async def test_a_running_action_of_which_the_disk_keeps_nothing_says_so_and_a_waiting_one_does_not(
+    world: World,
+) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    running, pending = await box.workflow(), await box.workflow()
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    assert await world.examiner.diagnosis_of(running) is None
+    world.unkept = (box.clock(), "the appliance's disk is full: free room where its data folder is")
+    wrong = await world.examiner.diagnosis_of(running)
+    assert wrong is not None
+    assert (wrong.rule, wrong.workflow) == ("OutputNotKept", running)
+    assert "is not kept: the appliance's disk refuses it since " in wrong.cause
+    assert await told(world, running) == [("OutputNotKept", Gravity.FAULT)]
+    assert await told(world, pending) == [("Waiting", Gravity.HARMLESS)]
+
+
+async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3", tail=("a", "b", "c"))
+    assert await told(world, flow) == [("WorkflowFailed", Gravity.FAULT)]
+    assert [(each.rule, each.gravity) for each in (await world.examiner.examine(mac(1))).diagnoses] == [
+        ("WorkflowFailed", Gravity.FAULT)
+    ]
+    (of_all,) = (await world.examiner.examine()).diagnoses
+    assert (of_all.rule, of_all.gravity, of_all.workflow) == ("WorkflowFailed", Gravity.SUSPECT, flow)
+    assert of_all.cause.endswith("ended as FAILED at action hello world/hello_world: NonZeroExit: exit code 3.")
+    assert [each for each in of_all.evidence if "printed" in each] == ["it printed: b", "it printed: c"]
+    assert await world.examiner.round() == (), "it is over: the status of the machine says so"
+    box.clock.forward(86_401)
+    assert await world.rules() == []
+    assert await told(world, flow) == [("WorkflowFailed", Gravity.SUSPECT)]
+
+
+async def test_the_state_of_an_action_that_runs_names_no_suspicion_about_the_boot_before(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.asks(mac(1))
+    box.machines.progress.saw(mac(1), Stage.CLOCK, offset=-90_000)
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert wrong.rule == "ClockWrong"
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    assert await world.examiner.diagnosis_of(flow) is None
+    box.clock.forward(120)
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert wrong.rule == "SilentWorker"
+
+
+async def test_what_the_kernel_says_during_an_action_comes_along(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.asks(mac(1))
+    early = Message(facility=0, severity=Severity.ERROR, program="kernel", text="long before")
+    box.syslog.said(mac(1), early)
+    box.clock.forward(5)
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    (work,) = await box.work_in_hand.under_way()
+    assert not box.work_in_hand.warned(work)
+    box.clock.forward(5)
+    for program, severity, text in (
+        ("kernel", Severity.ERROR, "Out of memory: Killed process 77 (dd)"),
+        ("kernel", Severity.INFORMATIONAL, "usb 1-1: new device"),
+        ("worker", Severity.ERROR, "not the kernel"),
+    ):
+        box.syslog.said(mac(1), Message(facility=0, severity=severity, program=program, text=text))
+    assert box.work_in_hand.warned(work)
+    patient = await box.work_in_hand.patient(flow)
+    assert [each.text for each in patient.work.kernel] == [
+        "Out of memory: Killed process 77 (dd)",
+        "usb 1-1: new device",
+    ]
+
+
+async def test_a_key_means_a_machine_or_a_workflow_and_never_both(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    examiner = world.examiner
+    assert (await examiner.examine_either("machine-1")).workflow == ""
+    for key in (flow, "hello_world_workflow", flow[:10]):
+        assert (await examiner.examine_either(key)).workflow == flow
+    assert (await examiner.examine_either(mac(1))).workflow == ""
+    with pytest.raises(NotFound, match="'nothing' is no machine and no workflow"):
+        await examiner.examine_either("nothing")
+    named = await box.workflows.create(f"t{abs(hash(HELLO))}", {"device_1": mac(1)}, name="machine-1")
+    with pytest.raises(
+        Conflict, match=f"'machine-1' means machine machine-1 and workflow {named[:8]}: type `tinkbox doctor {worker}`"
+    ):
+        await examiner.examine_either("machine-1")
+
+
+async def test_an_unanswered_question_for_other_servers_is_not_asked_where_nobody_listens(world: World) -> None:
+    world.answered.clear()
+    found = await world.examiner.examine(listens=False)
+    assert ("other DHCP servers", "the appliance has not asked for them yet") in found.unexamined
+    assert world.asking == 0
+
+
+async def busy(box: Appliance, number: int) -> list[str]:
+    """So many machines, each of which runs an action; returns their workflows."""
+    flows = []
+    for each in range(1, number + 1):
+        worker = await box.machine(each)
+        flows.append(await box.workflow(device_1=each))
+        await box.session(worker)
+        assert await box.offer(worker) is not None
+    return flows
+
+
+async def test_a_round_over_healthy_machines_reads_no_timeline_and_no_workflow_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = world.box
+    flows = await busy(box, 20)
+    examiner = world.examiner
+    assert await examiner.round() == ()
+    reads = 0
+    read = box.store.read
+
+    async def counted(question: object) -> object:
+        nonlocal reads
+        reads += 1
+        return await read(question)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(box.store, "read", counted)
+    assert await examiner.round() == ()
+    assert reads <= 3, "what is not over, the services and queues of those, what takes room on the disk"
+    reads = 0
+    box.clock.forward(120)  # every worker is silent
+    found = await examiner.round()
+    assert {(each.rule, each.workflow) for each in found} == {("SilentWorker", each) for each in flows}
+    assert reads > 20
+
+
+async def test_of_very_many_machines_in_trouble_so_many_are_read_in_a_round_and_the_others_in_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.engine.doctor.examiner.FULL_LOOKS", 7)
+    assert FULL_LOOKS == 100
+    await busy(world.box, 20)
+    world.box.clock.forward(120)
+    examiner = world.examiner
+    rounds = [await examiner.round() for _ in range(4)]
+    assert [len({each.machine for each in found}) for found in rounds] == [20, 20, 20, 20]
+    assert len({each.workflow for each in rounds[-1]}) == 20
+
+
+async def test_a_service_with_trouble_is_told_in_a_round(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow(SERVED)
+    assert "service db, which the appliance has not begun" in await waits(world, flow)
+    assert await box.services.wanted(APPLIANCE, "") is not None
+    (run,) = await box.runs(flow, "db")
+    standing = Standing(run=run.token, phase=Phase.STARTING, reason="ImageNotFound", message="no image db here")
+    await box.services.observed(APPLIANCE, (standing,))
+    found: list[Diagnosis] = [*await world.examiner.round()]
+    assert [(each.rule, each.gravity, each.subject) for each in found] == [("ServiceNotReady", Gravity.SUSPECT, "db")]
+    assert "service db on the appliance, which is STARTING (no image db here)" in await waits(world, flow)
+
+
+def test_rules_of_work_are_asked_where_no_boot_is_known() -> None:
+    names = {each.name for each in work_rules()}
+    assert names >= {"SilentWorker", "ImageMissing", "ServiceNotReady", "WorkflowFailed", "Waiting"}
+
+
+async def test_a_missing_image_does_not_hide_that_the_machine_is_not_there(world: World) -> None:
+    await world.box.machine(1)
+    del world.box.registry["hello-world"]
+    flow = await world.box.workflow()
+    assert await told(world, flow) == [("ImageMissing", Gravity.FAULT), ("NeverSeen", Gravity.SUSPECT)]

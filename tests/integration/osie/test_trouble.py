@@ -1,0 +1,127 @@
+"""What keeps an OSIE's worker from starting is told to the appliance, by the OSIE's own scripts under busybox, in a file tree of its own."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+NO_ROOM = (
+    'level=info msg="Starting up"\nfailed to start daemon: write /var/lib/docker/x: no space left on device\nbye\n'
+)
+DOCKERD = f"#!/bin/sh\nprintf '{NO_ROOM}'\nexit 1\n"
+WORKER = "#!/bin/sh\necho starting\necho 'tinkbox: error: the credential has no token' >&2\nexit 1\n"
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def osie(osie: Path) -> Path:
+    (osie / "proc" / "meminfo").write_text("MemTotal: 1000000 kB\nMemAvailable:     123456 kB\n")
+    (osie / "dev" / "null").touch()
+    (osie / "var" / "lib" / "docker").mkdir(parents=True)
+    program(osie / "bin" / "dockerd", DOCKERD)
+    program(osie / "bin" / "tinkbox", WORKER)
+    return osie
+
+
+@asynccontextmanager
+async def appliance(root: Path) -> AsyncIterator[asyncio.Queue[tuple[str, str]]]:
+    """What is told to it: the part and its words."""
+    told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def trouble(request: web.Request) -> web.Response:
+        told.put_nowait((request.query["part"], await request.text()))
+        return web.json_response({})
+
+    application = web.Application()
+    application.add_routes([web.post("/worker/trouble", trouble)])
+    async with TestServer(application) as server:
+        (root / "proc" / "cmdline").write_text(f"quiet tinkbox.server=http://127.0.0.1:{server.port} console=ttyS0\n")
+        yield told
+
+
+@contextmanager
+def running(root: Path, script: str, *words: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = ["chroot", str(root), "/bin/sh", f"/osie/{script}", *words]
+    process = subprocess.Popen(
+        command, env={"PATH": os.environ["PATH"], **environment}, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
+
+
+async def heard(told: asyncio.Queue[tuple[str, str]]) -> tuple[str, str]:
+    async with asyncio.timeout(60):
+        return await told.get()
+
+
+async def test_an_engine_that_ends_is_told_with_its_error_and_what_room_there_is(osie: Path) -> None:
+    (osie / "run" / "osie" / "online").touch()
+    async with appliance(osie) as told:
+        with running(osie, "engine"):
+            part, words = await heard(told)
+    assert part == "engine"
+    assert words.startswith("the Docker engine ended with status 1, with 123 MB of memory free, ")
+    assert words.endswith(
+        "MB for images; it said: failed to start daemon: write /var/lib/docker/x: no space left on device"
+    )
+    assert f"] trouble: engine: {words}\n" in (osie / "run" / "osie" / "log").read_text(), "which syslog sends"
+
+
+async def test_a_worker_that_ends_is_told_with_its_error(osie: Path) -> None:
+    for name in ("online", "clock"):
+        (osie / "run" / "osie" / name).touch()
+    (osie / "run" / "osie" / "engine.log").write_text('msg="API listen on /var/run/docker.sock"\n')
+    (osie / "etc" / "tinkbox").mkdir()
+    (osie / "etc" / "tinkbox" / "worker.json").write_text('{"worker": "h", "token": ""}\n')
+    async with appliance(osie) as told:
+        with running(osie, "worker"):
+            part, words = await heard(told)
+    assert (part, words.startswith("the worker ended with status 1, with 123 MB of memory free")) == ("worker", True)
+    assert words.endswith("; it said: tinkbox: error: the credential has no token")
+
+
+async def test_a_machine_without_a_credential_says_so(osie: Path) -> None:
+    (osie / "run" / "osie" / "online").touch()
+    async with appliance(osie) as told:
+        with running(osie, "worker"):
+            part, words = await heard(told)
+    assert (part, words.startswith("no credential in /etc/tinkbox/worker.json")) == ("credential", True)
+
+
+async def test_what_went_wrong_before_there_was_a_network_is_told_once_there_is_one(osie: Path) -> None:
+    for name in ("ip", "hostname"):
+        program(osie / "bin" / name, "#!/bin/sh\nexit 0\n")
+    log = osie / "run" / "osie" / "log"
+    async with appliance(osie) as told:
+        with running(osie, "lease", "leasefail", interface="eth0") as script:
+            assert await asyncio.to_thread(script.wait, 60) == 0
+        assert not (osie / "run" / "osie" / "untold").exists(), "that there is no network is over when there is one"
+        with running(osie, "engine") as script:
+            assert await asyncio.to_thread(script.wait, 60) == 0
+        assert told.empty()
+        for _ in range(2):
+            with running(osie, "lease", "bound", interface="eth0", ip="10.0.0.2", serverid="10.0.0.1") as script:
+                assert await asyncio.to_thread(script.wait, 60) == 0
+                if not (osie / "run" / "osie" / "heard").exists():
+                    part, words = await heard(told)
+                    (osie / "run" / "osie" / "heard").touch()
+    assert told.empty(), "once is enough"
+    assert (part, words.startswith("the Docker engine ended with status 1")) == ("engine", True)
+    assert "trouble: network: no answer to DHCP on eth0" in log.read_text()

@@ -1,0 +1,155 @@
+"""The doctor's rules about the appliance itself."""
+
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import IPv4Address
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, appliance
+from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.vitals import (
+    Attachment,
+    ClockJump,
+    ClockVitals,
+    DamagedFile,
+    Memory,
+    OtherVersion,
+    ShutPort,
+    Unheard,
+    Vitals,
+)
+
+GIB = 1 << 30
+OURS = IPv4Address("172.30.0.1")
+LAB = Attachment(interface="lab", address=OURS, present=True, up=True, carrier=True, addresses=frozenset({OURS}))
+CLOCK = ClockVitals(newest=BEGIN - timedelta(days=1), offset=timedelta(seconds=-2), source="ntp.example")
+SOUND = Vitals(at=BEGIN, attachments=(LAB,), memory=Memory(total=8 * GIB, available=GIB), clock=CLOCK)
+SHUT = ShutPort(
+    interface="lab",
+    port=67,
+    protocol="udp",
+    asked="DHCP",
+    why="iptables -A INPUT -p udp -m udp --dport 67 -j DROP",
+    firewall="iptables",
+    opens="iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT",
+)
+
+
+def case(vitals: Vitals) -> Case:
+    return replace(appliance(vitals=vitals), now=BEGIN)
+
+
+def found(vitals: Vitals) -> Diagnosis:
+    """The only thing that is wrong."""
+    (one,) = diagnose(case(vitals))
+    return one
+
+
+def test_nothing_is_wrong_with_an_appliance_that_is_sound_or_unknown() -> None:
+    assert diagnose(case(SOUND)) == ()
+    assert diagnose(case(Vitals(at=BEGIN))) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule", "gravity", "cause", "remedy"),
+    [
+        (replace(LAB, present=False, up=False, addresses=frozenset()), "InterfaceGone", Gravity.FAULT, "lab is gone", "`ip link`"),
+        (replace(LAB, up=False, carrier=None), "InterfaceDown", Gravity.FAULT, "lab is down", "`ip link set lab up`"),
+        (replace(LAB, addresses=frozenset()), "AddressMissing", Gravity.FAULT, "lost the address 172.30.0.1", "`ip addr add 172.30.0.1/24 dev lab`"),
+        (replace(LAB, carrier=False), "NoCarrier", Gravity.SUSPECT, "has no link", "`ip link show master lab`"),
+    ],
+)  # fmt: skip
+def test_an_interface_that_keeps_machines_away_is_told(
+    changed: Attachment, rule: str, gravity: Gravity, cause: str, remedy: str
+) -> None:
+    other = replace(LAB, interface="lan")
+    told = found(replace(SOUND, attachments=(other, changed)))
+    assert (told.rule, told.gravity) == (rule, gravity)
+    assert cause in told.cause
+    assert remedy in told.remedy
+    assert told.evidence
+
+
+def test_a_shut_port_is_told_with_its_rule_and_the_command_that_opens_it() -> None:
+    told = found(replace(SOUND, shut_ports=(SHUT,)))
+    assert (told.rule, told.gravity) == ("PortShut", Gravity.FAULT)
+    assert told.cause == "This host's own firewall drops what machines on lab send to UDP port 67 (DHCP)."
+    assert SHUT.why in told.evidence[0]
+    assert told.remedy.startswith(f"`{SHUT.opens}` lets them through. It lasts until the next restart")
+    by_ufw = replace(SHUT, firewall="ufw", opens="ufw allow in on lab to any port 67 proto udp")
+    assert found(replace(SOUND, shut_ports=(by_ufw,))).remedy == f"`{by_ufw.opens}`."
+
+
+def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_explains_it() -> None:
+    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN)
+    told = found(replace(SOUND, unheard=(unheard,)))
+    assert (told.rule, told.gravity) == ("PortUnheard", Gravity.FAULT)
+    assert "5 packets for port 67 came in on lab" in told.evidence[0]
+    assert "`sudo iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
+    assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
+
+
+@pytest.mark.parametrize(
+    ("total", "available", "gravity"),
+    [
+        (8 * GIB, 257 << 20, None),
+        (8 * GIB, 200 << 20, Gravity.SUSPECT),
+        (8 * GIB, 100 << 20, Gravity.FAULT),
+        (GIB, 60 << 20, None),
+        (GIB, 40 << 20, Gravity.SUSPECT),
+    ],
+)
+def test_little_memory_is_told(total: int, available: int, gravity: Gravity | None) -> None:
+    told = diagnose(case(replace(SOUND, memory=Memory(total=total, available=available))))
+    assert [(each.rule, each.gravity) for each in told] == ([("MemoryLow", gravity)] if gravity else [])
+
+
+@pytest.mark.parametrize(
+    ("clock", "rule", "gravity", "cause"),
+    [
+        (ClockVitals(jump=ClockJump(at=BEGIN, by=timedelta(days=365, seconds=30))), "ClockJumped", Gravity.SUSPECT, "set forward by 365d30s:"),
+        (ClockVitals(jump=ClockJump(at=BEGIN, by=timedelta(seconds=-90))), "ClockJumped", Gravity.SUSPECT, "set back by 1m30s:"),
+        (ClockVitals(newest=BEGIN + timedelta(hours=2)), "ClockBehind", Gravity.FAULT, "is behind by 2h at least."),
+        (ClockVitals(offset=timedelta(seconds=42), source="ntp.example"), "ClockOff", Gravity.SUSPECT, "42s ahead of its time server"),
+        (ClockVitals(offset=timedelta(hours=-1), source="ntp.example"), "ClockOff", Gravity.FAULT, "1h behind its time server"),
+    ],
+)  # fmt: skip
+def test_a_clock_that_is_wrong_is_told(clock: ClockVitals, rule: str, gravity: Gravity, cause: str) -> None:
+    told = found(replace(SOUND, clock=clock))
+    assert (told.rule, told.gravity) == (rule, gravity)
+    assert cause in told.cause
+    assert "`timedatectl set-ntp true`" in told.remedy
+
+
+def test_damaged_files_are_told_by_what_they_belong_to() -> None:
+    files = tuple(
+        DamagedFile(path=f"/data/osie/{each}", how="it is missing")
+        for each in ("x86_64/vmlinuz", "x86_64/initramfs", "arm64/vmlinuz")
+    )
+    first, second = diagnose(case(replace(SOUND, damaged_osie=files)))
+    assert first.cause.startswith("The OSIE for x86_64 is damaged (vmlinuz, initramfs)")
+    assert len(first.evidence) == 2
+    assert second.cause.startswith("The OSIE for arm64 is damaged (vmlinuz)")
+    assert "`tinkbox osie build`" in first.remedy
+    images = tuple(DamagedFile(path=f"shell:v{each}", how="damaged, 1 of its blobs is gone") for each in range(12))
+    told = found(replace(SOUND, damaged_images=images))
+    assert told.cause.startswith("The registry's files of shell:v0 and 11 other images are damaged")
+    assert (len(told.evidence), told.evidence[-1]) == (9, "and 4 more: `tinkbox image list`")
+    assert "`tinkbox image load FILE`" in told.remedy
+
+
+def test_what_the_appliance_rests_on_is_told_when_it_fails() -> None:
+    for vitals, rule, gravity in (
+        (replace(SOUND, registry="the images of shell are gone"), "RegistryUnusable", Gravity.FAULT),
+        (replace(SOUND, database="Tree 4 page 9: btreeInitPage() returns error code 11"), "DatabaseDamaged", Gravity.FAULT),
+        (replace(SOUND, engine="no Docker engine answers at unix:///x"), "EngineAway", Gravity.FAULT),
+        (replace(SOUND, refused_write="the database: disk full", refused_since=BEGIN), "WriteRefused", Gravity.FAULT),
+        (replace(SOUND, other_versions=(OtherVersion(what="the OSIE for x86_64", version="0.0.9"),)), "OtherVersion", Gravity.SUSPECT),
+    ):  # fmt: skip
+        told = found(vitals)
+        assert (told.rule, told.gravity) == (rule, gravity)
+        assert told.evidence[0].startswith(f"{BEGIN:%Y-%m-%d %H:%M:%S} ")
+        assert "`" in told.remedy or rule == "RegistryUnusable"

@@ -1,0 +1,144 @@
+"""The doctor's rules about what boot scripts tell of themselves, and about disks that do not boot."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, osie_boot, seen
+from tinkbox.engine.doctor.boot_step_rules import (
+    DISK_BOOTS_WITHIN,
+    boot_step_failed,
+    disk_does_not_boot,
+    silent_disk,
+)
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.model.boot import Asker, Stage, Step, StepError
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import Interface
+from tinkbox.model.netboot import Netboot, OwnOsie
+from tinkbox.model.sightings import Sighting
+from tinkbox.wire.boot_scripts.failed_steps import FailedStep
+
+WITHIN = DISK_BOOTS_WITHIN.total_seconds()
+SCRIPT = [asked(0, Asker.IPXE), *answered(1), seen(3, Stage.SCRIPT)]
+TO_DISK = [asked(100, Asker.IPXE), *answered(101), seen(103, Stage.LOCAL_DISK, way="sanboot")]
+
+
+def failed(second: float, step: Step, *codes: str, count: int = 1) -> Sighting:
+    told = FailedStep(step=step, codes=codes)
+    more = {"count": count, "lasted": 12.0} if count > 1 else {}
+    return seen(second, Stage.STEP_FAILED, told.detail, **told.facts, **more)
+
+
+def test_step_that_failed_is_told_at_once_with_its_error_and_how_often() -> None:
+    (found,) = boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b", count=3)))
+    assert (found.gravity, found.cause) == (Gravity.FAULT, "The machine could not load the kernel: not found.")
+    assert found.evidence == (
+        "2026-11-21 03:00:04 a step of its boot failed: it could not load the kernel: not found (http://ipxe.org/2d0c613b)",
+        "it told so 3 times, for the last time at 2026-11-21 03:00:16",
+    )
+    assert "`tinkbox osie build` makes it anew" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "words"),
+    [
+        (Step.KERNEL, "4c0a6035", "error counters"),
+        (Step.RAMDISK, "0f0a6039", "error counters"),
+        (Step.RAMDISK, "34182006", "2 GB of memory"),
+        (Step.RAMDISK, "31000006", "2 GB of memory"),
+        (Step.KERNEL, "2e008081", "arch in its hardware document"),
+        (Step.BOOT, "7f04828e", "Secure Boot"),
+        (Step.CREDENTIAL, "2d0c613b", "boot it once more"),
+        (Step.SCRIPT, "3e11623b", "`tinkbox service logs`"),
+        (Step.KERNEL, "1d0c6139", "answered with an error"),
+        (Step.KERNEL, "ff000000", "Its screen shows the error"),
+        (Step.KERNEL, "", "`tinkbox osie list`"),
+    ],
+)
+def test_each_error_has_a_remedy(step: Step, code: str, words: str) -> None:
+    (found,) = boot_step_failed(case(*SCRIPT, failed(4, step, *([code] if code else []))))
+    assert words in found.remedy
+
+
+@pytest.mark.parametrize("error", StepError)
+@pytest.mark.parametrize("step", Step)
+def test_no_step_and_no_error_is_without_words(step: Step, error: StepError) -> None:
+    told = seen(4, Stage.STEP_FAILED, "told", step=step.name, error=error.name)
+    (found,) = [*boot_step_failed(case(*SCRIPT, told)), *disk_does_not_boot(case(*SCRIPT, told))]
+    assert found.remedy
+    assert str(error) in found.cause or (error, step) in (
+        (StepError.UNTOLD, Step.DISK),
+        (StepError.UNTOLD, Step.LOADER),
+    )
+
+
+def test_what_a_document_names_is_corrected_there() -> None:
+    for own, step, words in (
+        (Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i")), Step.KERNEL, "netboot.osie"),
+        (Netboot(script_url="http://lab/x"), Step.SCRIPT, "netboot.ipxe.url"),
+    ):
+        interface = Interface(mac=KNOWN.mac, address=KNOWN.address, netboot=own)
+        (found,) = boot_step_failed(case(*SCRIPT, failed(4, step, "2d0c613b"), interface=interface))
+        assert words in found.remedy
+
+
+def test_step_that_went_well_after_all_is_no_fault() -> None:
+    begun = [*SCRIPT, failed(4, Step.KERNEL, "4c0a6035"), seen(9, Stage.KERNEL)]
+    assert list(boot_step_failed(case(*begun)))  # the kernel itself may be what cannot be started
+    assert not list(boot_step_failed(case(*begun, seen(10, Stage.RAMDISK))))
+    assert not list(boot_step_failed(case(*SCRIPT)))
+
+
+def test_step_is_still_told_when_the_machine_begins_anew() -> None:
+    again = [asked(60, Asker.IPXE), *answered(61)]
+    assert list(boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b"), *again)))
+    assert not list(boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b"), *osie_boot(60))))
+
+
+def test_facts_that_no_script_tells_are_passed_over() -> None:
+    assert not list(boot_step_failed(case(*SCRIPT, seen(4, Stage.STEP_FAILED, "x", step="x", error="y"))))
+
+
+def test_disk_that_iPXE_cannot_boot_is_a_fault_at_once() -> None:  # noqa: N802 - its name
+    report = failed(104, Step.DISK, "1d852039", "1d852039")
+    (found,) = disk_does_not_boot(case(*TO_DISK, report))
+    assert (found.gravity, found.cause) == (Gravity.FAULT, "The machine's disk does not boot: not bootable.")
+    assert found.evidence[0].endswith("told to boot its disk")
+    assert "not bootable (http://ipxe.org/1d852039)" in found.evidence[1]
+    assert not list(boot_step_failed(case(*TO_DISK, report)))
+    assert not list(disk_does_not_boot(case(*TO_DISK, report, seen(130, Stage.DISK_BOOTED))))
+    # It came back, which DiskNotFound says.
+    assert not list(disk_does_not_boot(case(*TO_DISK, report, asked(130, Asker.IPXE))))
+
+
+def test_silence_after_the_first_boot_from_a_new_disk_is_suspect() -> None:
+    told = [*osie_boot(0), seen(60, Stage.ACTION, "install SUCCESS"), *TO_DISK]
+    assert not list(silent_disk(case(*told, installed=True, after=WITHIN)))
+    (found,) = silent_disk(case(*told, installed=True, after=WITHIN + 20))
+    assert (found.gravity, "static address" in found.remedy) == (Gravity.SUSPECT, True)
+    assert found.evidence[0].endswith("told to boot its disk")
+    assert "200 s later" in found.evidence[1]
+    assert list(silent_disk(case(*told, left=True, after=WITHIN + 20)))
+    assert [each.rule for each in diagnose(case(*told, installed=True, after=WITHIN + 20))] == ["SilentDisk"]
+
+
+def test_firmware_that_asks_once_more_on_its_way_to_the_disk_is_told_as_well() -> None:
+    twice = [*osie_boot(0), *TO_DISK, asked(160, Asker.HTTP), seen(161, Stage.LOCAL_DISK, way="exit")]
+    assert list(silent_disk(case(*twice, installed=True, after=WITHIN + 20)))
+
+
+def test_machine_that_boots_its_disk_as_ever_is_not_suspect() -> None:
+    silent = WITHIN + 20
+    for before in (
+        [],  # it was installed long ago
+        [*osie_boot(0), seen(50, Stage.LOCAL_DISK), seen(90, Stage.DISK_BOOTED)],
+        [*osie_boot(-2000), seen(-1000, Stage.LOCAL_DISK, way="sanboot")],
+    ):
+        assert not list(silent_disk(case(*before, *TO_DISK, installed=True, after=silent)))
+    told = [*osie_boot(0), *TO_DISK]
+    assert not list(silent_disk(case(*told, after=silent)))  # no workflow ended
+    assert not list(silent_disk(case(*told, seen(150, Stage.PHONED_HOME), installed=True, after=silent)))
+    heard = BEGIN + timedelta(seconds=150)  # by another of its interfaces
+    assert not list(silent_disk(case(*told, installed=True, heard_at=heard, after=silent)))
+    assert not list(silent_disk(case(installed=True)))

@@ -1,0 +1,118 @@
+"""The doctor's rules about what a machine's kernel says, with lines as kernels of today write them."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, MAC, case, osie_boot
+from tests.unit.engine.doctor.test_silence_rules import WORK
+from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.kernel_rules import MOST_LINES
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.sightings import Line
+
+INVOKED = "tail invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0"
+CHOSEN = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=a1,mems_allowed=0,global_oom,task_memcg=/docker/a1,task=tail,pid=412,uid=0"
+KILLED = (
+    "Out of memory: Killed process 412 (tail) total-vm:809344kB, anon-rss:805376kB, file-rss:4kB, shmem-rss:0kB, UID:0 "
+    "pgtables:1620kB oom_score_adj:0"
+)
+
+
+def says(*texts: str, program: str = "kernel") -> Case:
+    """A machine whose worker was just heard of, and whose kernel said that while its action ran."""
+    lines = [
+        Line(mac=MAC, at=BEGIN + timedelta(seconds=90 + number), severity=3, program=program, text=text)
+        for number, text in enumerate(texts)
+    ]
+    told = case(*osie_boot(0), work=replace(WORK, kernel=tuple(lines)))
+    return replace(told, now=BEGIN + timedelta(seconds=101))
+
+
+def found(*texts: str, program: str = "kernel") -> list[Diagnosis]:
+    return list(diagnose(says(*texts, program=program)))
+
+
+def test_memory_that_ran_out_is_told_with_what_was_killed() -> None:
+    (told,) = found(*(f"[   72.371993] {each}" for each in (INVOKED, CHOSEN, KILLED)))
+    assert (told.rule, told.gravity) == ("OutOfMemory", Gravity.FAULT)
+    assert told.cause == (
+        "Memory ran out while os/write ran, that of the machine. The kernel killed 'tail', which held 786 MiB."
+    )
+    assert told.evidence[-1].startswith(
+        "2026-11-21 03:01:32 the kernel: '[ 72.371993] Out of memory: Killed process 412 (tail) total-vm"
+    )
+    assert "more memory" in told.remedy
+
+
+def test_memory_of_a_container_with_a_limit_is_told_apart() -> None:
+    (told,) = found("Memory cgroup " + KILLED.replace("Out", "out"))
+    assert "that of a container with a limit" in told.cause
+    assert told.remedy == "Raise the container's limit."
+
+
+@pytest.mark.parametrize(
+    ("text", "disk"),
+    [
+        (
+            "blk_update_request: I/O error, dev sda, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2",
+            "sda",
+        ),
+        ("critical medium error, dev sdb, sector 99 op 0x0:(READ)", ""),
+        ("I/O error, dev nvme0n1, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2", "nvme0n1"),
+        ("Buffer I/O error on dev vda1, logical block 0, lost async page write", "vda1"),
+        ("nvme nvme0: I/O 12 QID 3 timeout, aborting", "nvme0"),
+        ("ata3.00: failed command: READ FPDMA QUEUED", "ata3.00"),
+        ("sd 0:0:0:0: [sda] tag#7 Sense Key : Medium Error [current]", "sda"),
+        ("I/O error, dev fd0, sector 0 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2", ""),
+        ("Buffer I/O error on dev sr0, logical block 0, async page read", ""),
+    ],
+)
+def test_a_disk_that_fails_is_named(text: str, disk: str) -> None:
+    told = found(text)
+    assert [each.rule for each in told] == (["DiskErrors"] if disk else [])
+    if disk:
+        assert told[0].cause == f"The disk {disk} has errors while os/write ran: 1 line of the kernel say so."
+        assert told[0].subject == disk
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("bnx2 0000:02:00.0: Direct firmware load for bnx2/bnx2-mips-09.fw failed with error -2", "FirmwareAskedFor"),
+        ("bnx2 0000:02:00.0: firmware: failed to load bnx2/bnx2-mips-09.fw (-2)", "FirmwareAskedFor"),
+        ("platform regulatory.0: Direct firmware load for regulatory.db failed with error -2", ""),
+        ("CPU3: Core temperature above threshold, cpu clock throttled (total events = 12)", "TooHot"),
+        ("mce: [Hardware Error]: CPU 2: Machine Check: 0 Bank 5: bea0000000000108", "HardwareError"),
+        ("EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0)", "HardwareError"),
+        ("EDAC MC: Ver: 3.0.0", ""),
+        ("mce: CPU0: Thermal monitoring enabled (TM1)", ""),
+        ("INFO: task dd:1234 blocked for more than 120 seconds.", "HungTask"),
+        ("Kernel panic - not syncing: Fatal exception", "KernelPanic"),
+        ("BUG: unable to handle page fault for address: ffffffffc0", "KernelPanic"),
+        ("virtio_net virtio0 enp0s2: renamed from eth0", ""),
+        ("EXT4-fs (vda1): mounted filesystem with ordered data mode. Quota mode: none.", ""),
+    ],
+)
+def test_what_else_the_kernel_says_is_told_with_its_line(text: str, rule: str) -> None:
+    told = found(text)
+    assert [each.rule for each in told] == [rule][: bool(rule)]
+    if rule:
+        assert f"the kernel: '{text[:40]}" in told[0].evidence[0].replace("`", "'")
+
+
+def test_what_other_programs_say_is_not_the_kernels_word() -> None:
+    assert not found(KILLED, program="osie")
+    assert not list(diagnose(case(*osie_boot(0))))
+
+
+def test_of_many_lines_the_newest_are_shown_and_none_can_break_out_of_its_quotes() -> None:
+    (told,) = found(*[f"I/O error, dev sda, sector {each} `rm -rf /` ' x" for each in range(40)])
+    assert len(told.evidence) == MOST_LINES + 1
+    assert told.evidence[0] == "and 37 such lines before"
+    assert "`" not in "".join(told.evidence)
+    assert told.evidence[-1].count("'") == 2
+    many = found(*[f"I/O error, dev sd{chr(97 + each)}, sector 1" for each in range(20)])
+    assert len(many) == MOST_LINES

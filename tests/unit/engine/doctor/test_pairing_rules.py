@@ -1,0 +1,87 @@
+"""The doctor's rules about what belongs together."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, MAC, answered, asked, case, osie_boot, seen
+from tinkbox.engine.doctor.case import Near
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
+from tinkbox.model.boot import Asker, Silence, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
+
+NEXT = MacAddress("08:00:27:00:00:02")
+FAR = MacAddress("52:54:00:aa:bb:cc")
+UNKNOWN = (asked(0), seen(0.1, Stage.IGNORED, why=Silence.UNKNOWN.value))
+UUIDS = ("4c4c4544-0042-3510-8052-b4c04f4d3733", "4c4c4544-0042-3510-8052-b4c04f4d3799")
+
+
+def test_an_unknown_machine_may_be_the_one_that_is_waited_for() -> None:
+    (found,) = wrong_mac(case(*UNKNOWN, interface=None, ticket=False, near=(Near(mac=NEXT, key="node7"),)))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause.startswith(
+        f"The unknown machine {MAC} may be node7, which is registered with {NEXT}: only the last"
+    )
+    assert f"`tinkbox hardware edit node7 --add-mac {MAC} --remove-mac {NEXT} --force`" in found.remedy
+
+
+def test_the_machine_that_is_waited_for_is_told_who_asks() -> None:
+    near = Near(mac=NEXT, key="node7", seen_at=BEGIN)
+    (found,) = wrong_mac(case(near=(near,)))
+    assert f"{NEXT} may be node7, which is registered with {MAC}" in found.cause
+    assert found.evidence[0] == f"2026-11-21 03:00:00 {NEXT} was seen last"
+
+
+def test_another_card_of_the_same_machine_is_sure() -> None:
+    near = Near(mac=FAR, key="node7", of_one_machine=True)
+    (found,) = wrong_mac(case(*UNKNOWN, interface=None, ticket=False, near=(near,)))
+    assert found.gravity is Gravity.FAULT
+    assert f"an inventory has both {FAR} and {MAC}" in found.evidence
+    assert found.remedy == f"Type `tinkbox hardware edit node7 --add-mac {MAC}`, then boot it again."
+
+
+def test_what_is_paired_is_not_told_to_be_unknown_as_well() -> None:
+    told = case(*UNKNOWN, interface=None, ticket=False, near=(Near(mac=NEXT, key="node7"),))
+    assert [each.rule for each in diagnose(told)] == ["WrongMac"]
+    far = case(*UNKNOWN, interface=None, ticket=False, near=(Near(mac=FAR, key="node7"),))
+    assert [each.rule for each in diagnose(far)] == ["NotKnown"]
+
+
+@pytest.mark.parametrize(
+    ("traits", "what", "gravity"),
+    [
+        (({"uuid": UUIDS[0]}, {"uuid": UUIDS[1]}), "UUID", Gravity.FAULT),
+        (({"architecture": 7}, {"architecture": 11}), "processor", Gravity.FAULT),
+        (({"circuit": "port 1"}, {"circuit": "port 2"}), "switch port", Gravity.SUSPECT),
+        (({"relay": "172.31.0.1"}, {"relay": "172.32.0.1"}), "switch port", Gravity.SUSPECT),
+    ],
+)
+def test_two_machines_ask_in_turns(traits: tuple[dict[str, object], ...], what: str, gravity: Gravity) -> None:
+    one, other = traits
+    story = [asked(second, xid=second, **who) for second, who in ((1, one), (20, other), (40, one))]  # type: ignore[arg-type]
+    (found,) = same_mac(case(*story))
+    assert (found.gravity, f"now one {what}, now another" in found.cause) == (gravity, True)
+    assert len(found.evidence) == 3
+    assert not list(same_mac(case(*story[:2])))
+    assert not list(same_mac(case(*story, after=7200)))
+
+
+def test_one_that_was_repeated_while_the_other_asked_is_in_turns_too() -> None:
+    (found,) = same_mac(case(asked(1, count=4, lasted=30.0), asked(10, architecture=11)))
+    assert len(found.evidence) == 2
+
+
+def test_one_machine_that_shows_itself_in_several_ways_is_one() -> None:
+    dual = [asked(1, architecture=0), asked(20, architecture=7), asked(40, architecture=0)]
+    assert not list(same_mac(case(*dual)))
+    swapped = "44454c4c-4200-1035-8052-b4c04f4d3733"
+    assert not list(same_mac(case(*(asked(each * 20, uuid=(UUIDS[0], swapped)[each % 2]) for each in range(4)))))
+    loaders = [
+        asked(each * 10, Asker.IPXE if each % 2 else Asker.PXE, uuid=UUIDS[each % 2], xid=each) for each in range(6)
+    ]
+    assert not list(same_mac(case(*loaders)))
+    relayed = [asked(each * 10 + port, circuit=f"port {port}", xid=each + 1) for each in range(3) for port in (1, 2)]
+    assert not list(same_mac(case(*relayed)))
+    assert not list(same_mac(case(*osie_boot(0), *answered(60), after=timedelta(0).total_seconds())))

@@ -1,0 +1,162 @@
+"""The doctor's rule about workers that fell silent, and what is seen of their machines."""
+
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import IPv4Address
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, MAC, asked, case, osie_boot, seen
+from tinkbox.engine.doctor.case import Case, Work
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.presence import AT_ONCE, Presence
+from tinkbox.engine.doctor.silence_rules import lasted, silent_since, silent_worker
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import Attachment, Vitals
+from tinkbox.model.workflow import State
+from tinkbox.wire.polling import SILENT_SECONDS
+
+STARTED = BEGIN + timedelta(seconds=60)
+HEARD = BEGIN + timedelta(seconds=100)
+WORK = Work(
+    id="w1",
+    name="install-7",
+    state=State.RUNNING,
+    created_at=BEGIN,
+    action="os/write",
+    action_state=State.RUNNING,
+    since=STARTED,
+    timeout=timedelta(seconds=600),
+    contact=HEARD,
+)
+
+
+def working(silent: float, *more: object, **changes: object) -> Case:
+    """A machine whose worker was heard of last so many seconds ago."""
+    told = case(*osie_boot(0), *more, work=replace(WORK, **changes))
+    return replace(told, now=HEARD + timedelta(seconds=silent))
+
+
+def test_a_worker_is_silent_when_it_exceeds_a_poll_and_not_before() -> None:
+    assert not list(silent_worker(working(SILENT_SECONDS)))
+    (found,) = silent_worker(working(SILENT_SECONDS + 1))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause.startswith("The worker is silent for 0:31 while os/write runs: ")
+    assert found.evidence == (
+        "2026-11-21 03:01:40 the worker was heard of last; while it works it asks every 25 s",
+        "2026-11-21 03:01:00 the action began; it has 600 s",
+    )
+    assert "timeout" not in found.remedy
+    (later,) = silent_worker(working(106))
+    assert (later.gravity, "silent for 1:46" in later.cause) == (Gravity.FAULT, True)
+
+
+def test_what_answers_no_arp_is_off_and_what_answers_hangs() -> None:
+    (off,) = silent_worker(working(40, answers=False))
+    assert off.gravity is Gravity.FAULT
+    assert off.cause.endswith("the machine is off, or its cable is out.")
+    assert "its address does not answer ARP" in off.evidence
+    (hangs,) = silent_worker(working(40, answers=True, silent_beside=("node8",)))
+    assert (hangs.gravity, "answers ARP, so its kernel or its worker hangs" in hangs.cause) == (Gravity.SUSPECT, True)
+    assert hangs.evidence[1:3] == ("its address answers ARP", "silent as well: machine node8")
+
+
+def test_several_that_are_silent_have_the_way_in_common() -> None:
+    (found,) = silent_worker(working(40, answers=False, silent_beside=("node8", "node9")))
+    assert "2 machines (node8, node9) beside it are silent too" in found.cause
+    assert "switch" in found.remedy
+    (found,) = silent_worker(working(40, silent_beside=("node8",), link="the appliance's interface lan is down"))
+    assert "cannot reach it, as the appliance's interface lan is down" in found.cause
+
+
+def test_a_machine_that_boots_again_is_told_to_do_so() -> None:
+    (found,) = silent_worker(working(60, asked(150), answers=True))
+    assert (found.gravity, "the machine boots again" in found.cause) == (Gravity.FAULT, True)
+    assert "2026-11-21 03:02:30 asked for an address: PXE" in found.evidence
+    # The OSIE's own client, another host, and a boot of before.
+    for other in (asked(150, Asker.SYSTEM), asked(150, other_host="aa"), asked(90)):
+        assert "boots again" not in next(silent_worker(working(60, other))).cause
+    assert "boots again" in next(silent_worker(working(60, seen(150, Stage.DISK_BOOTED)))).cause
+
+
+@pytest.mark.parametrize("state", [State.LEAVING, State.PENDING, State.SUCCESS, State.FAILED])
+def test_nobody_is_to_be_heard_of_an_action_that_does_not_run(state: State) -> None:
+    assert not list(silent_worker(working(600, action_state=state)))
+    assert not list(silent_worker(case(*osie_boot(0), after=600)))
+
+
+def test_what_the_appliance_could_not_hear_does_not_count() -> None:
+    after_restart = replace(working(600), since=HEARD + timedelta(seconds=580))
+    assert not list(silent_worker(after_restart))
+    (found,) = silent_worker(replace(after_restart, now=HEARD + timedelta(seconds=620)))
+    assert "silent for 10:20" in found.cause
+    assert silent_since(replace(WORK, contact=None, since=None), BEGIN, BEGIN + timedelta(hours=1)) is None
+    assert silent_since(replace(WORK, contact=None), BEGIN, BEGIN + timedelta(hours=1)) == STARTED
+
+
+def test_it_is_among_the_rules() -> None:
+    assert "SilentWorker" in {each.rule for each in diagnose(working(60))}
+    assert (lasted(timedelta(seconds=7205)), lasted(timedelta(seconds=-1))) == ("2:00:05", "0:00")
+
+
+async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
+    questions: list[IPv4Address] = []
+
+    async def ask(address: IPv4Address, mac: MacAddress) -> bool:
+        questions.append(address)
+        return mac != MAC
+
+    now = [HEARD]
+    presence = Presence(ask, lambda: now[0])
+    healthy = working(10)
+    assert await presence.examined(healthy) is healthy
+    assert not questions
+    for seconds in (40, 44, 60):
+        now[0] = HEARD + timedelta(seconds=seconds)
+        told = (await presence.examined(working(seconds))).work
+        assert told is not None
+        assert (told.answers, told.silent_beside, told.link) == (False, (), "")
+    assert len(questions) == 2
+    other = replace(working(62, called="node8"), mac=MacAddress("08:00:27:00:00:02"))
+    told = (await presence.examined(other)).work
+    assert told is not None
+    assert (told.answers, told.silent_beside) == (True, (MAC,))
+    await presence.examined(working(62, contact=now[0]))
+    told = (await presence.examined(other)).work
+    assert told is not None
+    assert told.silent_beside == ()
+
+
+async def test_no_more_are_asked_at_once_than_there_is_room_for() -> None:
+    async def ask(address: IPv4Address, mac: MacAddress) -> bool:
+        if presence._asking < AT_ONCE:
+            return await presence.answers(MacAddress(f"08:00:27:00:01:{presence._asking:02x}"), address) is None
+        return await presence.answers(MacAddress("08:00:27:00:02:01"), address) is None
+
+    presence = Presence(ask, lambda: HEARD)
+    # The eighth question finds no room for a ninth.
+    assert await presence.answers(MAC, IPv4Address("172.30.0.21")) is False
+    assert presence._asking == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"present": False}, "is gone"),
+        ({"present": True}, "is down"),
+        ({"present": True, "up": True, "carrier": False}, "has no link"),
+        ({"present": True, "up": True, "carrier": True}, ""),
+        ({"present": True, "up": True}, ""),
+    ],
+)
+async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: dict[str, bool], words: str) -> None:
+    async def ask(_: IPv4Address, __: MacAddress) -> bool | None:
+        return None
+
+    own = IPv4Address("172.30.0.1")
+    vitals = Vitals(at=HEARD, attachments=(Attachment(interface="eth1", address=own, **state),))
+    told = (await Presence(ask, lambda: HEARD).examined(working(40), vitals)).work
+    assert told is not None
+    assert told.link == (words and f"the appliance's interface eth1 {words}")

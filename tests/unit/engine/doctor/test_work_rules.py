@@ -1,0 +1,130 @@
+"""The doctor's rules about a workflow: what it waits for, its images and services, and how it failed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, MAC, case
+from tinkbox.engine.doctor.case import AwaitedService, Case, Work
+from tinkbox.engine.doctor.doctor import diagnose, work_rules
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.workflow import State
+
+ID = "0f6ca2f4-0000-0000-0000-000000000007"
+WORK = Work(
+    id=ID, name="debian", state=State.PENDING, created_at=BEGIN, action="install/write", machine=MAC, called="node7"
+)
+WAITS = replace(WORK, waits="node7, never seen since the workflow was created")
+FAILED = replace(
+    WORK,
+    state=State.FAILED,
+    action_state=State.FAILED,
+    reason="NonZeroExit",
+    message="exit code 3",
+    hint="read what it printed",
+    tail=("no space\x1b[2J left",),
+    ended_at=BEGIN,
+)
+DB = AwaitedService(
+    name="db",
+    host="the appliance",
+    phase="STARTING",
+    begun_at=BEGIN,
+    timeout=timedelta(seconds=300),
+    message="fetching",
+)
+
+
+def patient(work: Work, after: float = 10, **more: object) -> Case:
+    return replace(case(after=after), mac=MAC, work=work, **more)
+
+
+def found(told: Case) -> list[Diagnosis]:
+    return list(diagnose(told, work_rules()))
+
+
+def test_a_workflow_that_runs_as_it_should_is_told_nothing_of() -> None:
+    assert (
+        found(patient(replace(WORK, state=State.RUNNING, action_state=State.RUNNING, since=BEGIN, contact=BEGIN))) == []
+    )
+    assert found(patient(replace(WORK, state=State.SUCCESS, images=("image x is damaged",)))) == []
+    assert list(diagnose(case(), work_rules())) == []
+
+
+def test_a_missing_image_is_told_with_the_way_to_have_it() -> None:
+    problem = "image x is not in the registry: push it there, or `tinkbox image load` it from a file"
+    (told,) = found(patient(replace(WAITS, images=(problem,))))
+    assert (told.rule, told.gravity, told.workflow, told.machine) == ("ImageMissing", Gravity.FAULT, ID, MAC)
+    assert told.cause == "Workflow 'debian' cannot have an image that it needs: image x is not in the registry."
+    assert told.evidence == (
+        problem,
+        "2026-11-21 03:00:10 workflow 0f6ca2f4 is PENDING, at action install/write (PENDING)",
+    )
+    assert told.remedy == "Push it there, or `tinkbox image load` it from a file."
+    (damaged,) = found(patient(replace(WAITS, images=("system image y is damaged",))))
+    assert damaged.remedy == "Push the image again, or load it with `tinkbox image load`."
+
+
+def test_a_service_on_its_way_is_waited_for() -> None:
+    work = replace(WAITS, services=(DB,), waits="service db on the appliance, which is STARTING (fetching)")
+    (told,) = found(patient(work))
+    assert (told.rule, told.gravity) == ("Waiting", Gravity.HARMLESS)
+    assert told.remedy.startswith(
+        "Nothing to do: it begins when its services are ready. `tinkbox service logs 0f6ca2f4/db`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("service", "after", "cause"),
+    [
+        (replace(DB, reason="ImageNotFound", message="no such image"), 10, "is not ready: ImageNotFound."),
+        (replace(DB, restarts=2, phase="RESTARTING"), 10, "is not ready, and the workflow waits for it."),
+        (DB, 200, "is not ready, and the workflow waits for it."),
+    ],
+)
+def test_a_service_with_trouble_or_that_takes_long_is_suspect(
+    service: AwaitedService, after: float, cause: str
+) -> None:
+    (told,) = found(patient(replace(WAITS, services=(replace(service, tail=("boom",)),)), after))
+    assert (told.rule, told.gravity, told.subject) == ("ServiceNotReady", Gravity.SUSPECT, "db")
+    assert told.cause == f"Service db of workflow 'debian' {cause}"
+    assert told.evidence[0] == f"2026-11-21 03:00:00 the appliance began with it, {after:.0f} s of 300 s ago"
+    assert told.evidence[-1] == "it printed: boom"
+    assert told.remedy.startswith("Read what it printed: `tinkbox service logs 0f6ca2f4/db`.")
+
+
+@pytest.mark.parametrize(
+    ("work", "remedy"),
+    [
+        (WAITS, "Nothing to do if the machine is on its way"),
+        (
+            replace(WAITS, before=("abcdef0123",)),
+            "Nothing to do: it begins when that one is over. `tinkbox doctor abcdef01`",
+        ),
+        (replace(WAITS, action_state=State.HELD), "Decide: `tinkbox breakpoint list`"),
+    ],
+)
+def test_what_waits_as_it_should_is_harmless(work: Work, remedy: str) -> None:
+    (told,) = found(patient(work))
+    assert (told.rule, told.gravity) == ("Waiting", Gravity.HARMLESS)
+    assert told.cause == "Workflow 'debian' waits for node7, never seen since the workflow was created."
+    assert told.remedy.startswith(remedy)
+
+
+def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:
+    (told,) = found(patient(FAILED))
+    assert (told.rule, told.gravity, told.workflow) == ("WorkflowFailed", Gravity.FAULT, ID)
+    assert told.cause == "Workflow 'debian' ended as FAILED at action install/write: NonZeroExit: exit code 3."
+    assert told.evidence == ("2026-11-21 03:00:00 workflow 0f6ca2f4 was FAILED", "it printed: no space [2J left")
+    assert told.remedy == (
+        "Read what it printed. `tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
+        "this action."
+    )
+
+
+def test_of_many_machines_failures_of_the_last_day_are_suspect_and_older_ones_are_over() -> None:
+    day = 86_400
+    assert [each.gravity for each in found(patient(FAILED, surveyed=True))] == [Gravity.SUSPECT]
+    assert found(patient(FAILED, day + 1, surveyed=True)) == []
+    assert [each.gravity for each in found(patient(FAILED, day + 1))] == [Gravity.SUSPECT]

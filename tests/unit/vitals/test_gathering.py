@@ -1,0 +1,129 @@
+"""All measurements together."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.vitals import DamagedFile, Vitals
+from tinkbox.vitals import gathering
+from tinkbox.vitals.file_digests import DescribedFile
+from tinkbox.vitals.gathering import Gatherer, Sources
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+GONE = DescribedFile(path=Path("/nowhere/vmlinuz"), size=1, sha256="0" * 64)
+
+
+async def nothing_newer() -> datetime | None:
+    return NOW - timedelta(days=1)
+
+
+async def sound() -> tuple[tuple[DamagedFile, ...], str]:
+    return (), ""
+
+
+async def not_needed() -> str | None:
+    return None
+
+
+async def no_server() -> tuple[timedelta | None, str]:
+    raise Unavailable("no time server is configured on this host")
+
+
+SOURCES = Sources(
+    newest=nothing_newer,
+    osie=tuple,
+    versions=tuple,
+    images=sound,
+    database=str,
+    engine=not_needed,
+    time=no_server,
+    refused=lambda: None,
+    unheard=tuple,
+)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "SWAPPED_WITHIN", 0.0)
+
+
+async def measured(sources: Sources, enough: Callable[[Vitals], bool]) -> Vitals:
+    """Vitals of an appliance on loopback, when they are enough."""
+    gatherer = Gatherer([("lo", IPv4Address("127.0.0.1"))], (), sources, lambda: NOW, lambda: 0.0, often=0.01)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(gatherer.run())
+        while not enough(found := await gatherer.vitals()):
+            await asyncio.to_thread(int)  # some turns of the loop, and of the threads
+        running.cancel()
+    return found
+
+
+def is_looked_at(vitals: Vitals) -> bool:
+    return "first time" not in " ".join(vitals.unexamined.values())
+
+
+async def test_before_the_first_look_nothing_is_said_to_be_well() -> None:
+    gatherer = Gatherer([("lo", IPv4Address("127.0.0.1"))], (), SOURCES, lambda: NOW, lambda: 0.0)
+    vitals = await gatherer.vitals()
+    assert {"its own firewall", "the files of the OSIE", "images", "the database"} <= vitals.unexamined.keys()
+    assert vitals.attachments[0].present
+    assert vitals.memory is not None
+
+
+async def test_what_was_not_looked_at_is_told_with_why() -> None:
+    vitals = await measured(SOURCES, is_looked_at)
+    assert vitals.unexamined["its container engine"] == "no service of a workflow runs on this host"
+    assert vitals.unexamined["time servers"] == "no time server is configured on this host"
+    assert not {"the files of the OSIE", "images", "the database", "versions", "memory"} & vitals.unexamined.keys()
+    assert vitals.clock is not None
+    assert vitals.clock.newest == NOW - timedelta(days=1)
+
+
+async def test_a_measurement_that_fails_keeps_no_other_from_being_made() -> None:
+    def broken() -> Sequence[DescribedFile]:
+        raise RuntimeError("a defect")
+
+    async def away() -> datetime | None:
+        raise Unavailable("the store is away")
+
+    damaged = (DamagedFile(path="shell:v1", how="damaged"),)
+
+    async def rotten() -> tuple[tuple[DamagedFile, ...], str]:
+        return damaged, ""
+
+    sources = replace(SOURCES, osie=broken, newest=away, images=rotten)
+    vitals = await measured(sources, lambda found: is_looked_at(found) and bool(found.damaged_images))
+    assert vitals.unexamined["the files of the OSIE"] == "it failed: RuntimeError: a defect"
+    assert vitals.damaged_images == damaged
+    assert vitals.clock is not None
+    assert vitals.clock.newest is None
+
+
+async def test_a_file_is_damaged_only_where_a_second_look_says_so() -> None:
+    looks = iter([[GONE], []])  # the folder was just put in the place of the one before
+    vitals = await measured(replace(SOURCES, osie=lambda: next(looks, [])), is_looked_at)
+    assert vitals.damaged_osie == ()
+    vitals = await measured(replace(SOURCES, osie=lambda: [GONE]), lambda found: bool(found.damaged_osie))
+    assert vitals.damaged_osie[0].how == "it is missing"
+
+
+async def test_an_engine_that_does_not_answer_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def deaf() -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+    monkeypatch.setattr(gathering, "ENGINE_SECONDS", 0.01)
+    vitals = await measured(replace(SOURCES, engine=deaf), lambda found: bool(found.engine))
+    assert vitals.engine.startswith("it does not answer within")
+
+
+async def test_a_refused_write_is_told_since_when() -> None:
+    gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: ("the database: full", NOW)), lambda: NOW, lambda: 0.0)
+    vitals = await gatherer.vitals()
+    assert (vitals.refused_write, vitals.refused_since) == ("the database: full", NOW)

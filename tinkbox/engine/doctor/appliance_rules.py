@@ -1,0 +1,273 @@
+"""The doctor's rules about the appliance itself, by what it measured of itself (`model.vitals`)."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import PurePath
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.duration import show_duration
+from tinkbox.model.sizes import show_size
+from tinkbox.model.text import counted
+from tinkbox.model.vitals import Attachment, Memory
+
+# Lines of evidence of one finding; the rest is counted.
+_MOST: Final = 8
+# Less available memory is little, of a host with much of it and with little; half of it is a fault.
+_LITTLE_MEMORY: Final = 256 << 20
+_LITTLE_SHARE: Final = 20
+# Clocks that differ by less agree.
+_AGREES: Final = timedelta(seconds=10)
+_FAR_OFF: Final = timedelta(minutes=5)
+
+
+def _attachments(case: Case) -> tuple[Attachment, ...]:
+    return case.vitals.attachments if case.vitals else ()
+
+
+def interface_gone(case: Case) -> Iterator[Finding]:
+    """A provisioning interface that the host does not have any more."""
+    for each in _attachments(case):
+        if not each.present:
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The interface {each.interface} is gone: no machine on it can reach the appliance.",
+                evidence=(f"{moment(case.now)} there is no interface {each.interface}",),
+                remedy=f"`ip link` shows which interfaces there are. Plug the card in again or make {each.interface} anew with "
+                f"{each.address}, then `systemctl restart tinkbox`: what listens on an interface is lost with it. If it has another "
+                "name now, write that under `interface:` in tinkbox.yaml first.",
+                subject=each.interface,
+            )
+
+
+def interface_down(case: Case) -> Iterator[Finding]:
+    """A provisioning interface that is switched off."""
+    for each in _attachments(case):
+        if each.present and not each.up:
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The interface {each.interface} is down: no machine on it can reach the appliance.",
+                evidence=(f"{moment(case.now)} {each.interface} is there, and is not up",),
+                remedy=f"`ip link set {each.interface} up`; `ip -br addr show {each.interface}` must then show {each.address}.",
+                subject=each.interface,
+            )
+
+
+def address_missing(case: Case) -> Iterator[Finding]:
+    """A provisioning interface without the address that machines know."""
+    for each in _attachments(case):
+        if each.present and each.address not in each.addresses:
+            has = ", ".join(map(str, sorted(each.addresses))) or "none"
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The interface {each.interface} lost the address {each.address}, by which machines know the appliance.",
+                evidence=(f"{moment(case.now)} addresses of {each.interface}: {has}",),
+                remedy=f"Give it back: `ip addr add {each.address}/24 dev {each.interface}` (with the prefix of your network), and see "
+                "what took it away: NetworkManager, networkd, a DHCP client on that interface. If the address was changed on purpose, "
+                "`systemctl restart tinkbox`.",
+                subject=each.interface,
+            )
+
+
+def no_carrier(case: Case) -> Iterator[Finding]:
+    """A provisioning interface without a link."""
+    for each in _attachments(case):
+        if each.present and each.up and each.carrier is False:
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"The interface {each.interface} has no link: nothing is plugged in, or what is plugged in is off.",
+                evidence=(f"{moment(case.now)} {each.interface} is up, and has no carrier",),
+                remedy=f"Check the cable and the switch port; for a bridge, `ip link show master {each.interface}` must list a port "
+                "that is up. A cable straight to one machine has no link while that machine is off.",
+                subject=each.interface,
+            )
+
+
+def port_shut(case: Case) -> Iterator[Finding]:
+    """A port that this host's own firewall keeps machines from."""
+    for each in case.vitals.shut_ports if case.vitals else ():
+        asked = f" ({each.asked})" if each.asked else ""
+        lasts = (
+            ""
+            if each.firewall in ("ufw", "firewalld")
+            else " It lasts until the next restart: add it where your rules are kept."
+        )
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"This host's own firewall drops what machines on {each.interface} send to {each.protocol.upper()} port "
+            f"{each.port}{asked}.",
+            evidence=(f"{moment(case.now)} {each.why}",),
+            remedy=f"`{each.opens}`{'.' if not lasts else ' lets them through.'}{lasts}",
+            subject=f"{each.interface} {each.protocol} {each.port}",
+        )
+
+
+def port_unheard(case: Case) -> Iterator[Finding]:
+    """What machines send to a port comes as far as this host, and not to us."""
+    vitals = case.vitals
+    if vitals is None:
+        return
+    explained = {(each.interface, each.port) for each in vitals.shut_ports if each.protocol == "udp"}
+    for each in vitals.unheard:
+        if (each.interface, each.port) in explained:
+            continue
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"This host drops what machines on {each.interface} send to UDP port {each.port} before tinkbox gets it: most likely its "
+            "own firewall.",
+            evidence=(
+                f"{moment(each.since)} to {moment(case.now)} {each.frames} packets for port {each.port} came in on {each.interface}",
+                "none of them was delivered to tinkbox, which listens there",
+            ),
+            remedy=f"`sudo nft list ruleset` and `sudo iptables-save` show the rules. `sudo iptables -I INPUT -i {each.interface} -p udp "
+            f"--dport {each.port} -j ACCEPT` opens the port; with ufw `sudo ufw allow in on {each.interface} to any port {each.port} proto "
+            "udp`, with firewalld `sudo firewall-cmd --add-service=dhcp`. Open UDP 69 and TCP 80 as well.",
+            subject=f"{each.interface} udp {each.port}",
+        )
+
+
+def memory_low(case: Case) -> Iterator[Finding]:
+    """A host that has hardly any memory left."""
+    memory = case.vitals.memory if case.vitals else None
+    if memory is None or memory.available >= _little(memory):
+        return
+    yield Finding(
+        gravity=Gravity.FAULT if memory.available < _little(memory) // 2 else Gravity.SUSPECT,
+        cause="This host has hardly any memory left: the kernel may soon end tinkbox or what else runs here.",
+        evidence=(f"{moment(case.now)} {show_size(memory.available)} of {show_size(memory.total)} are available",),
+        remedy="`ps aux --sort=-rss | head` shows what has it. End what need not run here, or give the host more.",
+    )
+
+
+def _little(memory: Memory) -> int:
+    return min(_LITTLE_MEMORY, memory.total // _LITTLE_SHARE)
+
+
+def clock_jumped(case: Case) -> Iterator[Finding]:
+    """The appliance's clock was set while it ran."""
+    jump = case.vitals.clock.jump if case.vitals and case.vitals.clock else None
+    if jump is None:
+        return
+    direction = "forward" if jump.by > timedelta() else "back"
+    span = show_duration(jump.by.total_seconds())
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The appliance's clock was set {direction} by {span}: ages and durations across that moment are wrong by as much.",
+        evidence=(f"{moment(jump.at)} by the clock as it is now, it was {span} {direction} from one look to the next",),
+        remedy="`timedatectl` shows whether the time is right and who keeps it; `timedatectl set-ntp true` has it kept. What machines do "
+        "from now on is shown with the new time; deadlines are counted by it too.",
+    )
+
+
+def clock_behind(case: Case) -> Iterator[Finding]:
+    """The appliance's clock is earlier than what the appliance wrote down before."""
+    newest = case.vitals.clock.newest if case.vitals and case.vitals.clock else None
+    if newest is None or newest - case.now <= _AGREES:
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The appliance's clock is behind by {show_duration((newest - case.now).total_seconds())} at least.",
+        evidence=(
+            f"{moment(case.now)} is the time by the clock now",
+            f"{moment(newest)} is the time of the last thing that was stored before tinkbox started",
+        ),
+        remedy="Set the clock: `timedatectl set-ntp true`, or `timedatectl set-time 'YYYY-MM-DD HH:MM:SS'`. A clock that starts years ago "
+        "has an empty battery. If the stored time was the wrong one, this ends when the clock has passed it or tinkbox is restarted.",
+    )
+
+
+def clock_off(case: Case) -> Iterator[Finding]:
+    """The appliance's clock differs from its time server's."""
+    clock = case.vitals.clock if case.vitals else None
+    if clock is None or clock.offset is None or abs(clock.offset) < _AGREES:
+        return
+    direction = "ahead of" if clock.offset > timedelta() else "behind"
+    yield Finding(
+        gravity=Gravity.FAULT if abs(clock.offset) >= _FAR_OFF else Gravity.SUSPECT,
+        cause=f"The appliance's clock is {show_duration(clock.offset.total_seconds())} {direction} its time server: machines get their time "
+        "from the appliance.",
+        evidence=(f"{moment(case.now)} by the clock here, when {clock.source} was asked",),
+        remedy="`timedatectl set-ntp true` has the clock kept, `timedatectl timesync-status` or `chronyc tracking` shows why it is not.",
+    )
+
+
+def osie_damaged(case: Case) -> Iterator[Finding]:
+    """Files of an OSIE that are missing, or are not what was built."""
+    files = case.vitals.damaged_osie if case.vitals else ()
+    for folder in dict.fromkeys(str(PurePath(each.path).parent) for each in files):
+        own = [each for each in files if str(PurePath(each.path).parent) == folder]
+        names = ", ".join(PurePath(each.path).name for each in own)
+        architecture = PurePath(folder).name
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what nobody built.",
+            evidence=tuple(f"{moment(case.now)} {each.path}: {each.how}" for each in own[:_MOST]),
+            remedy="Build it again: `tinkbox osie build`. If it breaks again, look at the disk: `dmesg | grep -i error`.",
+            subject=folder,
+        )
+
+
+def other_version(case: Case) -> Iterator[Finding]:
+    """Programs of ours of another version."""
+    for each in case.vitals.other_versions if case.vitals else ():
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"Of another version than the appliance is {each.what}: what one of the two can do, the other may not know.",
+            evidence=(f"{moment(case.now)} it was made by tinkbox {each.version}",),
+            remedy="Build the OSIE of this version, `tinkbox osie build`; machines have it when they boot the next time.",
+            subject=each.what,
+        )
+
+
+def image_damaged(case: Case) -> Iterator[Finding]:
+    """Images whose files are damaged on the appliance's disk."""
+    images = case.vitals.damaged_images if case.vitals else ()
+    if not images:
+        return
+    named = images[0].path if len(images) == 1 else f"{images[0].path} and {counted(len(images) - 1, 'other image')}"
+    more = [f"and {len(images) - _MOST} more: `tinkbox image list`"] if len(images) > _MOST else []
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The registry's files of {named} are damaged: an action or a service that needs this cannot start.",
+        evidence=(*(f"{moment(case.now)} {each.path}: {each.how}" for each in images[:_MOST]), *more),
+        remedy=f"Push or load it again, such as `tinkbox image load FILE`, or delete what is not needed: `tinkbox image delete "
+        f"{images[0].path}`. If more of them break, look at the disk: `dmesg | grep -i error`.",
+    )
+
+
+def registry_unusable(case: Case) -> Iterator[Finding]:
+    """Folders of the registry that cannot be read, or repositories that are gone."""
+    why = case.vitals.registry if case.vitals else ""
+    if why:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The registry's folders cannot be used as they are: images are missing, or cannot be read.",
+            evidence=(f"{moment(case.now)} {why}",),
+            remedy="Do what that line says. Until then nothing is freed, and pulls of these images fail.",
+        )
+
+
+def database_damaged(case: Case) -> Iterator[Finding]:
+    """A database whose pages do not fit together."""
+    why = case.vitals.database if case.vitals else ""
+    if why:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The database is damaged: what was stored may be lost, and tinkbox may stop at any time.",
+            evidence=(f"{moment(case.now)} SQLite's quick_check found: {why}",),
+            remedy="`systemctl stop tinkbox`, copy the data folder, then put a backup of the data folder in its place, or rescue what can be "
+            "read: `sqlite3 tinkbox.sqlite .recover | sqlite3 rescued.sqlite`. Look at the disk as well: `dmesg | grep -i error`.",
+        )
+
+
+def engine_away(case: Case) -> Iterator[Finding]:
+    """No container engine where services of workflows run on the appliance."""
+    why = case.vitals.engine if case.vitals else ""
+    if why:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="This host's container engine does not answer: services of workflows that run on the appliance are down.",
+            evidence=(f"{moment(case.now)} {why}",),
+            remedy="`systemctl status docker` shows why, `systemctl restart docker` starts it; tinkbox goes on by itself when it answers.",
+        )

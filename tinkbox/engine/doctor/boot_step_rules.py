@@ -1,0 +1,157 @@
+"""The doctor's rules about what boot scripts tell of themselves, and about disks that do not boot."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, of, text
+from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
+from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.model.boot import INSTALLED, Stage, Step, StepError
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+# From the moment that a machine is told to boot its disk until its system asks for an address: slow servers check their
+# memory and their controllers once more.
+DISK_BOOTS_WITHIN: Final = timedelta(seconds=180)
+_OWN_SYSTEM: Final = (Stage.DISK_BOOTED, *INSTALLED)
+_WORKED: Final = (Stage.WORKER, Stage.ACTION)
+_RUNS: Final = (*_OWN_SYSTEM, *_WORKED, Stage.CLOCK, Stage.SESSION, Stage.INVENTORY)
+_SENT: Final = (Stage.TICKET, *_RUNS)
+_SUPPLIED: Final = (Stage.KERNEL, Stage.RAMDISK, *_SENT)
+# What shows that a step was passed after all.
+_PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
+    Step.KERNEL: (Stage.RAMDISK, Stage.FIRMWARE, *_SENT),
+    Step.RAMDISK: (Stage.FIRMWARE, *_SENT),
+    Step.FIRMWARE: _SENT,
+    Step.CREDENTIAL: _RUNS,
+    Step.BOOT: _RUNS,
+    Step.SCRIPT: _SUPPLIED,
+    Step.DISK: _RUNS,
+    Step.LOADER: _RUNS,
+}
+_TO_DISK: Final = (Step.DISK, Step.LOADER)
+_OF_THE_OSIE: Final = (Step.KERNEL, Step.RAMDISK, Step.FIRMWARE)
+_NETWORK: Final = (
+    "The machine reached the appliance a moment before: look at the error counters of its switch port, at a firewall that ends "
+    "connections, and, where its document or its workflow names another server, whether that answers machines."
+)
+_REMEDIES: Final[Mapping[StepError, str]] = {
+    StepError.TIMED_OUT: _NETWORK,
+    StepError.CLOSED: _NETWORK,
+    StepError.UNREACHABLE: _NETWORK,
+    StepError.NO_SUCH_NAME: "The name server of its network does not know the name: open UDP port 53 to the appliance, or "
+    "see `services.names`, or correct the name in the document.",
+    StepError.NO_ROOM: "Give the machine 2 GB of memory or more: kernel and ramdisk have to fit in at once.",
+    StepError.NOT_EXECUTABLE: "The kernel is for another processor, or damaged: compare arch in its hardware document with "
+    "`tinkbox osie list`, or run `tinkbox osie build` again.",
+    StepError.REFUSED: "Its firmware refuses the kernel: switch Secure Boot off, or boot it once more, so that it gets shim and GRUB; "
+    "or arch in its hardware document names another processor.",
+    StepError.READ_ERROR: "The server answered with an error: `tinkbox doctor` and the appliance's log say which file cannot be "
+    "read.",
+    StepError.NO_PERMISSION: "The server refused the file: the appliance's log says why.",
+    StepError.UNTOLD: "Its screen shows the error. See whether the OSIE is there (`tinkbox osie list`) and fits the machine's "
+    "processor, and whether the machine has 2 GB of memory.",
+}
+_ELSE: Final = "Its screen shows the error; the address beside it explains that."
+_NO_OSIE: Final = "Files of the OSIE are missing on the appliance: `tinkbox osie list` shows what is there, `tinkbox osie build` makes it anew."
+
+
+def boot_step_failed(case: Case) -> Iterator[Finding]:
+    """A kernel, a ramdisk or a script that could not be loaded or started, as the boot loader says."""
+    for seen, step, error in _failed(case):
+        if step not in _TO_DISK:
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The machine could not {step}: {error}.",
+                evidence=(line(seen), *_often(seen)),
+                remedy=_remedy(case, step, error),
+            )
+
+
+def disk_does_not_boot(case: Case) -> Iterator[Finding]:
+    """A way to the disk that failed, as the boot loader says."""
+    for seen, step, error in _failed(case):
+        if step in _TO_DISK:
+            told = of(case.last, Stage.LOCAL_DISK)
+            why = "GRUB found no boot loader that starts" if error is StepError.UNTOLD else error
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The machine's disk does not boot: {why}.",
+                evidence=(*map(line, told[-1:]), line(seen)),
+                remedy="See whether the workflow wrote a boot loader for this firmware (BIOS or UEFI) to the disk that boots, and "
+                "whether that disk comes first among the disks. Another way to the disk is tried at its next boot by itself. To install "
+                "it anew: `tinkbox workflow create`.",
+            )
+
+
+def silent_disk(case: Case) -> Iterator[Finding]:
+    """A machine that was told to boot its disk for the first time after its workflow, and is silent since."""
+    told = _told_first(case)
+    if told is None or (case.heard_at is not None and case.heard_at > ended_at(told)):
+        return
+    waited = case.now - ended_at(told)
+    if waited > DISK_BOOTS_WITHIN:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="The machine was told to boot its disk after its workflow, and nothing was heard of it since.",
+            evidence=(
+                line(told),
+                f"{moment(case.now)} {waited.total_seconds():.0f} s later: no DHCP, no metadata and no phone-home of it",
+            ),
+            remedy="Look at its console: firmware that finds nothing to boot stands at a menu or at `No bootable device`. Then see whether "
+            "the workflow wrote a boot loader for this firmware (BIOS or UEFI). A system with a static address that tells nothing "
+            "looks the same: then all is well.",
+        )
+
+
+def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
+    """The step that failed last and was not passed since."""
+    recent = [each for boot in case.boots[-2:] for each in boot]
+    for seen in of(recent, Stage.STEP_FAILED)[-1:]:
+        step, error = Step.__members__.get(text(seen, "step")), StepError.__members__.get(text(seen, "error"))
+        if step is None or error is None:
+            continue
+        since = recent[recent.index(seen) + 1 :]
+        # Where it was sent to its disk and came back, that says more.
+        came_back = step in _TO_DISK and seen not in case.last
+        if not of(since, *_PASSED[step]) and not came_back:
+            yield seen, step, error
+
+
+def _often(seen: Sighting) -> Iterator[str]:
+    count = int(seen.facts.get("count", 1))
+    if count > 1:
+        yield f"it told so {count} times, for the last time at {moment(ended_at(seen))}"
+
+
+def _remedy(case: Case, step: Step, error: StepError) -> str:
+    if step is Step.SCRIPT:
+        names = case.interface is not None and case.interface.netboot.has_script
+        where = "netboot.ipxe.url in its hardware document" if names else "`tinkbox service logs` of its workflow"
+        return f"Look at {where}. {_REMEDIES.get(error, '')}".strip()
+    if error is StepError.NOT_FOUND:
+        if step in _OF_THE_OSIE and case.interface is not None and case.interface.netboot.osie:
+            return "Correct netboot.osie in its hardware document: what it names is not there."
+        if step is Step.CREDENTIAL:
+            return "Its workflow ended, or was canceled, while the machine booted: boot it once more."
+        return _NO_OSIE
+    return _REMEDIES.get(error, _ELSE)
+
+
+def _told_first(case: Case) -> Sighting | None:
+    """When the machine was told to boot its disk, and was not heard of since, if it has worked on a workflow shortly before."""
+    if not (case.installed or case.left):
+        return None
+    known = [each for each in case.sightings if each.stage in (*_OWN_SYSTEM, *_WORKED, Stage.LOCAL_DISK)]
+    last = case.sightings[-1] if case.sightings else None
+    if last is None or last.stage is not Stage.LOCAL_DISK:
+        return None
+    for earlier in reversed(known[:-1]):
+        if earlier.stage is Stage.LOCAL_DISK:
+            # Firmware that goes on from one way to boot to the next asks once more.
+            if ended_at(last) - earlier.at > BACK_WITHIN:
+                return None
+            continue
+        return last if earlier.stage in _WORKED else None
+    return None

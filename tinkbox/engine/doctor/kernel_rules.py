@@ -1,0 +1,153 @@
+"""The doctor's rules about what a machine's kernel says while an action runs.
+
+Whoever is root on the machine can write into its kernel's log, so its words stand in quotes and are bounded.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Line
+from tinkbox.model.text import counted, quoted
+from tinkbox.wire.kernel_log import killed_for_memory
+
+KERNEL: Final = "kernel"
+MOST_LINES: Final = 3
+_LONGEST: Final = 160
+# No disk of a machine's: a floppy or an optical drive without a medium says so whenever it is looked at.
+_DISK: Final = r"(?P<{}>(?!fd\d|sr\d)[a-z][\w!-]{{0,30}})"
+_DISK_ERROR: Final = re.compile(
+    rf"I/O error, dev {_DISK.format('a')}\b|Buffer I/O error on (?:dev|device) {_DISK.format('b')}\b"
+    r"|(?P<c>nvme\d+)(?:n\d+)?: .{0,80}\b(?:timeout|controller is down)|(?P<d>ata\d+(?:\.\d+)?): (?:failed command|exception Emask)"
+    rf"|\[{_DISK.format('e')}\] .{{0,80}}(?:Medium Error|Hardware Error|Unrecovered read error)"
+)
+_FIRMWARE: Final = re.compile(
+    r"(?P<driver>[\w.-]{1,64}) [\w.:-]{1,64}: (?:Direct firmware load for |firmware: failed to load )(?P<file>[^\s;]{1,128})"
+)
+_HARMLESS_FIRMWARE: Final = ("regulatory.db",)  # asked for by wireless, which the OSIE does not use
+_THERMAL: Final = re.compile(
+    r"temperature above threshold|clock throttled|critical temperature reached|thermal shutdown"
+)
+_HARDWARE: Final = re.compile(
+    r"\[Hardware Error\]|\bEDAC \S+: \d+ (?:CE|UE) |Machine [Cc]heck [Ee]xception|AER: .{0,40}(?:Uncorrected|Fatal)"
+)
+_HUNG: Final = re.compile(r"task (?P<task>\S{1,40}):\d+ blocked for more than (?P<seconds>\d{1,6}) seconds")
+_PANIC: Final = re.compile(r"Kernel panic - not syncing|\bOops: |BUG: unable to handle|general protection fault")
+
+
+def out_of_memory(case: Case) -> Iterator[Finding]:
+    """Memory that ran out, of the whole machine or of a container that has a limit."""
+    lines = [each for each in _lines(case) if killed_for_memory(each.text)]
+    if not lines:
+        return
+    victims = [found for each in lines if (found := killed_for_memory(each.text)) and found.program]
+    killed = f" The kernel killed {quoted(victims[-1].program, 20)}" if victims else " The kernel killed a process"
+    held = f", which held {victims[-1].resident >> 20} MiB." if victims and victims[-1].resident else "."
+    limited = bool(victims) and victims[-1].limited
+    whose = "a container with a limit" if limited else "the machine"
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"Memory ran out {_while(case)}, that of {whose}.{killed}{held}",
+        evidence=_said(lines),
+        remedy="Raise the container's limit."
+        if limited
+        else "Give the machine more memory, or let the action write to a disk: in the OSIE all that is not written to a disk lives "
+        "in memory, images and /workflow too.",
+    )
+
+
+def disk_errors(case: Case) -> Iterator[Finding]:
+    """A disk that does not read or write."""
+    found: dict[str, list[Line]] = {}
+    for each in _lines(case):
+        if match := _DISK_ERROR.search(each.text):
+            found.setdefault(next(filter(None, match.groups())), []).append(each)
+    for disk, lines in list(found.items())[:MOST_LINES]:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The disk {disk} has errors {_while(case)}: {counted(len(lines), 'line')} of the kernel say so.",
+            evidence=_said(lines),
+            remedy="See to its cable, its slot and its power, and read its SMART values (smartctl -a); a disk that goes on like "
+            "this has to be replaced.",
+            subject=disk,
+        )
+
+
+def firmware_asked_for(case: Case) -> Iterator[Finding]:
+    """A driver that asks in vain for firmware while an action runs."""
+    matches = [(each, match) for each in _lines(case) if (match := _FIRMWARE.search(each.text))]
+    wanted = [(each, match) for each, match in matches if not match["file"].startswith(_HARMLESS_FIRMWARE)]
+    if not wanted:
+        return
+    first = wanted[0][1]
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The driver {quoted(first['driver'], 30)} asked {_while(case)} for firmware that is not in the OSIE: {quoted(first['file'])}.",
+        evidence=_said(each for each, _ in wanted),
+        remedy="`tinkbox osie build` puts firmware of Debian's packages into the OSIE; then boot the machine again.",
+    )
+
+
+def too_hot(case: Case) -> Iterator[Finding]:
+    """A processor that is slowed down, or a machine that is about to switch itself off, for heat."""
+    if lines := [each for each in _lines(case) if _THERMAL.search(each.text)]:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"The machine is too hot {_while(case)}, so its processor is slowed down.",
+            evidence=_said(lines),
+            remedy="See to its fans, its airflow and the room's temperature.",
+        )
+
+
+def hardware_error(case: Case) -> Iterator[Finding]:
+    """What processor, memory or bus report of themselves."""
+    if lines := [each for each in _lines(case) if _HARDWARE.search(each.text)]:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine's hardware reports errors {_while(case)}: processor, memory or bus.",
+            evidence=_said(lines),
+            remedy="Read its management controller's event log, and test its memory; what these lines name has to be replaced.",
+        )
+
+
+def hung_task(case: Case) -> Iterator[Finding]:
+    """A process that waits in the kernel for minutes."""
+    matches = [(each, match) for each in _lines(case) if (match := _HUNG.search(each.text))]
+    if matches:
+        last = matches[-1][1]
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"A process on the machine, {quoted(last['task'], 40)}, stands still {_while(case)}, for more than {last['seconds']} s: "
+            "mostly a disk or a network file system does not answer.",
+            evidence=_said(each for each, _ in matches),
+            remedy="See to the disk that the action uses; lines about it stand in `tinkbox hardware get`.",
+        )
+
+
+def kernel_panic(case: Case) -> Iterator[Finding]:
+    """A kernel that gave up; only the first of its words get out, if any."""
+    if lines := [each for each in _lines(case) if _PANIC.search(each.text)]:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
+            evidence=_said(lines),
+            remedy="Look at its console for the rest. Memory that ran out and faulty hardware are likelier than the kernel.",
+        )
+
+
+def _lines(case: Case) -> Iterator[Line]:
+    """What the kernel said since the action began."""
+    return (each for each in (case.work.kernel if case.work else ()) if each.program == KERNEL)
+
+
+def _said(lines: Iterable[Line]) -> tuple[str, ...]:
+    """The newest of them as evidence."""
+    every = list(lines)
+    more = (f"and {len(every) - MOST_LINES} such lines before",) if len(every) > MOST_LINES else ()
+    return (*more, *(f"{moment(each.at)} the kernel: {quoted(each.text, _LONGEST)}" for each in every[-MOST_LINES:]))
+
+
+def _while(case: Case) -> str:
+    return f"while {case.work.action} ran" if case.work and case.work.action else "on the machine"

@@ -1,0 +1,137 @@
+"""The doctor's rules about what belongs together: two MACs of one machine, and one MAC of two machines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from shlex import quote
+from uuid import UUID
+
+from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.model.alike_macs import likeness
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+
+# Two machines with one MAC that are on ask in turns within that; later a person may have changed something.
+AT_ONCE = timedelta(hours=1)
+MOST_NEAR = 3
+_MOST_COMPARED = 60
+_ASKED = (Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
+# Firmware in a "dual" mode asks as a BIOS and as a UEFI in turns, so these are one.
+_X86 = frozenset({0, 6, 7, 9, 15, 16})
+_ARM = frozenset({10, 11, 18, 19, 21, 22, 41})
+_FIRMWARE = frozenset({Asker.PXE.value, Asker.HTTP.value, Asker.U_BOOT.value, Asker.RASPBERRY_PI.value})
+
+
+def wrong_mac(case: Case) -> Iterator[Finding]:
+    """A machine that asks with a MAC that nobody told of, and one that is waited for in vain: they may be the same."""
+    if case.mac is None:
+        return
+    for near in case.near[:MOST_NEAR]:
+        how = likeness(case.mac, near.mac)
+        if how is None and not near.of_one_machine:
+            continue
+        known, unknown = (near.mac, case.mac) if case.interface is None else (case.mac, near.mac)
+        sure = near.of_one_machine
+        cause = (
+            f"{near.key} asks by a network card that its hardware document does not name: {unknown}."
+            if sure
+            else f"The unknown machine {unknown} may be {near.key}, which is registered with {known}: {how}."
+        )
+        asked = of(case.last, *_ASKED)[-1:] if case.interface is None else ()
+        edit = f"tinkbox hardware edit {quote(near.key)} --add-mac {unknown}"
+        mend = (
+            f"Type `{edit}`, then boot it again."
+            if sure
+            else f"If it is: type `{edit} --remove-mac {known} --force`, or without `--remove-mac {known}` when it has both "
+            f"cards; then boot it again. If it is another machine: `tinkbox hardware add {unknown} --name NAME`."
+        )
+        yield Finding(
+            gravity=Gravity.FAULT if sure else Gravity.SUSPECT,
+            cause=cause,
+            evidence=(
+                *map(line, asked),
+                *([f"{moment(near.seen_at)} {unknown} was seen last"] if near.seen_at is not None else []),
+                f"a workflow waits for {near.key}, and nothing was seen of {known} since it was created",
+                *([f"an inventory has both {known} and {unknown}"] if sure else []),
+            ),
+            remedy=mend,
+            subject=near.mac,
+        )
+
+
+def same_mac(case: Case) -> Iterator[Finding]:
+    """Two machines with one MAC: what asks with it is now the one and now the other."""
+    if case.mac is None:
+        return
+    asked = [each for each in of(case.sightings, Stage.DISCOVER) if case.now - ended_at(each) <= AT_ONCE]
+    # What a boot loader tells of itself may differ from what its firmware does.
+    firmware = [each for each in asked if text(each, "asker") in _FIRMWARE]
+    loaders = [each for each in asked if text(each, "asker") == Asker.IPXE]
+    for trait, what in ((_uuid, "UUID"), (_processor, "processor"), (_port, "switch port")):
+        for group in (firmware, loaders):
+            turns = _in_turns(group, trait)
+            if turns and not (trait is _port and _relayed_twice(group)):
+                # A person may have moved a cable to and fro.
+                have, gravity = ("may have", Gravity.SUSPECT) if trait is _port else ("have", Gravity.FAULT)
+                yield Finding(
+                    gravity=gravity,
+                    cause=f"Two machines {have} the MAC {case.mac}: what asks with it has now one {what}, now another.",
+                    evidence=tuple(f"{moment(each.at)} asked with {what} {trait(each)}" for each in turns),
+                    remedy="Find both: the switch's table of MAC addresses names the ports, one after the other. Give one of them "
+                    "another MAC (of virtual machines in their definition, of a card by its maker's tool), then `tinkbox "
+                    "hardware add` it with that. Until then let only one of them be on: they share one address and one "
+                    "workflow.",
+                )
+                return
+
+
+def _in_turns(asked: Sequence[Sighting], trait: Callable[[Sighting], str]) -> tuple[Sighting, ...]:
+    """The first three that show one, another, and the one again; empty where nothing came back.
+
+    One that was repeated stands for all from its first to its last.
+    """
+    told = [each for each in asked if trait(each)][-_MOST_COMPARED:]
+    if len({trait(each) for each in told}) < 2:
+        return ()
+    for place, first in enumerate(told):
+        for second in told[place + 1 :]:
+            if trait(second) == trait(first):
+                continue
+            again = next((each for each in told if each.at > second.at and trait(each) == trait(first)), None)
+            if again is not None:
+                return first, second, again
+            if ended_at(first) > second.at:
+                return first, second
+    return ()
+
+
+def _relayed_twice(asked: Sequence[Sighting]) -> bool:
+    """Whether one question came by two relays, as where two switches stand in for each other."""
+    by_number: dict[int, set[str]] = {}
+    for each in asked:
+        by_number.setdefault(number(each, "xid") or 0, set()).add(_port(each))
+    return any(len(ports) > 1 for asked_with, ports in by_number.items() if asked_with)
+
+
+def _uuid(seen: Sighting) -> str:
+    """As SMBIOS writes it; its first fields come in either order of bytes, of which one is taken."""
+    try:
+        told = UUID(text(seen, "uuid"))
+    except ValueError:
+        return ""
+    return str(min(told, UUID(bytes=told.bytes_le)))
+
+
+def _processor(seen: Sighting) -> str:
+    told = number(seen, "architecture")
+    return "x86" if told in _X86 else "ARM" if told in _ARM else ""
+
+
+def _port(seen: Sighting) -> str:
+    return " ".join(filter(None, (text(seen, "relay"), text(seen, "circuit"))))
+
+
+def is_paired(case: Case) -> bool:
+    """Whether an unknown machine is likely to be one that is waited for."""
+    return any(True for _ in wrong_mac(case))

@@ -1,0 +1,123 @@
+"""What is seen of machines whose workers fell silent: whether they answer ARP, who is silent beside them, and our own interface.
+
+Few are asked at a time, and none again for a while.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, of, text
+from tinkbox.engine.doctor.silence_rules import silent_since
+from tinkbox.model.boot import Stage
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import Attachment, Vitals
+
+REMEMBERED: Final = timedelta(seconds=8)
+# A switch that dies silences hundreds: those beyond this wait for their turn, and count as not asked until then.
+AT_ONCE: Final = 8
+KEPT: Final = 4096
+# Who is looked at every few seconds, and was not for so long, is not silent any more, or over.
+LOOKED_AT_WITHIN: Final = timedelta(seconds=30)
+MOST_BESIDE: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Silent:
+    """A machine that was found silent `at` a time: what it is called, and the relay or the network that it is behind.
+
+    One that answers ARP is reached, so it tells nothing of the way.
+    """
+
+    at: datetime
+    called: str
+    behind: str
+    reached: bool
+
+
+class Presence:
+    """`ask` tells whether a machine answers at an address, which takes up to a second; None: it cannot be asked there."""
+
+    def __init__(
+        self, ask: Callable[[IPv4Address, MacAddress], Awaitable[bool | None]], clock: Callable[[], datetime]
+    ) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._told: dict[MacAddress, tuple[datetime, IPv4Address, bool | None]] = {}
+        self._asking = 0
+        self._silent: dict[MacAddress, _Silent] = {}
+
+    async def examined(self, case: Case, vitals: Vitals | None = None) -> Case:
+        """The case of a machine with what else is seen of it, if its worker is silent; `vitals` are the appliance's."""
+        work, mac = case.work, case.mac or (case.work.machine if case.work else None)
+        if work is None or mac is None:
+            return case
+        if silent_since(work, case.since, case.now) is None:
+            self._silent.pop(mac, None)
+            return case
+        address = _address(case)
+        behind = _behind(case, address)
+        answers = await self.answers(mac, address) if address is not None else None
+        self._silent[mac] = _Silent(case.now, work.called or mac, behind, reached=answers is True)
+        self._silent = {
+            each: kept for each, kept in self._silent.items() if timedelta() <= case.now - kept.at < LOOKED_AT_WITHIN
+        }
+        beside = sorted(
+            kept.called
+            for each, kept in self._silent.items()
+            if each != mac and behind and kept.behind == behind and not kept.reached
+        )
+        link = _link(vitals, case, address)
+        return replace(case, work=replace(work, answers=answers, silent_beside=tuple(beside[:MOST_BESIDE]), link=link))
+
+    async def answers(self, mac: MacAddress, address: IPv4Address) -> bool | None:
+        """Whether a machine answers at its address, as of a few seconds ago at most; None: that is not known."""
+        before = self._told.get(mac)
+        if before is not None and before[1] == address and timedelta() <= self._clock() - before[0] < REMEMBERED:
+            return before[2]
+        if self._asking >= AT_ONCE:
+            return None
+        self._asking += 1
+        try:
+            found = await self._ask(address, mac)
+        finally:
+            self._asking -= 1
+        if len(self._told) >= KEPT:
+            self._told.clear()
+        self._told[mac] = self._clock(), address, found
+        return found
+
+
+def _address(case: Case) -> IPv4Address | None:
+    """The address that the machine took last, else the one that is reserved for it."""
+    taken = next((found for each in reversed(of(case.sightings, Stage.LEASED)) if (found := text(each, "address"))), "")
+    if taken:
+        return IPv4Address(taken)
+    return case.interface.address if case.interface else None
+
+
+def _behind(case: Case, address: IPv4Address | None) -> str:
+    """The relay that its last questions came by, else the network that its address is in; empty: neither is known."""
+    relay = next((found for each in reversed(of(case.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
+    if relay:
+        return relay
+    return next((str(each.network) for each in case.subnets if address is not None and address in each.network), "")
+
+
+def _link(vitals: Vitals | None, case: Case, address: IPv4Address | None) -> str:
+    """What is wrong with the appliance's interface on the machine's network; empty: nothing is known to be."""
+    names = {each.interface for each in case.subnets if address is not None and address in each.network}
+    for each in vitals.attachments if vitals else ():
+        if each.interface in names and (trouble := _trouble(each)):
+            return f"the appliance's interface {each.interface} {trouble}"
+    return ""
+
+
+def _trouble(attachment: Attachment) -> str:
+    if not attachment.present:
+        return "is gone"
+    if not attachment.up:
+        return "is down"
+    return "has no link" if attachment.carrier is False else ""

@@ -1,0 +1,123 @@
+"""The doctor's rule about workers that fell silent while their action runs."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, text
+from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
+from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import machines_named
+from tinkbox.model.workflow import State
+from tinkbox.wire.polling import POLL_SECONDS, SILENT_SECONDS
+
+# Beside the time between two polls: the pause before the next one, and a slow way.
+_MARGIN = timedelta(seconds=SILENT_SECONDS - POLL_SECONDS)
+# An action that is LEAVING sent its machine away: there nobody is to be heard.
+_WORKING = (State.RUNNING, State.HELD)
+# So many polls without a word are no slow way any more.
+_CERTAIN = 3
+_RETRY = (
+    "If it stays silent, the action ends as WorkerSilent; then `tinkbox workflow retry {}` repeats it, if that is safe."
+)
+
+
+def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime | None:
+    """When the worker of a running action was heard of last, if that is too long ago; None: it is not silent.
+
+    Of the time before `since`, when the appliance began to listen, nothing counts.
+    """
+    if work is None or work.action_state not in _WORKING:
+        return None
+    known = [each for each in (work.contact, work.since) if each is not None]
+    if not known or now - max(*known, since) <= work.polls + _MARGIN:
+        return None
+    return max(known)
+
+
+def silent_worker(case: Case) -> Iterator[Finding]:
+    """A worker of which nothing was heard for longer than it polls, while its action runs."""
+    work, heard = case.work, silent_since(case.work, case.since, case.now)
+    if work is None or heard is None:
+        return
+    again = _booted_since(case, heard)
+    cause, seen, remedy = _likeliest(work, again)
+    certain = bool(again or work.link or work.answers is False or case.now - heard > _CERTAIN * work.polls)
+    yield Finding(
+        gravity=Gravity.FAULT if certain else Gravity.SUSPECT,
+        cause=f"The worker is silent for {lasted(case.now - heard)} while {work.action} runs: {cause}.",
+        evidence=(
+            f"{moment(heard)} the worker was heard of last; while it works it asks every {work.polls.total_seconds():.0f} s",
+            *map(line, again[:3]),
+            *seen,
+            *_deadline(work),
+        ),
+        remedy=f"{remedy} {_RETRY.format(work.name or work.id)}",
+    )
+
+
+def lasted(span: timedelta) -> str:
+    """A span as a clock shows it: 1:46, or 2:00:05 from an hour on."""
+    minutes, seconds = divmod(max(0, int(span.total_seconds())), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:
+    """(why the worker is silent, what else was seen, what to do), the surest sign first."""
+    beside = f"silent as well: {machines_named(work.silent_beside)}" if work.silent_beside else ""
+    if again:
+        how = (
+            "Nobody knows how far the action came. If you did not reset the machine, look at its power and its console."
+        )
+        return "the machine boots again", (), how
+    if work.link:
+        return (
+            f"the appliance cannot reach it, as {work.link}",
+            (work.link,),
+            "Mend that on the appliance: `tinkbox doctor` says how.",
+        )
+    if work.answers:
+        return (
+            "the machine is on and answers ARP, so its kernel or its worker hangs, or something drops TCP on the way",
+            ("its address answers ARP", *filter(None, [beside])),
+            "Look at its screen or console: a kernel that panicked, or memory that ran out. A firewall in between lets ARP through.",
+        )
+    unanswered = ("its address does not answer ARP",) if work.answers is False else ()
+    if work.silent_beside:
+        are = "is" if len(work.silent_beside) == 1 else "are"
+        return (
+            f"{machines_named(work.silent_beside)} beside it {are} silent too, so the way to them is likelier to blame",
+            (*unanswered, beside),
+            "Look at the switch, the cable or the relay that they have in common, and whether they have power.",
+        )
+    if work.answers is False:
+        return (
+            "the machine is off, or its cable is out",
+            unanswered,
+            "Look at its power, its cable and its switch port.",
+        )
+    return (
+        "the machine is off or hangs, or the way to it is cut",
+        (),
+        "Look at its power and its console, and at the relay or router between it and the appliance.",
+    )
+
+
+def _booted_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
+    """What was seen of a boot of the machine that began after its worker was heard of last."""
+    return tuple(
+        each for each in case.sightings if each.at > heard and _is_boot(each) and is_its_own(each.stage, each.facts)
+    )
+
+
+def _is_boot(seen: Sighting) -> bool:
+    """Whether firmware, a boot loader or another system did that: the OSIE asks for its address anew as well."""
+    asks = seen.stage is Stage.DISCOVER and text(seen, "asker") != Asker.SYSTEM.value
+    return asks or seen.stage in BOOTS or seen.stage is Stage.DISK_BOOTED
+
+
+def _deadline(work: Work) -> Iterator[str]:
+    if work.since is not None and work.timeout is not None and work.action_state is State.RUNNING:
+        yield f"{moment(work.since)} the action began; it has {work.timeout.total_seconds():.0f} s"

@@ -1,0 +1,328 @@
+"""The workflows that are under way or wait, as the doctor looks at them: what each stands at, and what it waits for.
+
+Those that are not over are kept in memory, and read again when events tell of them: of a thousand machines that work
+well a round costs one question to the store and a look at each machine's record.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from tinkbox.engine.doctor.case import AwaitedService, Work
+from tinkbox.engine.doctor.waiting import waits_for
+from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.templates.wanted_images import wanted_images
+from tinkbox.engine.timeline.syslog import KERNEL, Syslog
+from tinkbox.engine.workflows.missing_images import missing_images
+from tinkbox.engine.workflows.workflows import find_workflow
+from tinkbox.model import keys
+from tinkbox.model.conditions import explanation
+from tinkbox.model.hardware import MacAddress, called
+from tinkbox.model.images.standing import StandingOf
+from tinkbox.model.reasons import hint
+from tinkbox.model.services import APPLIANCE, PlannedService, ServiceStatus
+from tinkbox.model.sightings import Line
+from tinkbox.model.text import quoted
+from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, State, WorkflowHead, full_name
+from tinkbox.store.database import Store, Tables
+
+AT_ONCE: Final = 50  # workflows that are read in one question, and machines between two turns of the loop
+LINES_READ: Final = 300
+KERNEL_LINES: Final = 100
+TAIL: Final = 2
+_BAD: Final = (State.FAILED, State.TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the store says now: how far its events go, which workflows are not over, and which of these are read anew."""
+
+    sequence: int
+    unfinished: Sequence[str]
+    anew: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patient:
+    """A workflow that is looked at by itself: `work` where it stands, `machines` the ids of those that it needs now."""
+
+    work: Work
+    machines: tuple[str, ...]
+
+
+class WorkInHand:
+    """`standing_of` tells where an image comes from."""
+
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        syslog: Syslog,
+        standing_of: StandingOf,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._machines = machines
+        self._syslog = syslog
+        self._standing_of = standing_of
+        self._clock = clock
+        self._sequence = -1
+        self._kept: dict[str, ListedWorkflow] = {}
+
+    async def under_way(self) -> list[Work]:
+        """Every workflow that is not over, oldest first, without the lines of kernels."""
+        flows = await self._unfinished()
+        pending = [each.id for each in flows if each.state is State.PENDING]
+        shared = [each for each, number in Counter(map(_worker, flows)).items() if number > 1 and each]
+
+        def question(tables: Tables) -> tuple[Mapping[str, Sequence[ServiceStatus]], dict[str, str | None]]:
+            return tables.services.of(pending), {each: tables.queues.next_for(each) for each in shared}
+
+        services, first = await self._store.read(question)
+        found: list[Work] = []
+        images: dict[str, tuple[str, ...]] = {}
+        for number, flow in enumerate(flows):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            work = await self._work(flow, services.get(flow.id, ()), self._before(flow, first.get(_worker(flow))))
+            if flow.at is not None and flow.at.state is State.PENDING:
+                image = flow.at.action.spec.image
+                if image not in images:
+                    images[image] = self._missing([flow.at])
+                work = replace(work, images=images[image])
+            found.append(work)
+        return found
+
+    async def of_machines(self, ids: Collection[str]) -> dict[str, Work]:
+        """By machine, the workflow that it works on or is next to, or that it did last, where that stands at this machine."""
+        shown = await self._store.read(lambda tables: tables.machine_work.shown(ids))
+        told = {each.id: each for each in await self._some([*dict.fromkeys(shown.values())])}
+        return {
+            machine: work
+            for machine, workflow in shown.items()
+            if (work := told.get(workflow)) is not None and work.hardware_id == machine
+        }
+
+    async def failed_since(self, moment: datetime) -> list[str]:
+        """The ids of the machines of which the newest workflow failed since then."""
+
+        def question(tables: Tables) -> list[str]:
+            notable = tables.machine_work.notable()
+            failed = {worker: each for worker, (each, state) in notable.items() if state in _BAD}
+            lately = {each.id for each in tables.workflows.listed([*failed.values()]) if each.updated_at > moment}
+            return [worker for worker, each in failed.items() if each in lately]
+
+        return await self._store.read(question)
+
+    async def named(self, key: str) -> list[str]:
+        """The ids of the workflows that have a key as their id or their name."""
+        return [each.id for each in await self._store.read(lambda tables: keys.exactly(tables.workflows, key))]
+
+    async def beginning(self, key: str) -> list[str]:
+        """The ids of the workflows that begin with a key."""
+        return [each.id for each in await self._store.read(lambda tables: keys.beginning(tables.workflows, key))]
+
+    async def patient(self, key: str) -> Patient:
+        """The workflow that a key means (`Workflows`), with all that is known of its images and its machine's kernel."""
+        flow = await self._store.read(lambda tables: find_workflow(tables, key))
+        (work,) = await self._some([flow.id])
+        if flow.state not in FINAL:
+            # What is running has its image already.
+            left = [each for each in flow.actions if each.state is State.PENDING]
+            awaited = [each.service for each in flow.awaited()]
+            work = replace(work, images=self._missing(left, awaited))
+        hosts = [each.service.host for each in flow.awaited() if each.service.host != APPLIANCE]
+        return Patient(
+            work=await self.with_kernel(work),
+            machines=tuple(dict.fromkeys(each for each in (work.hardware_id, *hosts) if each)),
+        )
+
+    async def waits(self, workflow_id: str) -> str:
+        """What a workflow waits for now, empty where it waits for nothing."""
+        return next((each.waits for each in await self._some([workflow_id])), "")
+
+    async def with_kernel(self, work: Work) -> Work:
+        """The same with what the kernel of its machine said since the action began."""
+        if work.since is None or not work.machine or work.action_state is State.PENDING:
+            return work
+        macs = self._macs(work.hardware_id) or [work.machine]
+        lines = await self._syslog.of(macs, LINES_READ)
+        return replace(work, kernel=_during(work, lines))
+
+    def warned(self, work: Work) -> bool:
+        """Whether the kernel of the machine said anything grave since the action began, as far as that is in memory."""
+        began = work.since
+        return began is not None and any(
+            at is not None and at >= began for at in map(self._syslog.warned, self._macs(work.hardware_id))
+        )
+
+    async def _unfinished(self) -> list[ListedWorkflow]:
+        before = self._sequence
+
+        def question(tables: Tables) -> _Found:
+            ids = tables.workflows.unfinished_and_newest(0)
+            changed = set(ids if before < 0 else tables.machine_work.changed(before))
+            return _Found(
+                sequence=tables.events.newest(),
+                unfinished=ids,
+                anew=[each for each in ids if each in changed or each not in self._kept],
+            )
+
+        found = await self._store.read(question)
+        for begin in range(0, len(found.anew), AT_ONCE):
+            page = found.anew[begin : begin + AT_ONCE]
+            self._kept |= {each.id: each for each in await self._store.read(partial(_listed, ids=page))}
+        there = set(found.unfinished)
+        self._kept = {each: flow for each, flow in self._kept.items() if each in there}
+        self._sequence = found.sequence
+        return [flow for each in found.unfinished if (flow := self._kept.get(each)) and flow.state not in FINAL]
+
+    async def _some(self, ids: Sequence[str]) -> list[Work]:
+        """These workflows, oldest first."""
+
+        def question(
+            tables: Tables,
+        ) -> tuple[list[ListedWorkflow], Mapping[str, Sequence[ServiceStatus]], dict[str, str | None], dict[str, str]]:
+            flows = tables.workflows.listed(ids)
+            left = [each for each in flows if each.state not in FINAL]
+            first = {worker: tables.queues.next_for(worker) for worker in {*map(_worker, left)} - {""}}
+            others = [each for each in first.values() if each and each not in {one.id for one in left}]
+            names = {each.id: _told(each) for each in (*left, *tables.workflows.listed(others))}
+            return flows, tables.services.of([each.id for each in left]), first, names
+
+        flows, services, first, names = await self._store.read(question)
+        found = []
+        for flow in flows:
+            ahead = first.get(_worker(flow)) or ""
+            before = (ahead, names[ahead]) if ahead in names and ahead != flow.id else None
+            work = await self._work(flow, services.get(flow.id, ()), before)
+            if flow.at is not None and flow.at.state is State.PENDING and flow.state not in FINAL:
+                work = replace(work, images=self._missing([flow.at]))
+            found.append(work)
+        return found
+
+    def _before(self, flow: ListedWorkflow, first: str | None) -> tuple[str, str] | None:
+        other = self._kept.get(first or "")
+        return (other.id, _told(other)) if other is not None and other.id != flow.id else None
+
+    async def _work(
+        self, flow: ListedWorkflow, services: Sequence[ServiceStatus], before: tuple[str, str] | None
+    ) -> Work:
+        """A workflow as the doctor looks at it; `before` is the one that its machine does first, with its words."""
+        at, now = flow.at, self._clock()
+        machine = await self._machine(_worker(flow))
+        awaited = [self._awaited(each) for each in services if each.ready_at is None and flow.state is State.PENDING]
+        work = Work(
+            id=flow.id,
+            name=flow.name,
+            state=flow.state,
+            created_at=flow.created_at,
+            before=(before[0],) if before else (),
+            awaited=tuple(each.name for each in awaited),
+            services=tuple(awaited),
+            ended_at=flow.updated_at if flow.state in FINAL else None,
+        )
+        if at is not None:
+            timeout = at.action.spec.timeout
+            work = replace(
+                work,
+                action=full_name(at.action),
+                action_state=at.state,
+                since=at.left_at or at.resumed_at or at.started_at,
+                timeout=timedelta(seconds=timeout) if timeout else None,
+                hardware_id=at.action.worker,
+            )
+        if machine is not None:
+            work = replace(
+                work,
+                machine=self._machines.progress.seen_last(machine.hardware),
+                called=called(machine.hardware),
+                contact=machine.last_contact,
+            )
+        if flow.state in FINAL:
+            return _ended(work, flow)
+        held = at is not None and at.held_at is not None
+        if at is not None and (at.state is State.PENDING or held) and flow.state is not State.STOPPING:
+            waits = waits_for(
+                now,
+                flow.created_at,
+                machine,
+                before=before[1] if before else "",
+                services=awaited,
+                held=work.action if held else "",
+                begun=flow.state is State.RUNNING,
+            )
+            work = replace(work, waits=waits)
+        return work
+
+    async def _machine(self, hardware_id: str) -> MachineStatus | None:
+        return await self._machines.get(hardware_id) if self._machines.known.has(hardware_id) else None
+
+    def _macs(self, hardware_id: str) -> list[MacAddress]:
+        record = self._machines.known.get(hardware_id)
+        return [each.mac for each in record.hardware.interfaces] if record else []
+
+    def _missing(self, actions: Iterable[ActionStatus], services: Iterable[PlannedService] = ()) -> tuple[str, ...]:
+        return tuple(missing_images(wanted_images(actions, services), self._standing_of))
+
+    def _awaited(self, status: ServiceStatus) -> AwaitedService:
+        service, standing = status.service, status.standing
+        host = "the appliance" if service.host == APPLIANCE else self._machines.known.name(service.host)
+        return AwaitedService(
+            name=service.spec.name,
+            host=host or service.spec.worker,
+            phase=standing.phase,
+            begun_at=status.begun_at,
+            timeout=timedelta(seconds=service.spec.timeout),
+            restarts=standing.restarts,
+            reason=standing.reason,
+            message=standing.message,
+            tail=tuple(standing.tail[-TAIL:]),
+        )
+
+
+def _listed(tables: Tables, ids: Sequence[str]) -> list[ListedWorkflow]:
+    return tables.workflows.listed(ids)
+
+
+def _worker(flow: ListedWorkflow) -> str:
+    """The machine of the action that a workflow stands at."""
+    return flow.at.action.worker if flow.at is not None else ""
+
+
+def _told(flow: WorkflowHead) -> str:
+    """A workflow that is done first, in words."""
+    at = flow.current()
+    doing = f", at {full_name(at.action)}" if at is not None and flow.state is not State.PENDING else ""
+    return f"workflow {quoted(flow.name)} ({flow.id[:8]}, {flow.state}{doing})"
+
+
+def _ended(work: Work, flow: ListedWorkflow) -> Work:
+    """A workflow that is over, with why."""
+    if flow.state not in _BAD:
+        return work
+    at = flow.at
+    outcome = at.outcome if at is not None and at.state in _BAD and not flow.service else None
+    reason, message = (outcome.reason, outcome.message) if outcome else explanation(flow)
+    return replace(
+        work,
+        reason=reason,
+        message=message,
+        hint=outcome.hint if outcome else hint(reason),
+        tail=tuple(outcome.tail[-TAIL:]) if outcome else (),
+    )
+
+
+def _during(work: Work, lines: Iterable[Line]) -> tuple[Line, ...]:
+    """What the kernel said during the action."""
+    since, until = work.since, work.ended_at
+    if since is None:
+        return ()
+    said = [
+        each for each in lines if each.program == KERNEL and each.at >= since and (until is None or each.at <= until)
+    ]
+    return tuple(said[-KERNEL_LINES:])

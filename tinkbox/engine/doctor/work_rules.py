@@ -1,0 +1,133 @@
+"""The doctor's rules about a workflow: what it waits for, its images and services, and how it failed.
+
+What a machine's worker and kernel do to a running action is in `silence_rules` and `kernel_rules`.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.reasons import hint
+from tinkbox.model.text import counted, one_line, quoted, shortened
+from tinkbox.model.workflow import FINAL, State
+
+TOLD_FOR: Final = timedelta(days=1)
+MOST_IMAGES: Final = 5
+LONGEST: Final = 300
+_BAD: Final = (State.FAILED, State.TIMEOUT)
+
+
+def image_missing(case: Case) -> Iterator[Finding]:
+    """An image that the workflow needs still, and that nothing can have: it is missing, or it is damaged."""
+    work = case.work
+    if work is None or work.state in FINAL:
+        return
+    for problem in work.images[:MOST_IMAGES]:
+        what, _, way_out = problem.partition(": ")
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"Workflow {quoted(work.name)} cannot have an image that it needs: {what}.",
+            evidence=(problem, _stands(case, work)),
+            remedy=_sentence(way_out) or "Push the image again, or load it with `tinkbox image load`.",
+            subject=what,
+        )
+
+
+def service_not_ready(case: Case) -> Iterator[Finding]:
+    """A service that its workflow waits for, and that has trouble or takes long."""
+    work = case.work
+    if work is None or work.state is not State.PENDING:
+        return
+    for each in work.services:
+        waited = case.now - each.begun_at if each.begun_at else timedelta()
+        late = bool(each.timeout) and waited > each.timeout / 2
+        if each.begun_at is None or not (each.reason or each.restarts or late):
+            continue
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"Service {each.name} of workflow {quoted(work.name)} is not ready"
+            + (f": {each.reason}." if each.reason else ", and the workflow waits for it."),
+            evidence=tuple(_service_evidence(case, each)),
+            remedy=f"Read what it printed: `tinkbox service logs {work.id[:8]}/{each.name}`."
+            + (f" {_sentence(way_out)}" if (way_out := hint(each.reason)) else ""),
+            subject=each.name,
+        )
+
+
+def waiting(case: Case) -> Iterator[Finding]:
+    """A workflow that waits, as it should: for its machine, another workflow, a service or a person."""
+    work = case.work
+    if work is None or not work.waits:
+        return
+    if work.action_state is State.HELD:
+        remedy = (
+            f"Decide: `tinkbox breakpoint list`, then `tinkbox breakpoint continue {work.id[:8]}` or another verdict."
+        )
+    elif work.before:
+        remedy = (
+            f"Nothing to do: it begins when that one is over. `tinkbox doctor {work.before[0][:8]}` examines that one."
+        )
+    elif work.services:
+        remedy = f"Nothing to do: it begins when its services are ready. `tinkbox service logs {work.id[:8]}/{work.services[0].name}` shows what one prints."
+    else:
+        remedy = (
+            "Nothing to do if the machine is on its way: the workflow goes on by itself. Else switch the machine on, and "
+            "let it boot from the network."
+        )
+    yield Finding(
+        gravity=Gravity.HARMLESS,
+        cause=f"Workflow {quoted(work.name)} waits for {work.waits}.",
+        evidence=(f"{moment(work.created_at)} the workflow was created", _stands(case, work)),
+        remedy=remedy,
+    )
+
+
+def workflow_failed(case: Case) -> Iterator[Finding]:
+    """A workflow that failed; of many machines at once those of the last day."""
+    work = case.work
+    if work is None or work.state not in _BAD or work.ended_at is None:
+        return
+    lately = case.now - work.ended_at <= TOLD_FOR
+    if case.surveyed and not lately:
+        return
+    told = ": ".join(each for each in (str(work.reason), one_line(work.message, LONGEST)) if each)
+    action = f" at action {work.action}" if work.action else ""
+    key = work.id[:8]
+    yield Finding(
+        gravity=Gravity.SUSPECT if case.surveyed or not lately else Gravity.FAULT,
+        cause=f"Workflow {quoted(work.name)} ended as {work.state}{action}{f': {told}' if told else ''}.",
+        evidence=(
+            f"{moment(work.ended_at)} workflow {key} was {work.state}",
+            *(f"it printed: {one_line(each, LONGEST)}" for each in work.tail),
+        ),
+        remedy=f"{_sentence(work.hint)} " * bool(work.hint)
+        + f"`tinkbox workflow logs {key}` shows what it printed, `tinkbox workflow retry {key}` resumes at this action.",
+    )
+
+
+def _service_evidence(case: Case, service: AwaitedService) -> Iterator[str]:
+    if service.begun_at is not None:
+        waited = (case.now - service.begun_at).total_seconds()
+        until = f" of {service.timeout.total_seconds():.0f} s" if service.timeout else ""
+        yield f"{moment(service.begun_at)} {service.host} began with it, {waited:.0f} s{until} ago"
+    restarts = f", {counted(service.restarts, 'restart')}" if service.restarts else ""
+    yield f"{moment(case.now)} it is {service.phase}{restarts}"
+    if service.message:
+        yield f"its host says: {shortened(one_line(service.message, 2 * LONGEST), LONGEST)}"
+    yield from (f"it printed: {one_line(each, LONGEST)}" for each in service.tail)
+
+
+def _stands(case: Case, work: Work) -> str:
+    """Where a workflow stands, as evidence."""
+    at = f", at action {work.action} ({work.action_state})" if work.action else ""
+    return f"{moment(case.now)} workflow {work.id[:8]} is {work.state}{at}"
+
+
+def _sentence(text: str) -> str:
+    """A hint as a sentence."""
+    if not text:
+        return ""
+    first = text if text.startswith("`") else text[:1].upper() + text[1:]
+    return first if first.endswith((".", "?")) else f"{first}."

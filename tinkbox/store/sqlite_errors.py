@@ -1,0 +1,126 @@
+"""What SQLite's errors mean for the operator, and the way out of each."""
+
+import os
+import shutil
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from tinkbox.host_users import user_name
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.sizes import show_size
+
+READ, WRITTEN = "read", "written"  # what was being done with the file
+# Of SQLite's result codes, the last byte says which kind of failure it is.
+_PRIMARY: Final = 0xFF
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_OF_THE_FILE: Final = frozenset(
+    {
+        *_DAMAGED,
+        *_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_NOLFS,
+    }
+)
+# With less, an I/O error is one of room: SQLite tells so of some of its files.
+_LITTLE: Final = 1 << 20
+# For so long a file is looked through at most, between two looks at the clock so many steps of SQLite.
+SECONDS: Final = 30.0
+_STEPS: Final = 100_000
+
+
+def is_of_the_file(error: sqlite3.Error, *, doing: str = WRITTEN) -> bool:
+    """Whether the file or its disk failed, and not the statement: to write where only reading is allowed is our fault."""
+    code = _code(error)
+    return code in _OF_THE_FILE and not (doing == READ and code == sqlite3.SQLITE_READONLY)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file has lost what it held, which does not pass."""
+    return _code(error) in _DAMAGED
+
+
+def in_use(path: Path, error: sqlite3.Error, *, doing: str) -> Unavailable:
+    """What to say where a file cannot be read or written that was open already: `doing` is READ or WRITTEN."""
+    code = _code(error)
+    if code in _DAMAGED:
+        return Unavailable(f"the store {path} is damaged ({error}): stop tinkbox, then {_rescue(path)}")
+    return Unavailable(f"the store cannot be {doing} ({error}): {_remedy(path, code)}, then try again")
+
+
+def at_start(path: Path, error: sqlite3.Error) -> Unavailable:
+    """What to say where the file cannot be used at all."""
+    what, code = f"cannot use the store {path}: {error}", _code(error)
+    if path.is_dir():
+        return Unavailable(f"{what}: it is a folder; move it away, or put a backup of the file in its place")
+    if code in _DAMAGED:
+        return Unavailable(f"{what}: {_rescue(path)}")
+    if code in _OF_THE_FILE and code != sqlite3.SQLITE_CANTOPEN:
+        return Unavailable(f"{what}: {_remedy(path, code)}")
+    return Unavailable(f"{what}: {_must_be()}")
+
+
+def refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise Unavailable where SQLite finds damage in the whole file, as far as it comes within SECONDS."""
+    end = time.monotonic() + SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if _code(error) == sqlite3.SQLITE_INTERRUPT:
+            return
+        raise
+    finally:
+        connection.set_progress_handler(None, 0)
+    if found != "ok":
+        raise Unavailable(f"the store {path} is damaged ({' '.join(found.split())}): {_rescue(path)}")
+
+
+def _rescue(path: Path) -> str:
+    # Some builds of the shell have a .recover that yields nothing, so no command is told that would put that in its place.
+    return (
+        f"put a backup of the data folder in its place; without one, move {path.name} away with its {path.name}-wal to begin "
+        "with an empty store, and try to rescue what can be read (sqlite3's `.recover`, https://sqlite.org/recovery.html)"
+    )
+
+
+def _remedy(path: Path, code: int) -> str:
+    folder = path.parent
+    free = _free(folder)
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and free is not None and free < _LITTLE):
+        left = "" if free is None else f"its disk has {show_size(free)} free; "
+        return f"{left}free space where the data folder {folder} is (`df -h {folder}`)"
+    if code == sqlite3.SQLITE_IOERR:
+        return f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
+    if code in _LOCKED:
+        return f"another program holds it: `fuser -v {path}` tells which; end that program"
+    if code == sqlite3.SQLITE_NOMEM:
+        return "no memory is left: `free -m` and `ps aux --sort=-rss` tell what takes it"
+    if code not in _OF_THE_FILE:
+        return f"check the file with `sqlite3 {path} 'PRAGMA integrity_check'`"
+    if code == sqlite3.SQLITE_READONLY:
+        return f"see whether its file system is read-only (`findmnt -T {folder}`) and whose it is (`ls -l {folder}`): {_must_be()}"
+    return _must_be()
+
+
+def _must_be() -> str:
+    return f"it must be a file that {user_name(os.geteuid())} can read and write, in such a folder"
+
+
+def _free(folder: Path) -> int | None:
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free
+    return None
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Of its primary kind; 0 for an error that Python raises by itself."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY

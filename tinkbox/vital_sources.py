@@ -1,0 +1,115 @@
+"""Where the appliance's own measurements come from: what `vitals` is given of the store, the registry, the OSIEs and the engine."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from tinkbox import __version__
+from tinkbox.door.last_room import HANDED_IN
+from tinkbox.listening import Listening
+from tinkbox.model.errors import Unavailable
+from tinkbox.model.vitals import DamagedFile, OtherVersion
+from tinkbox.osie.image import OsieImage
+from tinkbox.refused_writes import RefusedWrites
+from tinkbox.registry.storage import ImageStore
+from tinkbox.runtime import EngineAway
+from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.store.database import DATABASE, Store
+from tinkbox.vitals.file_digests import DescribedFile
+from tinkbox.vitals.filter_rules import Port
+
+# To name the images of damaged blobs costs the more the more images there are: without news it is done so often, in seconds.
+_NAMED_EVERY: Final = 300.0
+
+
+def ports_for_machines(networks: Sequence[Listening]) -> Iterator[Port]:
+    """What machines have to reach on each network."""
+    for each in networks:
+        udp = {"DHCP": each.dhcp, "TFTP": each.tftp, "PXE": each.boot_server, "syslog": each.syslog}
+        if each.names is not None:
+            udp["DNS"] = each.names[0]
+        sockets = [("udp", what, found) for what, found in udp.items() if found is not None]
+        for protocol, what, found in [("tcp", "HTTP", each.node), *sockets]:
+            yield Port(
+                interface=each.interface.name,
+                address=each.interface.address,
+                network=each.interface.network,
+                port=found.getsockname()[1],
+                protocol=protocol,
+                what=what,
+            )
+
+
+def osie_files(folder: Path, images: Callable[[], Sequence[OsieImage]]) -> Iterator[DescribedFile]:
+    """The files of all OSIEs below a folder, as their descriptions have them; raises as `images` does."""
+    for image in images():
+        for name, file in sorted(image.files.items()):
+            yield DescribedFile(path=folder / image.architecture / name, size=file.size, sha256=file.sha256)
+
+
+def other_versions(images: Callable[[], Sequence[OsieImage]]) -> Iterator[OtherVersion]:
+    """The OSIEs that another version of tinkbox made; raises as `images` does."""
+    for image in images():
+        if image.version != __version__:
+            yield OtherVersion(what=f"the OSIE for {image.architecture}", version=image.version)
+
+
+async def newest_time(store: Store) -> datetime | None:
+    """The time of what the store was told last."""
+    told = await store.read(lambda tables: (tables.events.newest_at(), tables.sightings.newest_at()))
+    return max((each for each in told if each is not None), default=None)
+
+
+def first_refused(writes: RefusedWrites) -> tuple[str, datetime] | None:
+    """The write that the disk refuses longest, and since when."""
+    return next(((each.text, each.since) for each in writes.all), None)
+
+
+def first_unkept(writes: RefusedWrites) -> tuple[datetime, str] | None:
+    """Since when, and why, what machines hand in cannot be kept."""
+    return next(((each.since, each.text) for each in writes.all if each.what in (DATABASE, HANDED_IN)), None)
+
+
+class DamagedImages:
+    """Which images are damaged, by their names."""
+
+    def __init__(self, images: ImageStore) -> None:
+        self._images = images
+        self._blobs: frozenset[str] | None = None
+        self._named_at = 0.0
+        self._named: tuple[DamagedFile, ...] = ()
+
+    async def look(self) -> tuple[tuple[DamagedFile, ...], str]:
+        """The damaged ones, each with what is wrong; and why none can be used, or nothing.  It hashes blobs, some each time."""
+        try:
+            blobs = await self._images.damaged_blobs()
+        except Unavailable as why:
+            self._blobs = None
+            return (), str(why)
+        is_old = time.monotonic() - self._named_at >= _NAMED_EVERY
+        if self._named or is_old or blobs != self._blobs:
+            lines = await self._images.images()
+            self._named = tuple(
+                DamagedFile(path=_name(each["name"], each["tag"], each["digest"]), how=each["problem"])
+                for each in lines
+                if each["problem"]
+            )
+            self._blobs, self._named_at = blobs, time.monotonic()
+        return self._named, ""
+
+
+def _name(name: str, tag: str, digest: str) -> str:
+    return f"{name}:{tag}" if tag else f"{name}@{digest}"
+
+
+async def engine_trouble(docker: DockerRuntime, *, needed: bool) -> str | None:
+    """Why an engine does not answer, empty where it does; None where it is not needed."""
+    if not needed:
+        return None
+    try:
+        await docker.version()
+    except EngineAway as why:
+        return str(why)
+    return ""

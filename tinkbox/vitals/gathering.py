@@ -1,0 +1,155 @@
+"""All that the appliance measures of itself, together: what is quick each time it is asked, what takes a while in the background."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address
+from typing import Final, NoReturn
+
+from tinkbox.model.errors import Refusal
+from tinkbox.model.vitals import ClockVitals, DamagedFile, OtherVersion, ShutPort, Unheard, Vitals
+from tinkbox.vitals.background import Background
+from tinkbox.vitals.clock import ClockWatch
+from tinkbox.vitals.file_digests import DescribedFile, FileDigests
+from tinkbox.vitals.filter_rules import Port
+from tinkbox.vitals.firewall import Firewall
+from tinkbox.vitals.interfaces import attachments
+from tinkbox.vitals.memory import memory
+
+# Seconds between two measurements.  What was changed a moment ago is told within 15.
+OFTEN: Final = 7.0
+SELDOM: Final = 600.0
+DAILY: Final = 86400.0
+SWAPPED_WITHIN: Final = 0.5
+ENGINE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is asked of the rest of the appliance.
+
+    `newest` is the latest time that the store tells of.  `osie` are the files of all OSIEs, and `versions` the programs of ours
+    that are of another version; they raise Refusal where that cannot be known.  `images` finds damaged blobs, and why images cannot be used at all.  `database` is
+    what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, empty where it
+    does, None where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
+    `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get.
+    """
+
+    newest: Callable[[], Awaitable[datetime | None]]
+    osie: Callable[[], Sequence[DescribedFile]]
+    versions: Callable[[], Sequence[OtherVersion]]
+    images: Callable[[], Awaitable[tuple[tuple[DamagedFile, ...], str]]]
+    database: Callable[[], str]
+    engine: Callable[[], Awaitable[str | None]]
+    time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
+    refused: Callable[[], tuple[str, datetime] | None]
+    unheard: Callable[[], Sequence[Unheard]]
+
+
+class Gatherer:
+    """`ours` are the provisioning interfaces with our addresses there, `ports` what machines have to reach on them.
+
+    `clock` is in UTC; `steady` in seconds, and goes on while the host sleeps.
+    """
+
+    def __init__(
+        self,
+        ours: Sequence[tuple[str, IPv4Address]],
+        ports: Sequence[Port],
+        sources: Sources,
+        clock: Callable[[], datetime],
+        steady: Callable[[], float],
+        often: float = OFTEN,
+    ) -> None:
+        self._ours = ours
+        self._sources = sources
+        self._clock = clock
+        self._watch = ClockWatch(clock, steady)
+        self._newest: datetime | None = None
+        digests = FileDigests(steady)
+        nothing: tuple[tuple[DamagedFile, ...], str] = ((), "")
+        no_ports: tuple[ShutPort, ...] = ()
+        no_files: tuple[DamagedFile, ...] = ()
+        no_programs: tuple[OtherVersion, ...] = ()
+        firewall = Firewall(ports)
+        self._firewall = Background(firewall.look, no_ports, often)
+        self._osie = Background(lambda: self._osie_files(digests), no_files, often)
+        self._versions = Background(lambda: asyncio.to_thread(lambda: tuple(sources.versions())), no_programs, often)
+        self._images = Background(sources.images, nothing, often)
+        self._database = Background(lambda: asyncio.to_thread(sources.database), "", DAILY)
+        self._engine = Background(self._ask_engine, None, often)
+        no_offset: tuple[timedelta | None, str] = (None, "")
+        self._time = Background(sources.time, no_offset, SELDOM)
+
+    async def run(self) -> NoReturn:
+        """Measure what takes a while, for ever."""
+        with suppress(Refusal):
+            self._newest = await self._sources.newest()
+        async with asyncio.TaskGroup() as group:
+            for each in (
+                self._firewall,
+                self._osie,
+                self._versions,
+                self._images,
+                self._database,
+                self._engine,
+                self._time,
+            ):
+                group.create_task(each.run())
+        raise AssertionError("a group that never ends has ended")
+
+    async def vitals(self) -> Vitals:
+        """As it is now, as far as that takes no time, and else as it was measured last."""
+        images, registry = self._images.last
+        offset, source = self._time.last
+        refused = self._sources.refused()
+        host_memory = memory()
+        parts = {
+            "its own firewall": self._firewall.why,
+            "the files of the OSIE": self._osie.why,
+            "versions": self._versions.why,
+            "images": self._images.why,
+            "the database": self._database.why,
+            "its container engine": self._engine.why,
+            "time servers": self._time.why,
+            "memory": "" if host_memory else "the kernel does not tell it",
+        }
+        if self._engine.last is None and not self._engine.why:
+            parts["its container engine"] = "no service of a workflow runs on this host"
+        return Vitals(
+            at=self._clock(),
+            attachments=attachments(self._ours),
+            shut_ports=self._firewall.last,
+            unheard=tuple(self._sources.unheard()),
+            memory=host_memory,
+            clock=ClockVitals(jump=self._watch.look(), newest=self._newest, offset=offset, source=source),
+            damaged_osie=self._osie.last,
+            other_versions=self._versions.last,
+            damaged_images=images,
+            registry=registry,
+            database=self._database.last,
+            engine=self._engine.last or "",
+            refused_write=refused[0] if refused else "",
+            refused_since=refused[1] if refused else None,
+            unexamined={part: why for part, why in parts.items() if why},
+        )
+
+    async def _osie_files(self, digests: FileDigests) -> tuple[DamagedFile, ...]:
+        found: tuple[DamagedFile, ...] = ()
+        # One that is just put in the place of another may be seen half old and half new.
+        for again in (True, False):
+            found = await asyncio.to_thread(lambda: digests.look(self._sources.osie()))
+            if not found:
+                break
+            if again:
+                await asyncio.sleep(SWAPPED_WITHIN)
+        return found
+
+    async def _ask_engine(self) -> str | None:
+        try:
+            async with asyncio.timeout(ENGINE_SECONDS):
+                return await self._sources.engine()
+        except TimeoutError:
+            return f"it does not answer within {ENGINE_SECONDS:.0f} seconds"

@@ -586,4 +586,7 @@ def _new_token() -> str:
 
 def _size(image: OsieImage) -> OsieSize:
     firmware = frozenset(image.firmware.files) if image.firmware else None
-    return OsieSize(architecture=image.architecture, ramdisk=image.files["initramfs"].size, firmware=firmware)
+    ramdisk = image.files.get("initramfs")
+    if ramdisk is None:
+        raise Invalid(f"the OSIE for {image.architecture} has no initramfs: build it again with `tinkbox osie build`")
+    return OsieSize(architecture=image.architecture, ramdisk=ramdisk.size, firmware=firmware)

@@ -77,7 +77,7 @@ def test_firmware_boots_to_the_workers_first_contact(firmware: Firmware, mode: M
             until(lambda: lab.appliance.hardware(mac(ONE))["habits"]["secure_boot"], "the refusal", PATIENCE)
             machine.reset()
         until(in_touch, "the worker's first contact", BOOTED)
-        # Whoever is told of trouble that is none stops to listen.  A refused loader, a proxy's server are what they are.
+        # A refused loader and a server of a proxy are told, and are there.
         assert {each for each in wrong if firmware not in NAMED and mode != "proxy"} == set()
 
 

@@ -1,6 +1,7 @@
 """The doctor's round: gathers what is known of the appliance and its machines, and has it diagnosed."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -32,6 +33,8 @@ from tinkbox.model.limits import Standing
 from tinkbox.model.text import counted, quoted, shortened
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
+
+_log = logging.getLogger(__name__)
 
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
@@ -201,8 +204,14 @@ class Examiner:
         """
         if self._work is None:
             return None
-        general = replace(self._general(None, surveyed=False), limits=())
-        _, found, work = await self._of_workflow(self._work, workflow_id, general)
+        try:
+            general = replace(self._general(None, surveyed=False), limits=())
+            _, found, work = await self._of_workflow(self._work, workflow_id, general)
+        except Refusal:
+            raise
+        except Exception:  # where a workflow stands is told whatever is wrong with its examination
+            _log.exception("workflow %s cannot be examined", workflow_id, extra={"action": "doctor.workflow"})
+            return None
         about_work = {each.name for each in work_rules()}
         told = {Gravity.FAULT} if work.action_state in BEGUN else {Gravity.FAULT, Gravity.SUSPECT}
         return next((each for each in found if each.gravity in told or _is_suspect_of(each, about_work)), None)

@@ -519,14 +519,14 @@ async def test_a_machine_that_gets_no_further_is_said_to_have_stalled(box: Appli
     box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     box.clock.forward(8)
     box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
-    box.clock.forward(32)
-    assert (await box.machines.get(worker)).stalled == "stalled here for 40 s"
+    box.clock.forward(33)
+    assert (await box.machines.get(worker)).stalled == "stalled here for 41 s"
     box.machines.progress.saw(mac(1), Stage.OFFERED)
     assert (await box.machines.get(worker)).stalled == ""
-    box.clock.forward(11)
+    box.clock.forward(41)
     box.machines.progress.saw(mac(1), Stage.DISCOVER, asker=Asker.PXE)
     status = await box.machines.get(worker)
-    assert (status.stage, status.stalled) == (Stage.OFFERED, "stalled here for 11 s"), "it goes round there"
+    assert (status.stage, status.stalled) == (Stage.OFFERED, "stalled here for 41 s"), "it goes round there"
 
 
 async def test_what_was_seen_is_saved_also_when_the_progress_was_refused(

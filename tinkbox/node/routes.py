@@ -38,7 +38,7 @@ from tinkbox.wire.messages.worker import (
     decode_report,
     encode,
 )
-from tinkbox.wire.polling import POLL_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS, POLL_SECONDS
 
 MAX_DIGITS = 12
 MAX_TROUBLE = 4096  # bytes of what an OSIE tells, of which so many characters are kept
@@ -58,7 +58,7 @@ def routes(
 ) -> list[web.RouteDef]:
     """The worker protocol.  `authenticate` says whose session a request shows.
 
-    A worker for which there is no work, or no other orders than it has, is answered after `poll_seconds`.
+    A worker for which there is no work, is answered after `poll_seconds`, one that has its orders already after ORDERS_SECONDS at most.
     """
     door = _WorkerDoor(attempts, breakpoints, lost_histories, authenticate, clock, timeline, handed_in, poll_seconds)
     return [
@@ -146,7 +146,7 @@ class _WorkerDoor:
             return None if orders.mark == seen else orders
 
         wait, anew = partial(self._attempts.wait, worker), partial(self._attempts.must_show, worker)
-        found = await awaited(request, news, wait, self._poll_seconds, anew)
+        found = await awaited(request, news, wait, min(self._poll_seconds, ORDERS_SECONDS), anew)
         return nothing_yet() if found is None else answered(holds.encode(found))
 
     async def held(self, request: web.Request) -> web.Response:

@@ -23,7 +23,7 @@ from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import State
-from tinkbox.wire.polling import POLL_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Work:
     message: str = ""
     machine: MacAddress | None = None
     contact: datetime | None = None
-    polls: timedelta = timedelta(seconds=POLL_SECONDS)
+    polls: timedelta = timedelta(seconds=ORDERS_SECONDS)
     before: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
     kernel: tuple[Line, ...] = ()

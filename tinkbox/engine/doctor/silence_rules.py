@@ -10,10 +10,10 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import machines_named
 from tinkbox.model.workflow import State
-from tinkbox.wire.polling import POLL_SECONDS, SILENT_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
 # Beside the time between two polls: the pause before the next one, and a slow way.
-_MARGIN = timedelta(seconds=SILENT_SECONDS - POLL_SECONDS)
+_MARGIN = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 # An action that is LEAVING sent its machine away: there nobody is to be heard.
 _WORKING = (State.RUNNING, State.HELD)
 # So many polls without a word are no slow way any more.

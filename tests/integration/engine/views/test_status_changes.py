@@ -321,6 +321,7 @@ async def test_progress_and_stalls_are_told_though_nothing_else_happens(box: App
     assert (progress.done, progress.total) == (4, 9)
     assert await view.look() == []
     box.clock.forward(21)
+    box.machines.progress.heard(worker)
     assert await view.look() == ["machine-2"]
     assert view.line(2).stalled == "stalled"
     box.clock.forward(2)

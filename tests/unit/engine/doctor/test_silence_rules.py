@@ -43,9 +43,9 @@ def test_a_worker_is_silent_when_it_exceeds_a_poll_and_not_before() -> None:
     assert not list(silent_worker(working(SILENT_SECONDS)))
     (found,) = silent_worker(working(SILENT_SECONDS + 1))
     assert found.gravity is Gravity.SUSPECT
-    assert found.cause.startswith("The worker is silent for 0:31 while os/write runs: ")
+    assert found.cause.startswith("The worker is silent for 0:21 while os/write runs: ")
     assert found.evidence == (
-        "2026-11-21 03:01:40 the worker was heard of last; while it works it asks every 25 s",
+        "2026-11-21 03:01:40 the worker was heard of last; while it works it asks every 12 s",
         "2026-11-21 03:01:00 the action began; it has 600 s",
     )
     assert "timeout" not in found.remedy
@@ -58,7 +58,7 @@ def test_what_answers_no_arp_is_off_and_what_answers_hangs() -> None:
     assert off.gravity is Gravity.FAULT
     assert off.cause.endswith("the machine is off, or its cable is out.")
     assert "its address does not answer ARP" in off.evidence
-    (hangs,) = silent_worker(working(40, answers=True, silent_beside=("node8",)))
+    (hangs,) = silent_worker(working(30, answers=True, silent_beside=("node8",)))
     assert (hangs.gravity, "answers ARP, so its kernel or its worker hangs" in hangs.cause) == (Gravity.SUSPECT, True)
     assert hangs.evidence[1:3] == ("its address answers ARP", "silent as well: machine node8")
 
